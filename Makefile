@@ -1,0 +1,53 @@
+# `make demo` and `make test` work in a fresh clone that has Python 3.11+, git and make.
+PYTHON ?= python3
+BIN := .venv/bin
+UV := $(shell command -v uv 2>/dev/null)
+export UV_PYTHON_DOWNLOADS = never
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+ifneq ($(UV),)
+install = $(UV) pip install --quiet --python $(BIN)/python -e '.[$(1)]'
+create = $(UV) venv --quiet --python '$(PYTHON)' .venv
+else
+install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
+create = $(PYTHON) -m venv .venv
+endif
+
+.PHONY: demo test lint test-slow bench clean help
+
+help:
+	@echo 'make demo       set up .venv and run the demonstration on real data'
+	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
+	@echo 'make test-slow  the tests that take long'
+	@echo 'make bench      the benchmarks, each beside its reference'
+	@echo 'make clean      remove .venv and caches'
+
+demo: .venv/.demo
+	@$(BIN)/tellall demo
+
+test: lint
+	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+lint: .venv/.dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+test-slow: .venv/.dev
+	@$(BIN)/python -m pytest -m slow
+
+bench: .venv/.dev
+	@$(BIN)/python benchmarks/run.py
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("tellall needs Python 3.11 or newer; got " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 demo") if sys.version_info < (3, 11) else None'
+	@$(create)
+
+.venv/.%: pyproject.toml | .venv/bin/python
+	@echo 'Setting up .venv ($*) ...' >&2
+	@$(call install,$*)
+	@touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,1 +1,19 @@
+"""Operators: matrices known by their products. They know nothing of privacy."""
 
+from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.compose import RowScale, RowSelect, Stack
+from tellall.linops.dense import Dense
+from tellall.linops.moments import Moments
+from tellall.linops.partition import Partition
+
+__all__ = [
+    "Array",
+    "Dense",
+    "IntArray",
+    "LinearOperator",
+    "Moments",
+    "Partition",
+    "RowScale",
+    "RowSelect",
+    "Stack",
+]

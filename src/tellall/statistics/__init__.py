@@ -1,1 +1,6 @@
+"""Statistics: one file per kind, with its formula, its sensitivity and its linearisation side by side."""
 
+from tellall.statistics.base import Equations, Statistic
+from tellall.statistics.marginals import Marginals
+
+__all__ = ["Equations", "Marginals", "Statistic"]

@@ -1,0 +1,190 @@
+"""One column of a table of people, encoded: every value a category, numbers also kept as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.errors import invalid
+
+__all__ = ["DEFAULT_BINS", "KEPT_VALUES", "MISSING", "Bins", "Column", "encode", "encode_bits", "is_missing"]
+
+Bins = int | Sequence[float]
+Array = npt.NDArray[np.floating[Any]]
+
+KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
+DEFAULT_BINS = 10  # otherwise it is cut at its deciles
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the codes of one column mean.
+
+    Attributes
+    ----------
+    labels
+        The text of each category, in the order of the codes; missing values are a category of their own.
+    cuts
+        The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    cuts: tuple[float, ...] | None = None
+
+    @property
+    def levels(self) -> int:
+        """The number of categories."""
+        return len(self.labels)
+
+
+def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.NDArray[Any], Array | None]:
+    """The column's description, its codes, and its numbers (None for text; NaN where missing).
+
+    Examples
+    --------
+    >>> column, codes, numbers = encode("age", np.array([31.0, 45.0, float("nan"), 62.0]), bins=2)
+    >>> column.labels, column.cuts, codes.tolist()
+    (('≤ 45', '> 45', 'missing'), (45.0,), [0, 0, 2, 1])
+    """
+    numbers = _numbers(name, raw)
+    if numbers is None:
+        if bins is not None and not isinstance(bins, int):
+            raise invalid(f"bins of column '{name}'", "left out, since the column holds text", bins)
+        return (*_encode_text(name, _objects(raw)), None)
+    return (*_encode_numbers(name, numbers, bins), numbers)
+
+
+def encode_bits(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], tuple[str, str]]:
+    """The secret as 0/1 and what 0 and 1 stand for: the smaller of its two values is 0, the larger 1.
+
+    Examples
+    --------
+    >>> bits, meaning = encode_bits("smokes", np.array(["yes", "no", "no"]))
+    >>> bits.tolist(), meaning
+    ([1, 0, 0], ('no', 'yes'))
+    """
+    column, codes, numbers = encode(name, raw)
+    missing = sum(map(is_missing, _objects(raw) if numbers is None else numbers))
+    if missing:
+        raise invalid(name, "known for everybody", f"{missing} missing values", "Leave those people out first.")
+    distinct = np.unique(numbers) if numbers is not None else np.unique(codes)
+    if distinct.size == 1:
+        raise invalid(name, "a secret with two values", f"the constant {column.labels[0]}")
+    if distinct.size != 2:
+        raise invalid(
+            name, "a secret with two values", f"{distinct.size} distinct values", "Make it a yes/no column."
+        )
+    values = numbers if numbers is not None else codes
+    return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
+
+
+def is_missing(value: object) -> bool:
+    """Whether a cell is empty: None, NaN, NaT or a library's NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
+def _objects(raw: Any) -> npt.NDArray[np.object_]:
+    if isinstance(raw, np.ma.MaskedArray):
+        values = raw.data.astype(object)
+        values[np.ma.getmaskarray(raw)] = None
+        return values
+    return np.asarray(raw, dtype=object)
+
+
+def _numbers(name: str, raw: Any) -> Array | None:
+    """The column as floats with NaN for missing, or None where it is not numeric."""
+    array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
+    kind = array.dtype.kind
+    if kind in "biuf":
+        out = array.astype(np.float64)
+        numbers: Array = out.filled(np.nan) if isinstance(out, np.ma.MaskedArray) else out
+    elif kind in "Mm":
+        days = array.astype("datetime64[s]" if kind == "M" else "timedelta64[s]")
+        plain = np.ma.getdata(days)
+        absent = np.ma.getmaskarray(days) | np.isnat(plain)
+        numbers = np.where(absent, np.nan, plain.astype(np.int64) / 86400.0)  # days since 1970-01-01
+    else:
+        values = _objects(array)
+        known = [value for value in values.ravel() if not is_missing(value)]
+        if not known or not all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known):
+            return None
+        numbers = np.array([np.nan if is_missing(value) else float(value) for value in values.ravel()])
+    if np.isinf(numbers).any():
+        raise invalid(f"column '{name}'", "finite numbers or missing", "an infinite value")
+    return numbers
+
+
+def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, npt.NDArray[Any]]:
+    absent = np.array([is_missing(value) for value in values], dtype=bool)
+    texts = np.array([MISSING if gone else str(value) for value, gone in zip(values, absent, strict=True)])
+    known = np.unique(texts[~absent])
+    codes = np.searchsorted(known, texts).astype(np.int64) if known.size else np.zeros(texts.size, np.int64)
+    return _finish(Column(name, tuple(str(text) for text in known)), codes, absent)
+
+
+def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Column, npt.NDArray[Any]]:
+    absent = np.isnan(numbers)
+    distinct = np.unique(numbers[~absent])
+    cuts = _cut_points(name, numbers[~absent], distinct, bins)
+    if cuts is None:
+        codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
+        return _finish(Column(name, _number_labels(distinct)), codes, absent)
+    codes = np.searchsorted(cuts, numbers, side="left")
+    return _finish(Column(name, _interval_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
+
+
+def _finish(column: Column, codes: npt.NDArray[Any], absent: npt.NDArray[np.bool_]) -> tuple[Column, npt.NDArray[Any]]:
+    """Missing values become the last category; codes take the smallest type that holds them."""
+    if absent.any():
+        label = MISSING
+        while label in column.labels:  # a column may hold the very word
+            label += " value"
+        codes = np.where(absent, column.levels, codes)
+        column = Column(column.name, (*column.labels, label), column.cuts)
+    return column, codes.astype(np.min_scalar_type(max(column.levels - 1, 0)))
+
+
+def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> Array | None:
+    """Where to cut, or None where each value stays a category of its own."""
+    if bins is None:
+        return _quantiles(known, distinct, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
+    if isinstance(bins, bool):
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
+    if isinstance(bins, int | np.integer):
+        if bins < 2:
+            raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
+        return _quantiles(known, distinct, int(bins)) if distinct.size > bins else None
+    cuts = np.asarray(bins, dtype=float)
+    if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or increasing cut points", bins)
+    return cuts
+
+
+def _quantiles(known: Array, distinct: Array, count: int) -> Array:
+    cuts = np.unique(np.quantile(known, np.arange(1, count) / count))
+    return cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
+
+
+def _number_labels(values: Array) -> tuple[str, ...]:
+    short = tuple(f"{value:g}" for value in values)
+    return short if len(set(short)) == len(short) else tuple(repr(float(value)) for value in values)
+
+
+def _interval_labels(cuts: Array) -> tuple[str, ...]:
+    edges = _number_labels(cuts)
+    if not edges:
+        return ("all",)
+    between = (f"({low}, {high}]" for low, high in zip(edges, edges[1:], strict=False))
+    return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")

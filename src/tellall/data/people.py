@@ -1,0 +1,356 @@
+"""Public: the attacker's view, with no secret in it. Dataset: the curator's, with both."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.data.columns import Bins, Column, encode, encode_bits
+from tellall.errors import invalid
+
+__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "unknown_name"]
+
+IntArray = npt.NDArray[np.integer[Any]]
+Array = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The distinct public rows: people with equal rows cannot be told apart by any public statistic.
+
+    Attributes
+    ----------
+    rows
+        One row of codes per pattern.
+    counts
+        How many people share it.
+    index
+        The pattern of each person.
+    first
+        One person of each pattern.
+    """
+
+    rows: IntArray
+    counts: IntArray
+    index: IntArray
+    first: IntArray
+
+    def __len__(self) -> int:
+        return self.counts.size
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Public:
+    """Public columns of n people, as codes (for tables) and as numbers (for estimators).
+
+    Attributes
+    ----------
+    columns
+        What each column is called and what its codes mean.
+    codes
+        Columns × people.
+    numbers
+        The real values of each column, None for text.
+    left_out
+        Columns that say nothing, and why.
+    """
+
+    columns: tuple[Column, ...]
+    codes: IntArray
+    numbers: tuple[Array | None, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return int(self.codes.shape[1])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The number of categories of each column."""
+        return tuple(column.levels for column in self.columns)
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The distinct rows with their multiplicities."""
+        return group_rows(self.codes)
+
+    def take(self, people: IntArray) -> Public:
+        """The same columns, with all their categories, for some of the people."""
+        numbers = tuple(None if values is None else values[people] for values in self.numbers)
+        return Public(self.columns, np.ascontiguousarray(self.codes[:, people]), numbers, self.left_out)
+
+    def position(self, name: str | int) -> int:
+        """The place of a column given by name or place."""
+        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+            if not 0 <= name < len(self.columns):
+                raise invalid("attribute", f"from 0 to {len(self.columns) - 1}", int(name))
+            return int(name)
+        if name not in self.names:
+            raise unknown_name("attribute", name, self.names)
+        return self.names.index(str(name))
+
+    def __repr__(self) -> str:
+        return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """People with their public columns and, where known, their secret.
+
+    Attributes
+    ----------
+    public
+        The attacker's view.
+    secret
+        One bit per person, or None.
+    meaning
+        What 0 and 1 of the secret stand for.
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> people.n, len(people.patterns)
+    (3, 3)
+    """
+
+    public: Public
+    secret: npt.NDArray[np.int8] | None = None
+    secret_name: str = "secret"
+    meaning: tuple[str, str] = ("0", "1")
+
+    @classmethod
+    def from_arrays(
+        cls, public: npt.ArrayLike, secret: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None
+    ) -> Dataset:
+        """A dataset from an n × d array of public attributes and the secret bits.
+
+        Parameters
+        ----------
+        public
+            0/1, whole numbers (each value a category) or reals (cut at their deciles for tables).
+        secret
+            One value per person, two distinct values; None for the attacker's side.
+        names
+            The names of the columns; ``a0``, ``a1``, ... where not given.
+        """
+        array = _matrix("public", public)
+        n, d = array.shape
+        labels = tuple(f"a{j}" for j in range(d)) if names is None else tuple(str(name) for name in names)
+        if len(labels) != d:
+            raise invalid("names", f"one per column ({d})", f"{len(labels)} names")
+        view = _from_matrix(array, labels)
+        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, n)))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        secret: str | None = None,
+        public: Iterable[str] | None = None,
+        bins: Bins | Mapping[str, Bins] | None = None,
+    ) -> Dataset:
+        """A dataset from a pandas or polars frame, or a mapping from names to arrays.
+
+        Parameters
+        ----------
+        frame
+            The table of people.
+        secret
+            The column to protect, with two values; None for the attacker's side.
+        public
+            The columns an attacker may know; all but the secret where not given.
+        bins
+            How numbers are cut for tables: a count (quantiles) or cut points, for all columns or by name.
+            Without it a number of at most 20 distinct values keeps them and any other is cut at its deciles.
+        """
+        keys = _column_keys(frame)
+        have = list(keys)
+        if secret is not None and secret not in have:
+            raise unknown_name("secret", secret, have)
+        chosen = [name for name in have if name != secret] if public is None else _names("public", public)
+        for name in chosen:
+            if name not in have:
+                raise unknown_name("public", name, have)
+        if secret in chosen:
+            raise invalid("public", "columns other than the secret", f"'{secret}' among them")
+        per_column = bins if isinstance(bins, Mapping) else dict.fromkeys(chosen, bins)
+        for name in per_column:
+            if name not in chosen:
+                raise unknown_name("bins", name, chosen)
+        wanted = chosen if secret is None else [*chosen, secret]
+        raw = {name: _values(frame[keys[name]]) for name in wanted}
+        n = _common_length(raw)
+        if n < 2 or not chosen:
+            raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
+        encoded = [encode(name, raw[name], per_column.get(name)) for name in chosen]
+        view = _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
+        return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret]))
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return self.public.n
+
+    @property
+    def patterns(self) -> Patterns:
+        """The distinct public rows with their multiplicities."""
+        return self.public.patterns
+
+    def take(self, people: IntArray) -> Dataset:
+        """Some of the people, with the same columns and categories."""
+        secret = None if self.secret is None else self.secret[people]
+        return Dataset(self.public.take(people), secret, self.secret_name, self.meaning)
+
+    def __repr__(self) -> str:
+        lines = [f"Dataset of {self.n} people, {len(self.patterns)} distinct public rows"]
+        if self.secret is not None:
+            lines.append(f"  secret {self.secret_name}: {int(self.secret.sum())} × {self.meaning[1]}")
+        lines.append(f"  public {_listing(self.public.columns)}")
+        lines += [f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}" for c in self.public.columns if c.cuts]
+        lines += [f"  left out {reason}" for reason in self.public.left_out]
+        return "\n".join(lines)
+
+
+def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
+    """The attacker's view of whatever holds one: a Public, a Dataset, or an n × d array."""
+    if isinstance(public, Public):
+        return public
+    if isinstance(public, Dataset):
+        return public.public
+    return Dataset.from_arrays(public).public
+
+
+def unknown_name(parameter: str, name: object, have: Sequence[str]) -> Exception:
+    """The error for a column that is not there, with the nearest one that is."""
+    near = difflib.get_close_matches(str(name), have, n=1)
+    listing = ", ".join(have[:12]) + (", ..." if len(have) > 12 else "")
+    advice = f"Did you mean '{near[0]}'?" if near else ""
+    return invalid(parameter, f"a column of the table ({listing})", f"'{name}'", advice)
+
+
+def group_rows(codes: IntArray) -> Patterns:
+    """The distinct columns of a codes matrix (columns × people), in the order of their first person.
+
+    Notes
+    -----
+    People are hashed by a random integer combination of their codes, and the grouping is then checked
+    person by person, so that a collision costs time and never correctness.
+    """
+    key = np.random.default_rng(0).integers(1, 2**62, size=codes.shape[0], dtype=np.int64)
+    hashed = np.zeros(codes.shape[1], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for multiplier, row in zip(key, codes, strict=True):
+            hashed += multiplier * row.astype(np.int64)
+    _, first, index, counts = np.unique(hashed, return_index=True, return_inverse=True, return_counts=True)
+    if any((row[first[index]] != row).any() for row in codes):
+        _, first, index, counts = np.unique(
+            codes, axis=1, return_index=True, return_inverse=True, return_counts=True
+        )
+        index = index.ravel()
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    first = first[order]
+    return Patterns(codes[:, first].T, counts[order], place[index], first)
+
+
+def _public(columns: Sequence[Column], codes: IntArray, numbers: Sequence[Array | None]) -> Public:
+    """The columns that say something; the rest are named as left out."""
+    varies = [bool((row != row[0]).any()) for row in codes]
+    if not any(varies):
+        raise invalid("public", "columns that differ between people", "constant columns only")
+    kept = [j for j, keep in enumerate(varies) if keep]
+    reasons = tuple(
+        f"{column.name}: constant ({column.labels[int(codes[j, 0])]})"
+        for j, column in enumerate(columns)
+        if not varies[j]
+    )
+    return Public(
+        tuple(columns[j] for j in kept),
+        codes if all(varies) else np.ascontiguousarray(codes[kept]),
+        tuple(numbers[j] for j in kept),
+        reasons,
+    )
+
+
+def _from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Public:
+    if ((array == 0) | (array == 1)).all():  # bits need no search for their values
+        codes = np.ascontiguousarray(array.T, dtype=np.uint8)
+        return _public([Column(name, ("0", "1")) for name in names], codes, [None] * len(names))
+    encoded = [encode(name, array[:, j]) for j, name in enumerate(names)]
+    return _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
+
+
+def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
+        raise invalid(parameter, "an array of people × attributes, two people or more", f"shape {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise invalid(parameter, "an array of numbers", f"type {array.dtype}", "For text use from_frame.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).sum())
+        raise invalid(parameter, "finite", f"{bad} NaN or infinite values", "For missing values use from_frame.")
+    return array
+
+
+def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
+    array = np.asarray(value)
+    if array.shape != (n,):
+        raise invalid("secret", f"one value per person ({n})", f"shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise invalid("secret", "finite", f"{int((~np.isfinite(array)).sum())} NaN or infinite values")
+    return array
+
+
+def _secret(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], str, tuple[str, str]]:
+    bits, meaning = encode_bits(name, raw)
+    return bits, name, meaning
+
+
+def _column_keys(frame: Any) -> dict[str, Any]:
+    """The columns of a frame by their name as text."""
+    columns = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    if columns is None:
+        raise invalid("frame", "a pandas or polars frame or a mapping of columns", type(frame).__name__)
+    _names("columns", [str(name) for name in columns])
+    return {str(name): name for name in columns}
+
+
+def _names(parameter: str, value: Iterable[str]) -> list[str]:
+    names = [value] if isinstance(value, str) else [str(name) for name in value]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise invalid(parameter, "each column once", f"'{repeated[0]}' twice")
+    return names
+
+
+def _values(column: Any) -> Any:
+    """The plain array behind a frame's column, masks kept."""
+    if isinstance(column, np.ma.MaskedArray):
+        return column
+    return column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+
+
+def _common_length(raw: Mapping[str, Any]) -> int:
+    lengths = {name: len(values) for name, values in raw.items()}
+    if len(set(lengths.values())) > 1:
+        raise invalid("columns", "of one length", lengths)
+    return next(iter(lengths.values()), 0)
+
+
+def _listing(columns: Sequence[Column], most: int = 12) -> str:
+    listed = ", ".join(f"{column.name} ({column.levels})" for column in columns[:most])
+    return f"{listed}, ... {len(columns)} in all" if len(columns) > most else listed

@@ -1,0 +1,93 @@
+"""Partition: tables over people, each person in one cell of each table."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.errors import invalid
+from tellall.linops.base import Array, IntArray, LinearOperator
+
+__all__ = ["Partition"]
+
+_CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
+
+
+@final
+class Partition(LinearOperator):
+    """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
+
+    ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
+    numbers below ``cells``.
+
+    Notes
+    -----
+    A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time.
+    """
+
+    def __init__(self, codes: npt.ArrayLike, cells: int) -> None:
+        array = np.atleast_2d(np.asarray(codes))
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
+        if array.size and (array.min() < 0 or array.max() >= cells):
+            raise invalid("codes", f"cell numbers from 0 to {cells - 1}", f"{array.min()} to {array.max()}")
+        self.codes: IntArray = array
+        self.shape = (cells, array.shape[1])
+        self.dtype = np.dtype(np.float64)
+
+    def matmat(self, block: Array) -> Array:
+        columns = [self._count(block[:, c]) for c in range(block.shape[1])]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[0], 0))
+
+    def rmatmat(self, block: Array) -> Array:
+        out = np.zeros((self.shape[1], block.shape[1]), dtype=block.dtype)
+        for row in self.codes:
+            out += block[row]
+        return out
+
+    def rmatvec(self, vector: Array) -> Array:
+        out = np.zeros(self.shape[1], dtype=vector.dtype)
+        for rows in self._chunks():
+            out += vector[rows].sum(axis=0)
+        return out
+
+    def gram(self, weights: Array | None = None) -> Array:
+        n = self.shape[1]
+        out = np.zeros((n, n))
+        for row in self.codes:
+            order = np.argsort(row, kind="stable")
+            cell = row[order]
+            starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if n else np.zeros(0, dtype=np.intp)
+            for start, stop in zip(starts, np.r_[starts[1:], n], strict=True):
+                weight = 1.0 if weights is None else float(weights[cell[start]])
+                if weight:
+                    people = order[start:stop]
+                    out[people[:, None], people] += weight
+        return out
+
+    def take(self, columns: IntArray) -> Partition:
+        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0])
+
+    def squared(self) -> Partition:
+        return self
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        tables, n = self.codes.shape
+        people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
+        return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
+
+    def _count(self, vector: Array) -> Array:
+        out = np.zeros(self.shape[0])
+        for rows in self._chunks():
+            weights = np.broadcast_to(vector, rows.shape).ravel()
+            out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
+        return out
+
+    def _chunks(self) -> list[IntArray]:
+        step = max(1, _CHUNK // max(1, self.shape[1]))
+        return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]

@@ -1,0 +1,125 @@
+"""Release: what the world sees. Publishing makes one from people; linearising turns it into evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.data import Dataset, Public, as_public
+from tellall.errors import invalid
+from tellall.evidence import Block, Evidence
+from tellall.linops import Array, RowSelect
+from tellall.noise import Exact, Noise, Rng
+from tellall.protections import Protection, apply, as_protections, noise_of
+from tellall.statistics import Statistic
+
+__all__ = ["Release", "linearise", "publish"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Published values, what they are, and what was done to them; no secret and no person in it.
+
+    Attributes
+    ----------
+    values
+        Flat float64, missing (NaN) where suppressed.
+    statistic
+        What was computed.
+    protections
+        What was done to it, in order.
+    columns
+        The names of the public columns it was computed over.
+    """
+
+    values: Array
+    statistic: Statistic
+    protections: tuple[Protection, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def noise(self) -> Noise:
+        """The law of the error of a value, in the units of what is published."""
+        return noise_of(self.protections)
+
+    @classmethod
+    def from_values(
+        cls,
+        statistic: Statistic,
+        values: npt.ArrayLike,
+        *,
+        public: Public | Dataset | npt.ArrayLike,
+        noise: Noise | None = None,
+    ) -> Release:
+        """The release that an outsider builds from published numbers (NaN where suppressed)."""
+        view = as_public(public)
+        array = np.asarray(values, dtype=np.float64).ravel()
+        expected = statistic.size(view)
+        if array.size != expected:
+            raise invalid("values", f"{expected} numbers, one per published value", f"{array.size} numbers")
+        if np.isinf(array).any():
+            raise invalid("values", "finite, or NaN where suppressed", "an infinite value")
+        if noise is not None and not isinstance(noise, Noise):
+            raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
+        laws = () if noise is None or isinstance(noise, Exact) else (noise,)
+        return cls(array, statistic, laws, view.names)
+
+    def __repr__(self) -> str:
+        missing = int(np.isnan(self.values).sum())
+        done = ", ".join(map(repr, self.protections)) or "exact"
+        gone = f", {missing} suppressed" if missing else ""
+        return f"Release of {self.statistic.describe()}: {self.values.size} values{gone}; {done}"
+
+
+def publish(
+    dataset: Dataset,
+    statistic: Statistic,
+    protect: Protection | Sequence[Protection] | None = None,
+    rng: Rng = None,
+) -> Release:
+    """The release of a statistic of these people after its protections.
+
+    Examples
+    --------
+    >>> from tellall.statistics import Marginals
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> publish(people, Marginals(2))
+    Release of every 2-way table: 8 values; exact
+    """
+    if not isinstance(dataset, Dataset):
+        raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
+    if not isinstance(statistic, Statistic):
+        raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    protections = as_protections(protect)
+    values = apply(protections, statistic.values(dataset), rng)
+    return Release(values, statistic, protections, dataset.public.names)
+
+
+def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:
+    """The equations about people that a release gives to whoever knows their public columns.
+
+    Notes
+    -----
+    One row per published value; suppressed values have none. The target is the value on the count scale less
+    the part that does not depend on the secret, so that ``operator @ secret == target`` on an exact release.
+    """
+    view = as_public(public)
+    if release.columns and release.columns != view.names:
+        raise invalid("public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names))
+    equations = release.statistic.equations(view)
+    if release.values.size != equations.constant.size:
+        raise invalid(
+            "public",
+            f"the people of the release ({release.values.size} values)",
+            f"people whose release has {equations.constant.size}",
+        )
+    units = release.statistic.units(view)
+    target = release.values * units - equations.constant
+    shown = np.flatnonzero(~np.isnan(target))
+    operator = equations.operator
+    if shown.size < target.size:
+        operator, target = RowSelect(operator, shown), target[shown]
+    return Evidence((Block(operator, target, release.noise.scaled(units), equations.alike),))

@@ -12,6 +12,7 @@ from tellall.data import Patterns, group_rows
 from tellall.errors import invalid
 from tellall.linops import Array, IntArray, LinearOperator, Stack
 from tellall.noise import Noise
+from tellall.solve.intervals import Enclosure, enclose
 from tellall.solve.row_space import row_space
 
 __all__ = ["Block", "Evidence"]
@@ -95,6 +96,12 @@ class Evidence:
     def grouped(self) -> LinearOperator:
         """A with one column per group; it acts on the number of people in each who have the secret."""
         return self.operator.take(self.groups.first)
+
+    @cached_property
+    def enclosure(self) -> Enclosure:
+        """What every possible secret must satisfy: bounds on each group's count."""
+        upper = self.groups.counts.astype(np.float64)
+        return enclose(self.grouped, self.target, bound=self.bound, upper=upper)
 
     @cached_property
     def _row_space(self) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

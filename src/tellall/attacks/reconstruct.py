@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +12,12 @@ import numpy.typing as npt
 from tellall.data import Dataset, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array
+from tellall.linops import Array, LinearOperator
 from tellall.noise import Rng, as_rng
 from tellall.release import Release, linearise
 from tellall.solve import BoxProblem, LeastSquares, Solution, Status
-from tellall.solve.intervals import enclose
 
-__all__ = ["DECODERS", "Reconstruction", "reconstruct"]
+__all__ = ["DECODERS", "NOISE_FLOOR", "Reconstruction", "estimate_rate", "reconstruct"]
 
 DECODERS = ("auto", "least-squares")
 
@@ -48,7 +46,8 @@ class Reconstruction:
     status
         How the decoder ended; anything but "solved" comes with advice.
     prior
-        The rate of the secret that the attack assumed or read off the release.
+        The rate of the secret that the attack assumed, or read off the release, among the people whose bit
+        the bounds leave open.
     """
 
     estimate: Array
@@ -83,15 +82,8 @@ class Reconstruction:
         linear = np.zeros(len(groups), dtype=bool)
         if len(groups) <= LeastSquares().gram_limit:
             linear = self.evidence.determined & alone
-        box = enclose(
-            self.evidence.grouped,
-            self.evidence.target,
-            bound=self.evidence.bound,
-            upper=groups.counts.astype(np.float64),
-        )
-        proved = (box.lower == box.upper) & ((box.upper == 0) | (box.lower == groups.counts))
-        if box.empty:  # nothing follows from evidence that contradicts itself
-            proved[:] = False
+        box = self.evidence.enclosure
+        proved = ~np.full(len(groups), box.empty) & ((box.upper == 0) | (box.lower == groups.counts))
         return np.where(proved, "proved", np.where(linear, "linear", "no"))[groups.index]
 
     def __repr__(self) -> str:
@@ -126,10 +118,11 @@ def reconstruct(
 
     Notes
     -----
-    Weighted least squares on groups of people whom no release tells apart, ridge at the prior, box
-    0 ≤ s ≤ 1 (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
-    rounded at 1/2. The confidence is METHODS F2: the evidence's own Gaussian opinion of a group's count t
-    (posterior divided by prior: mean r, variance τ) times a Binomial(c, π) prior,
+    Exact and rounded values bound counts, and bounds are propagated first: what they settle is proved. The
+    rest is weighted least squares on groups of people whom no release tells apart, ridge at the prior, box
+    at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
+    rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
+    divided by prior: mean r, variance τ) times a Binomial(c, π) prior within the bounds,
     P(t = j) ∝ C(c, j) π^j (1−π)^(c−j) exp(−(j − r)²/(2τ)), and P(s_i = 1) = E[t]/c; for a person alone in
     the group these are the log-odds logit(π) + (2r − 1)/(2τ). Where the box and this model disagree about a
     person, the confidence is 1/2.
@@ -141,8 +134,7 @@ def reconstruct(
         raise invalid("decoder", f"one of {', '.join(map(repr, DECODERS))}", decoder)
     view = as_public(public)
     evidence = Evidence.together([linearise(release, view) for release in chosen])
-    rate = _rate(evidence) if prior is None else _check_prior(prior)
-    solution, probability = _least_squares(evidence, rate, as_rng(rng))
+    solution, probability, rate = _least_squares(evidence, prior, as_rng(rng))
     index, counts = evidence.groups.index, evidence.groups.counts
     estimate = (solution.value / counts)[index]
     guess = (estimate >= 0.5).astype(np.int8)
@@ -161,76 +153,118 @@ def reconstruct(
     )
 
 
-def _least_squares(evidence: Evidence, rate: float, rng: np.random.Generator) -> tuple[Solution, Array]:
-    """The boxed estimate of each group's count, and the probability that one of its people has the secret."""
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """The groups whose count the bounds leave open, and what the equations say about them."""
+
+    groups: npt.NDArray[np.intp]
+    operator: LinearOperator
+    target: Array
+    std: Array
+    lower: Array
+    upper: Array
+    size: Array
+
+
+def _least_squares(
+    evidence: Evidence, prior: float | None, rng: np.random.Generator
+) -> tuple[Solution, Array, float]:
+    """The boxed estimate of each group's count, the probability that one of its people has the secret, the rate."""
     counts = evidence.groups.counts.astype(np.float64)
+    left = _leave_open(evidence, counts)
+    rate = estimate_rate(left.operator, left.target, left.std, left.size) if prior is None else _check_prior(prior)
+    value = evidence.enclosure.lower.copy()
+    probability = value / counts
+    status, stats = Status("solved"), {}
+    if left.groups.size:
+        law = _truncated_binomial(left, rate)
+        center, spread = _moments(law)
+        problem = BoxProblem(left.operator, 1 / left.std**2, 1 / spread, center, left.lower, left.upper)
+        prepared = LeastSquares().prepare(problem)
+        solution = prepared.solve(left.target)
+        mean, variance = prepared.posterior(left.target, rng=rng)
+        value[left.groups] = solution.value
+        probability[left.groups] = _count_posterior(law, mean, variance, problem) / left.size
+        status, stats = solution.status, solution.stats
+    return _with_contradictions(Solution(value, status, stats), evidence), np.clip(probability, 0, 1), rate
+
+
+def _leave_open(evidence: Evidence, counts: Array) -> _Open:
+    """The evidence less what its bounds already settle."""
+    box = evidence.enclosure
+    lower, upper = (np.zeros(counts.size), counts) if box.empty else (box.lower, box.upper)
+    open_ = np.flatnonzero(lower < upper)
+    settled = np.where(lower < upper, 0.0, lower)
+    operator, target = evidence.grouped, evidence.target
+    if open_.size < counts.size:
+        target = target - operator @ settled
+        operator = operator.take(open_)
     std = np.maximum(evidence.std, NOISE_FLOOR)
-    problem = BoxProblem(
-        operator=evidence.grouped,
-        weights=1 / std**2,
-        ridge=1 / (counts * rate * (1 - rate)),
-        center=counts * rate,
-        upper=counts,
-    )
-    prepared = LeastSquares().prepare(problem)
-    solution = prepared.solve(evidence.target)
-    mean, variance = prepared.posterior(evidence.target, rng=rng)
-    probability = _count_posterior(mean, variance, problem, rate)
-    return _with_contradictions(solution, evidence, std), probability
+    return _Open(open_, operator, target, std, lower[open_], upper[open_], counts[open_])
 
 
-def _count_posterior(mean: Array, variance: Array, problem: BoxProblem, rate: float) -> Array:
-    """P(s_i = 1) in each group, from the Gaussian posterior of its count and the Binomial prior (F2)."""
-    from scipy.special import gammaln, logsumexp
+def _truncated_binomial(left: _Open, rate: float) -> tuple[Array, Array]:
+    """The possible counts of each group and their log-probabilities: Binomial(size, rate) within its bounds."""
+    from scipy.special import gammaln
 
+    most = int(left.size.max())
+    j = np.arange(most + 1.0)
+    size = left.size[:, None]
+    rest = np.maximum(size - j, 0)
+    log_law = gammaln(size + 1) - gammaln(j + 1) - gammaln(rest + 1) + j * np.log(rate) + rest * np.log1p(-rate)
+    return j, np.where((j >= left.lower[:, None]) & (j <= left.upper[:, None]), log_law, -np.inf)
+
+
+def _moments(law: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Mean and variance of each group's count."""
+    from scipy.special import softmax
+
+    j, log_law = law
+    weight = softmax(log_law, axis=1)
+    mean = weight @ j
+    return mean, np.maximum(weight @ j**2 - mean**2, 1e-9)
+
+
+def _count_posterior(law: tuple[Array, Array], mean: Array, variance: Array, problem: BoxProblem) -> Array:
+    """The expected count of each group, from the Gaussian posterior and its prior law (F2)."""
+    j, log_law = law
     precision = np.maximum(1 / variance - problem.ridge, 1e-12 * problem.ridge)  # of the evidence alone
     opinion = (mean / variance - problem.ridge * problem.center) / precision
-    out = np.empty(mean.size)
-    for size in np.unique(problem.upper):
-        members = problem.upper == size
-        j = np.arange(size + 1)
-        log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-        log_prior += j * np.log(rate) + (size - j) * np.log1p(-rate)
-        distance = j - opinion[members, None]
-        log_weight = log_prior - 0.5 * precision[members, None] * distance**2
-        log_weight -= logsumexp(log_weight, axis=1, keepdims=True)
-        out[members] = np.exp(log_weight) @ j / size
-    return np.clip(out, 0.0, 1.0)
+    tilted = log_law - 0.5 * precision[:, None] * (j - opinion[:, None]) ** 2
+    return _moments((j, tilted))[0]
 
 
-def _rate(evidence: Evidence) -> float:
-    """The secret's rate, from the evidence itself.
+def estimate_rate(operator: LinearOperator, target: Array, std: Array, size: Array) -> float:
+    """The secret's rate among the groups, from their equations.
 
     Notes
     -----
     If everybody had the secret at rate π, row j would have mean π (A 1)_j and variance π(1−π) (A∘A 1)_j +
     std_j²; π solves that weighted regression through the origin, with RATE_MEAN and RATE_PRECISION as prior.
     """
-    counts = evidence.groups.counts.astype(np.float64)
-    reach, energy = evidence.grouped @ counts, evidence.grouped.squared() @ counts
-    variance = 0.25
+    reach, energy = operator @ size, operator.squared() @ size
+    margin = 0.5 / (size.sum() + 1)
     rate = RATE_MEAN
     for _ in range(8):
-        weight = 1 / (variance * energy + np.maximum(evidence.std, NOISE_FLOOR) ** 2)
-        top = float(weight @ (reach * evidence.target)) + RATE_PRECISION * RATE_MEAN
+        weight = 1 / (rate * (1 - rate) * energy + std**2)
+        top = float(weight @ (reach * target)) + RATE_PRECISION * RATE_MEAN
         rate = top / (float(weight @ reach**2) + RATE_PRECISION)
-        margin = 0.5 / (evidence.n + 1)
         rate = min(max(rate, margin), 1 - margin)
-        variance = rate * (1 - rate)
     return rate
 
 
-def _with_contradictions(solution: Solution, evidence: Evidence, std: Array) -> Solution:
+def _with_contradictions(solution: Solution, evidence: Evidence) -> Solution:
     """The solution, its status changed where no secret comes near the published values."""
-    if solution.status.word != "solved" or not evidence.target.size:
-        return solution
+    std = np.maximum(evidence.std, NOISE_FLOOR)
     misfit = (evidence.grouped @ solution.value - evidence.target) / std
-    excess = float(np.sqrt(np.mean(misfit**2)))
-    stats: dict[str, Any] = {**solution.stats, "misfit": excess}
-    if excess <= CONTRADICTION:
-        return Solution(solution.value, solution.status, stats)
-    advice = f"values miss the best secret by {excess:.1f} times the declared noise; declare the noise they have"
-    return Solution(solution.value, Status("contradictory", advice), stats)
+    excess = float(np.sqrt(np.mean(misfit**2))) if misfit.size else 0.0
+    status, stats = solution.status, {**solution.stats, "misfit": excess}
+    if evidence.enclosure.empty:
+        status = Status("contradictory", "no secret satisfies the published values; declare the noise they have")
+    elif excess > CONTRADICTION:
+        advice = f"values miss the best secret by {excess:.1f} times the declared noise; declare the noise they have"
+        status = Status("contradictory", advice)
+    return Solution(solution.value, status, stats)
 
 
 def _check_prior(prior: float) -> float:

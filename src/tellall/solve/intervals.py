@@ -12,6 +12,7 @@ from tellall.solve.base import Array
 
 __all__ = ["Enclosure", "enclose"]
 
+_MOST_ENTRIES = 20_000_000
 _SLACK = 1e-6  # floating-point room before a bound is rounded to a whole number
 
 
@@ -33,7 +34,8 @@ def enclose(
     -----
     Bound propagation: in row j, x_p can be at most what the row allows less the least that the others must
     take, and at least what is left when the others take all they can; repeated until nothing moves.
-    O(rounds × entries). Rows without a finite bound say nothing. The enclosure is valid, not always tight.
+    O(rounds × entries). Rows without a finite bound say nothing. The enclosure is valid, not always tight:
+    it stays [0, upper] where no row is tight enough to start from, or above 20 million entries.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def enclose(
     """
     lower, upper = np.zeros(upper.size), upper.astype(np.float64)
     rows = np.flatnonzero(np.isfinite(bound))
-    if not rows.size:
+    if not _worth_propagating(operator, target, bound, upper):
         return Enclosure(lower, upper, empty=False)
     matrix = operator.to_sparse()[rows]
     low_row, high_row = (target - bound)[rows], (target + bound)[rows]
@@ -78,6 +80,18 @@ def enclose(
         if settled:
             break
     return Enclosure(lower, upper, empty=False)
+
+
+def _worth_propagating(operator: LinearOperator, target: Array, bound: Array, upper: Array) -> bool:
+    """Whether some row is so near an extreme that it bounds one of its unknowns by itself."""
+    squares = operator.squared()
+    reach, total = operator @ upper, squares @ upper
+    if float(total.sum()) > _MOST_ENTRIES * float(upper.mean()):
+        return False
+    largest = np.sqrt(squares @ upper**2)  # at least any |a_jp| upper_p of the row
+    one_sign = np.abs(reach) == total  # otherwise its extremes are not known from its sum
+    room = np.minimum(target + bound - np.minimum(reach, 0), np.maximum(reach, 0) - target + bound)
+    return bool((np.isfinite(bound) & (~one_sign | (room < largest))).any())
 
 
 def _activity(matrix: Any, lower: Array, upper: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
 
 @dataclass(frozen=True, eq=False)
 class BoxProblem:
-    """minimise ½ Σ_j w_j (A x − z)_j² + ½ Σ_p ridge_p (x_p − center_p)² over 0 ≤ x_p ≤ upper_p.
+    """minimise ½ Σ_j w_j (A x − z)_j² + ½ Σ_p ridge_p (x_p − center_p)² over lower_p ≤ x_p ≤ upper_p.
 
     Everything but the target z; the ridge must be positive, so that the minimiser is unique.
     """
@@ -27,16 +27,19 @@ class BoxProblem:
     weights: Array
     ridge: Array
     center: Array
+    lower: Array
     upper: Array
 
     def __post_init__(self) -> None:
         m, n = self.operator.shape
-        for name, size in (("weights", m), ("ridge", n), ("center", n), ("upper", n)):
+        for name, size in (("weights", m), ("ridge", n), ("center", n), ("lower", n), ("upper", n)):
             value: Array = getattr(self, name)
             if value.shape != (size,) or not np.isfinite(value).all():
                 raise invalid(name, f"{size} finite numbers", f"shape {value.shape}")
         if n and self.ridge.min() <= 0:
             raise invalid("ridge", "above zero", float(self.ridge.min()))
+        if (self.upper <= self.lower).any():
+            raise invalid("upper", "above lower", "a box without room")
 
     def right_side(self, target: Array) -> Array:
         """Aᵀ W z + ridge · center."""
@@ -109,7 +112,7 @@ class Prepared(ABC):
     def solve(self, target: Array) -> Solution:
         """The minimiser in the box."""
         right = self.problem.right_side(target)
-        upper = self.problem.upper
+        lower, upper = self.problem.lower, self.problem.upper
         scale = self._diagonal()
         n = right.size
         everybody = np.ones(n, dtype=bool)
@@ -118,16 +121,16 @@ class Prepared(ABC):
         for round_ in range(1, self.options.rounds + 1):
             gradient = self._hessian_product(x) - right
             step = x - gradient / scale
-            new_low, new_high = step <= 0, step >= upper
+            new_low, new_high = step <= lower, step >= upper
             settled = round_ > 1 and not ((new_low != low) | (new_high != high)).any()
             low, high = new_low, new_high
             if settled:
                 break
-            fixed = np.where(high, upper, 0.0)
             free = ~(low | high)
-            lifted = right - self._hessian_product(fixed) if high.any() else right
+            fixed = np.where(high, upper, np.where(low, lower, 0.0))
+            lifted = right - self._hessian_product(fixed) if fixed.any() else right
             x = fixed + self._free_solve(free, lifted, np.where(free, x, 0.0))
-        x = np.clip(x, 0.0, upper)
+        x = np.clip(x, lower, upper)
         residual = self._stationarity(x, right, scale)
         if residual > self.options.tolerance:
             x = self._projected_gradient(x, right)
@@ -139,18 +142,19 @@ class Prepared(ABC):
 
     def _stationarity(self, x: Array, right: Array, scale: Array) -> float:
         """How far one scaled projected gradient step moves x, relative to the box: zero at the minimiser."""
-        step = np.clip(x - (self._hessian_product(x) - right) / scale, 0.0, self.problem.upper)
-        return float(np.max(np.abs(step - x) / self.problem.upper, initial=0.0))
+        lower, upper = self.problem.lower, self.problem.upper
+        step = np.clip(x - (self._hessian_product(x) - right) / scale, lower, upper)
+        return float(np.max(np.abs(step - x) / (upper - lower), initial=0.0))
 
     def _projected_gradient(self, x: Array, right: Array, iterations: int = 2000) -> Array:
         """FISTA with restarts, from x."""
-        upper = self.problem.upper
+        lower, upper = self.problem.lower, self.problem.upper
         lipschitz = _largest_eigenvalue(self._hessian_product, x.size)
         momentum, ahead = 1.0, x
         for _ in range(iterations):
-            new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, 0.0, upper)
+            new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, lower, upper)
             moved = new - x
-            if np.max(np.abs(moved) / upper, initial=0.0) < self.options.tolerance / 10:
+            if np.max(np.abs(moved) / (upper - lower), initial=0.0) < self.options.tolerance / 10:
                 return new
             if np.dot(ahead - new, moved) > 0:  # the momentum points uphill: start again from here
                 momentum, ahead = 1.0, new

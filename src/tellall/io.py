@@ -1,0 +1,86 @@
+"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from tellall.data import Bins, Dataset
+from tellall.errors import InvalidInput, invalid
+
+__all__ = ["read", "read_table"]
+
+_DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
+_PARQUET = (".parquet", ".pq")
+_PANDAS = {".dta": "read_stata", ".sas7bdat": "read_sas"}
+
+
+def read(
+    path: str | Path,
+    *,
+    secret: str | None = None,
+    public: Iterable[str] | None = None,
+    bins: Bins | Mapping[str, Bins] | None = None,
+) -> Dataset:
+    """A dataset from a file, one person a row; see :meth:`Dataset.from_frame` for the other arguments."""
+    return Dataset.from_frame(read_table(path), secret=secret, public=public, bins=bins)
+
+
+def read_table(path: str | Path) -> Any:
+    """The columns of a file by name. Nothing is downloaded and no other file is touched."""
+    place = Path(path)
+    ending = place.suffix.lower()
+    known = (*_DELIMITED, *_PARQUET, *_PANDAS)
+    if ending not in known:
+        raise invalid("path", f"a file ending in {', '.join(known)}", str(path))
+    if not place.is_file():
+        raise invalid("path", "a file that exists", str(path))
+    if ending in _PANDAS:
+        return _read_with_pandas(place, _PANDAS[ending])
+    return _read_with_duckdb(place, ending)
+
+
+def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
+    import duckdb
+
+    settings = {
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "temp_directory": "",
+    }
+    try:
+        with duckdb.connect(":memory:", config=settings) as connection:
+            connection.execute("SET lock_configuration = true")
+            if ending in _PARQUET:
+                query = "SELECT * FROM read_parquet(?)"
+            else:
+                delimiter = _DELIMITED[ending]
+                option = f", delim = '{delimiter}'" if delimiter else ""
+                query = f"SELECT * FROM read_csv(?, header = true, sample_size = -1{option})"
+            # glob characters in the name are part of the name
+            table: dict[str, Any] = connection.execute(query, [_literal(place)]).fetchnumpy()
+            return table
+    except duckdb.Error as error:
+        raise _unreadable(place, error) from None
+
+
+def _read_with_pandas(place: Path, reader: str) -> Any:
+    if find_spec("pandas") is None:
+        raise InvalidInput(f"Reading {place.suffix} files needs pandas. Install it with: pip install pandas")
+    import pandas
+
+    try:
+        return getattr(pandas, reader)(place)
+    except (ValueError, OSError, UnicodeError) as error:
+        raise _unreadable(place, error) from None
+
+
+def _literal(place: Path) -> str:
+    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in str(place))
+
+
+def _unreadable(place: Path, error: Exception) -> InvalidInput:
+    said = " ".join(str(error).split())
+    return invalid("path", f"a readable {place.suffix.lstrip('.')} file", str(place), f"The reader said: {said[:160]}")

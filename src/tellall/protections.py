@@ -37,7 +37,11 @@ class Suppression:
 
     def __post_init__(self) -> None:
         value = self.below
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | np.number)
+            or not np.isfinite(value)
+        ):
             raise invalid("below", "a finite number, zero or more", value)
         if value < 0:
             raise invalid("below", "a finite number, zero or more", value)

@@ -108,7 +108,9 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     """
     view = as_public(public)
     if release.columns and release.columns != view.names:
-        raise invalid("public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names))
+        raise invalid(
+            "public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names)
+        )
     equations = release.statistic.equations(view)
     if release.values.size != equations.constant.size:
         raise invalid(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array, IntArray, LinearOperator, RowSelect, Stack
+from tellall.linops import Array, IntArray, RowSelect, Stack
 from tellall.noise import Rng, as_rng
 from tellall.release import Release, linearise, publish
 
@@ -138,7 +138,7 @@ class _Model:
 
     @classmethod
     def of(cls, releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> _Model:
-        """The model before any fit: everybody at the rate that the releases, made again from these people, show."""
+        """The model before any fit: everybody at the rate that releases of these people show."""
         again = tuple(publish(people, release.statistic, release.protections, rng) for release in releases)
         evidence = Evidence.together([linearise(release, people.public) for release in again])
         shown = np.flatnonzero(~np.isnan(np.concatenate([release.values for release in again])))
@@ -161,7 +161,9 @@ class _Model:
         return -float(np.sum(np.log(np.where(held.secret == 1, chance, 1 - chance))))
 
 
-def _choose_ridges(releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> tuple[float, ...]:
+def _choose_ridges(
+    releases: Sequence[Release], people: Dataset, rng: np.random.Generator
+) -> tuple[float, ...]:
     """The ridges from the strongest down to the one with the least loss over inner folds."""
     assert people.secret is not None
     folds = _folds(people.secret, _INNER_FOLDS, rng)
@@ -181,7 +183,7 @@ def _maximise(evidence: Evidence, offset: float, penalty: Array, start: Array) -
     """The multipliers of the penalised maximum-entropy fit, by L-BFGS."""
     from scipy.optimize import minimize
 
-    operator: LinearOperator = evidence.operator
+    operator = evidence.operator
     target = evidence.target
 
     def negative(multipliers: Array) -> tuple[float, Array]:

@@ -29,6 +29,7 @@ NOISE_FLOOR = 0.1
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
 # A residual this many times what the declared noise explains is a contradiction, not bad luck.
 CONTRADICTION = 5.0
+_DECLARE = "declare the noise they have"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,13 +69,13 @@ class Reconstruction:
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:
-        """"proved", "linear" or "no" for each person, computed when first asked for.
+        """ "proved", "linear" or "no" for each person, computed when first asked for.
 
         Notes
         -----
         "proved": the same bit in every 0/1 secret consistent with the evidence, by bound propagation (valid
         but not complete: some provable people are missed). "linear": the person's unit vector lies in the row
-        space of the operator. METHODS F2. O(P³) for P groups of equal people; where P is beyond the Gram
+        space of the operator. O(P³) for P groups of equal people; where P is beyond the Gram
         limit the row space is not computed and "linear" is not claimed.
         """
         groups = self.evidence.groups
@@ -89,8 +90,8 @@ class Reconstruction:
     def __repr__(self) -> str:
         sure = int((self.confidence >= 0.95).sum())
         return (
-            f"Reconstruction of {self.n} people from {self.evidence.target.size} equations by {self.decoder}: "
-            f"{self.status}; {sure} guessed with confidence 0.95 or more"
+            f"Reconstruction of {self.n} people from {self.evidence.target.size} equations "
+            f"by {self.decoder}: {self.status}; {sure} guessed with confidence 0.95 or more"
         )
 
 
@@ -169,10 +170,14 @@ class _Open:
 def _least_squares(
     evidence: Evidence, prior: float | None, rng: np.random.Generator
 ) -> tuple[Solution, Array, float]:
-    """The boxed estimate of each group's count, the probability that one of its people has the secret, the rate."""
+    """The boxed estimate of each group's count, each group's chance of the secret, and the rate."""
     counts = evidence.groups.counts.astype(np.float64)
     left = _leave_open(evidence, counts)
-    rate = estimate_rate(left.operator, left.target, left.std, left.size) if prior is None else _check_prior(prior)
+    rate = (
+        estimate_rate(left.operator, left.target, left.std, left.size)
+        if prior is None
+        else _check_prior(prior)
+    )
     value = evidence.enclosure.lower.copy()
     probability = value / counts
     status, stats = Status("solved"), {}
@@ -204,14 +209,16 @@ def _leave_open(evidence: Evidence, counts: Array) -> _Open:
 
 
 def _truncated_binomial(left: _Open, rate: float) -> tuple[Array, Array]:
-    """The possible counts of each group and their log-probabilities: Binomial(size, rate) within its bounds."""
+    """The possible counts of each group and their log-probabilities: Binomial within its bounds."""
     from scipy.special import gammaln
 
     most = int(left.size.max())
     j = np.arange(most + 1.0)
     size = left.size[:, None]
     rest = np.maximum(size - j, 0)
-    log_law = gammaln(size + 1) - gammaln(j + 1) - gammaln(rest + 1) + j * np.log(rate) + rest * np.log1p(-rate)
+    log_law = (
+        gammaln(size + 1) - gammaln(j + 1) - gammaln(rest + 1) + j * np.log(rate) + rest * np.log1p(-rate)
+    )
     return j, np.where((j >= left.lower[:, None]) & (j <= left.upper[:, None]), log_law, -np.inf)
 
 
@@ -260,10 +267,10 @@ def _with_contradictions(solution: Solution, evidence: Evidence) -> Solution:
     excess = float(np.sqrt(np.mean(misfit**2))) if misfit.size else 0.0
     status, stats = solution.status, {**solution.stats, "misfit": excess}
     if evidence.enclosure.empty:
-        status = Status("contradictory", "no secret satisfies the published values; declare the noise they have")
+        status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
     elif excess > CONTRADICTION:
-        advice = f"values miss the best secret by {excess:.1f} times the declared noise; declare the noise they have"
-        status = Status("contradictory", advice)
+        missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
+        status = Status("contradictory", f"{missed}; {_DECLARE}")
     return Solution(solution.value, status, stats)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,9 @@ def encode_bits(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], tuple[str, s
     column, codes, numbers = encode(name, raw)
     missing = sum(map(is_missing, _objects(raw) if numbers is None else numbers))
     if missing:
-        raise invalid(name, "known for everybody", f"{missing} missing values", "Leave those people out first.")
+        raise invalid(
+            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
+        )
     distinct = np.unique(numbers) if numbers is not None else np.unique(codes)
     if distinct.size == 1:
         raise invalid(name, "a secret with two values", f"the constant {column.labels[0]}")
@@ -118,7 +121,9 @@ def _numbers(name: str, raw: Any) -> Array | None:
     else:
         values = _objects(array)
         known = [value for value in values.ravel() if not is_missing(value)]
-        if not known or not all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known):
+        if not known or not all(
+            isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known
+        ):
             return None
         numbers = np.array([np.nan if is_missing(value) else float(value) for value in values.ravel()])
     if np.isinf(numbers).any():
@@ -145,7 +150,9 @@ def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Colum
     return _finish(Column(name, _interval_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
 
 
-def _finish(column: Column, codes: npt.NDArray[Any], absent: npt.NDArray[np.bool_]) -> tuple[Column, npt.NDArray[Any]]:
+def _finish(
+    column: Column, codes: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
+) -> tuple[Column, npt.NDArray[Any]]:
     """Missing values become the last category; codes take the smallest type that holds them."""
     if absent.any():
         label = MISSING
@@ -173,8 +180,9 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
 
 
 def _quantiles(known: Array, distinct: Array, count: int) -> Array:
-    cuts = np.unique(np.quantile(known, np.arange(1, count) / count))
-    return cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
+    cuts: Array = np.unique(np.quantile(known, np.arange(1, count) / count))
+    below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
+    return below
 
 
 def _number_labels(values: Array) -> tuple[str, ...]:
@@ -186,5 +194,5 @@ def _interval_labels(cuts: Array) -> tuple[str, ...]:
     edges = _number_labels(cuts)
     if not edges:
         return ("all",)
-    between = (f"({low}, {high}]" for low, high in zip(edges, edges[1:], strict=False))
+    between = (f"({low}, {high}]" for low, high in pairwise(edges))
     return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")

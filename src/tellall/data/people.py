@@ -219,7 +219,11 @@ class Dataset:
         if self.secret is not None:
             lines.append(f"  secret {self.secret_name}: {int(self.secret.sum())} × {self.meaning[1]}")
         lines.append(f"  public {_listing(self.public.columns)}")
-        lines += [f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}" for c in self.public.columns if c.cuts]
+        lines += [
+            f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}"
+            for c in self.public.columns
+            if c.cuts
+        ]
         lines += [f"  left out {reason}" for reason in self.public.left_out]
         return "\n".join(lines)
 
@@ -249,11 +253,11 @@ def group_rows(codes: IntArray) -> Patterns:
     People are hashed by a random integer combination of their codes, and the grouping is then checked
     person by person, so that a collision costs time and never correctness.
     """
-    key = np.random.default_rng(0).integers(1, 2**62, size=codes.shape[0], dtype=np.int64)
+    key = np.random.default_rng(0).integers(1, 2**62, size=(codes.shape[0],), dtype=np.int64)
     hashed = np.zeros(codes.shape[1], dtype=np.int64)
     with np.errstate(over="ignore"):
-        for multiplier, row in zip(key, codes, strict=True):
-            hashed += multiplier * row.astype(np.int64)
+        for j, row in enumerate(codes):
+            hashed += key[j] * row.astype(np.int64)
     _, first, index, counts = np.unique(hashed, return_index=True, return_inverse=True, return_counts=True)
     if any((row[first[index]] != row).any() for row in codes):
         _, first, index, counts = np.unique(
@@ -297,12 +301,16 @@ def _from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Public:
 def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     array = np.asarray(value)
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
-        raise invalid(parameter, "an array of people × attributes, two people or more", f"shape {array.shape}")
+        raise invalid(
+            parameter, "an array of people × attributes, two people or more", f"shape {array.shape}"
+        )
     if array.dtype.kind not in "biuf":
         raise invalid(parameter, "an array of numbers", f"type {array.dtype}", "For text use from_frame.")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         bad = int((~np.isfinite(array)).sum())
-        raise invalid(parameter, "finite", f"{bad} NaN or infinite values", "For missing values use from_frame.")
+        raise invalid(
+            parameter, "finite", f"{bad} NaN or infinite values", "For missing values use from_frame."
+        )
     return array
 
 

@@ -89,7 +89,9 @@ class LinearOperator(ABC):
         if block.dtype.kind not in "fiub":
             raise invalid("right-hand side", "an array of numbers", block.dtype)
         if block.ndim not in (1, 2) or block.shape[0] != self.shape[1]:
-            raise invalid("right-hand side", f"of length {self.shape[1]}, the operator's columns", block.shape)
+            raise invalid(
+                "right-hand side", f"of length {self.shape[1]}, the operator's columns", block.shape
+            )
         if block.dtype.kind != "f":
             block = block.astype(np.float64)
         return self.matvec(block) if block.ndim == 1 else self.matmat(block)

@@ -94,7 +94,7 @@ class RowSelect(LinearOperator):
         return self.operator.to_sparse()[self.index]
 
     def _scatter(self, rows: Array) -> Array:
-        return np.bincount(self.index, rows, minlength=self.operator.shape[0])
+        return np.bincount(self.index, rows, minlength=self.operator.shape[0]).astype(np.float64, copy=False)
 
 
 @final

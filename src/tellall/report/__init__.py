@@ -1,1 +1,1 @@
-
+"""Reports: the same findings as text and as data."""

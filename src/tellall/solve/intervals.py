@@ -40,9 +40,8 @@ def enclose(
     Examples
     --------
     >>> from tellall.linops import Dense
-    >>> box = enclose(
-    ...     Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), np.array([2.0, 1.0]), bound=np.zeros(2), upper=np.ones(3)
-    ... )
+    >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+    >>> box = enclose(sums, np.array([2.0, 1.0]), bound=np.zeros(2), upper=np.ones(3))
     >>> box.lower.tolist(), box.upper.tolist()
     ([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     """

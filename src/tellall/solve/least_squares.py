@@ -215,11 +215,11 @@ class _MatrixFree(Prepared):
         mean = self._free_solve(np.ones(n, dtype=bool), self.problem.right_side(target), self.problem.center)
         # Hutchinson: E[v ∘ C v] is the diagonal of C for independent signs v; evidence never raises a
         # variance above the prior's, so estimates are kept below it.
-        total = np.zeros(n)
+        total: Array = np.zeros(n)
         everybody = np.ones(n, dtype=bool)
         for _ in range(self.options.probes):
             signs = rng.choice(np.array([-1.0, 1.0]), size=n)
-            total += signs * self._free_solve(everybody, signs, np.zeros(n))
+            total = total + signs * self._free_solve(everybody, signs, np.zeros(n))
         prior = 1 / self.problem.ridge
         return mean, np.clip(total / self.options.probes, 1e-6 * prior, prior)
 
@@ -261,7 +261,7 @@ class _MatrixFree(Prepared):
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int, iterations: int = 30) -> float:
     """An upper estimate of the largest eigenvalue, by power iteration with a margin of 5 %."""
-    vector = np.random.default_rng(0).normal(size=n)
+    vector: Array = np.random.default_rng(0).normal(size=n)
     size = 1.0
     for _ in range(iterations):
         vector = vector / np.linalg.norm(vector)

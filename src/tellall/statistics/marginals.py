@@ -40,7 +40,7 @@ class Marginals(Statistic):
 
         value(c, 1) = Σ_{i in c} s_i,        value(c, 0) = N_c − Σ_{i in c} s_i,
 
-    which is the attribute reduction of the contingency-tables paper (Sec. 2; METHODS B2) with every cell
+    which is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
     pattern used, not only "all ones". One person replaced moves two cells of each table by one each:
     L1 sensitivity 2t, L2 sensitivity √(2t) for t tables.
 
@@ -165,7 +165,7 @@ def _products_are_cheaper(public: Public, sets: list[tuple[int, ...]]) -> bool:
     k, d = (len(sets[0]) if sets else 0), len(public.columns)
     if k not in (2, 3) or len(sets) != comb(d, k) or sets != list(combinations(range(d), k)):
         return False
-    return 2 * sum(public.levels) ** k / factorial(k) < 100 * comb(d, k)
+    return bool(2 * sum(public.levels) ** k / factorial(k) < 100 * comb(d, k))
 
 
 def _as_moments(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
@@ -201,5 +201,8 @@ def _choose3(x: IntArray | int) -> IntArray | int:
 
 def _too_large(what: str, count: int) -> InvalidInput:
     return invalid(
-        "tables", f"of a manageable size ({what})", f"{count:,}", "Use fewer columns, ways or bins, or choose tables."
+        "tables",
+        f"of a manageable size ({what})",
+        f"{count:,}",
+        "Use fewer columns, ways or bins, or choose tables.",
     )

@@ -25,6 +25,9 @@ help:
 demo: .venv/.demo
 	@$(BIN)/tellall demo
 
+# one thread per process: threads that wait for each other cost more than they save
+test: export OPENBLAS_NUM_THREADS = 1
+test: export OMP_NUM_THREADS = 1
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 

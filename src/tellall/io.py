@@ -37,6 +37,8 @@ def read_table(path: str | Path) -> Any:
         raise invalid("path", f"a file ending in {', '.join(known)}", str(path))
     if not place.is_file():
         raise invalid("path", "a file that exists", str(path))
+    if place.stat().st_size == 0:
+        raise invalid("path", "a file with people in it, not an empty one", str(path))
     if ending in _PANDAS:
         return _read_with_pandas(place, _PANDAS[ending])
     return _read_with_duckdb(place, ending)
@@ -73,7 +75,7 @@ def _read_with_pandas(place: Path, reader: str) -> Any:
 
     try:
         return getattr(pandas, reader)(place)
-    except (ValueError, OSError, UnicodeError) as error:
+    except Exception as error:  # a foreign format can break its reader in any way
         raise _unreadable(place, error) from None
 
 

@@ -59,12 +59,10 @@ class Partition(LinearOperator):
         out = np.zeros((n, n))
         for row in self.codes:
             order = np.argsort(row, kind="stable")
-            cell = row[order]
-            starts = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if n else np.zeros(0, dtype=np.intp)
-            for start, stop in zip(starts, np.r_[starts[1:], n], strict=True):
-                weight = 1.0 if weights is None else float(weights[cell[start]])
+            borders = np.flatnonzero(np.diff(row[order])) + 1
+            for people in np.split(order, borders) if n else ():
+                weight = 1.0 if weights is None else float(weights[row[people[0]]])
                 if weight:
-                    people = order[start:stop]
                     out[people[:, None], people] += weight
         return out
 

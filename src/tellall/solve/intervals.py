@@ -71,7 +71,7 @@ def enclose(
         capped = np.minimum.reduceat(np.where(positive, roof, floor), starts)
         raised = np.maximum.reduceat(np.where(positive, floor, roof), starts)
         new_upper[used] = np.minimum(upper[used], np.floor(capped + _SLACK))
-        new_lower[used] = np.maximum(lower[used], np.ceil(raised - _SLACK))
+        new_lower[used] = np.maximum(lower[used], np.ceil(raised - _SLACK) + 0.0)  # never −0
         if (new_lower > new_upper).any():
             return Enclosure(lower, upper, empty=True)
         settled = np.array_equal(new_upper, upper) and np.array_equal(new_lower, lower)

@@ -1,0 +1,6 @@
+"""`python -m tellall` is the command `tellall`."""
+
+from tellall.cli import main
+
+if __name__ == "__main__":
+    main()

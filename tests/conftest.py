@@ -1,0 +1,46 @@
+"""Where the shared material lies, people to test on, and hypothesis without deadlines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import tellall as ta
+
+settings.register_profile("tellall", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("tellall")
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def golden() -> dict[str, list[dict[str, Any]]]:
+    """Golden numbers by group."""
+    path = SHARED / "golden" / "methods.json"
+    if not path.is_file():
+        pytest.skip("the golden numbers are not beside this checkout")
+    groups = json.loads(path.read_text())["groups"]
+    return {group["name"]: group["cases"] for group in groups}
+
+
+@pytest.fixture(scope="session")
+def fair() -> ta.Dataset:
+    return ta.datasets.load("fair")
+
+
+@pytest.fixture(scope="session")
+def nhanes() -> ta.Dataset:
+    return ta.datasets.load("nhanes")
+
+
+def random_people(n: int, d: int, seed: int, levels: int = 2) -> ta.Dataset:
+    """Uniform people: independent columns, balanced secret."""
+    rng = np.random.default_rng(seed)
+    public = rng.integers(0, levels, (n, d))
+    secret = rng.permutation(np.arange(n) % 2)
+    return ta.Dataset.from_arrays(public, secret)

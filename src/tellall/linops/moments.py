@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 from typing import final
@@ -47,18 +48,18 @@ class Moments(LinearOperator):
         self.dtype = self.factor.dtype
 
     def matmat(self, block: Array) -> Array:
-        if self.order == 1:
-            out: Array = self.factor @ block
-            return out
         columns = [self._image(block[:, c]) for c in range(block.shape[1])]
         return np.stack(columns, axis=1) if columns else np.zeros((self.shape[0], 0), dtype=block.dtype)
 
     def rmatmat(self, block: Array) -> Array:
-        if self.order == 1:
-            out: Array = self.factor.T @ block
-            return out
         columns = [self._back_image(block[:, c]) for c in range(block.shape[1])]
         return np.stack(columns, axis=1) if columns else np.zeros((self.shape[1], 0), dtype=block.dtype)
+
+    def matvec(self, vector: Array) -> Array:
+        return self._image(vector)
+
+    def rmatvec(self, vector: Array) -> Array:
+        return self._back_image(vector)
 
     def gram(self, weights: Array | None = None) -> Array:
         scale = self._common_weight(weights)
@@ -81,6 +82,9 @@ class Moments(LinearOperator):
         return Moments(self.factor**2, self.order)
 
     def _image(self, vector: Array) -> Array:
+        if self.order == 1:
+            single: Array = self.factor @ vector
+            return single
         if self.order == 2:
             return _pairs(self.factor, vector)
         T, d = self.factor, self.factor.shape[0]
@@ -88,6 +92,9 @@ class Moments(LinearOperator):
         return np.concatenate(parts) if parts else np.zeros(0, dtype=vector.dtype)
 
     def _back_image(self, vector: Array) -> Array:
+        if self.order == 1:
+            single: Array = self.factor.T @ vector
+            return single
         if self.order == 2:
             return _pairs_transposed(self.factor, vector)
         T, d = self.factor, self.factor.shape[0]
@@ -124,17 +131,22 @@ class Moments(LinearOperator):
 def _pairs(T: Array, s: Array) -> Array:
     """Σ_p T[i,p] T[j,p] s[p] for i < j, lexicographic."""
     products = (T * s) @ T.T
-    out: Array = products[np.triu_indices(T.shape[0], 1)]
-    return out
+    return products.ravel().take(_upper_triangle(T.shape[0]))
 
 
 def _pairs_transposed(T: Array, y: Array) -> Array:
     """Σ_{i<j} y[i,j] T[i,p] T[j,p] for every p."""
     d = T.shape[0]
-    upper = np.zeros((d, d), dtype=y.dtype)
-    upper[np.triu_indices(d, 1)] = y
-    out: Array = np.einsum("ip,ip->p", upper @ T, T)
+    upper = np.zeros(d * d, dtype=y.dtype)
+    upper[_upper_triangle(d)] = y
+    out: Array = np.einsum("ip,ip->p", upper.reshape(d, d) @ T, T)
     return out
+
+
+@lru_cache(maxsize=256)
+def _upper_triangle(d: int) -> IntArray:
+    """The flat places of i < j in a d × d matrix."""
+    return np.flatnonzero(np.triu(np.ones((d, d), dtype=bool), 1))
 
 
 def _elementary_symmetric(T: Array, order: int) -> Array:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property
+from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.errors import invalid
 from tellall.linops import LinearOperator
 from tellall.solve.base import Array, Solution, Status
 
 __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
+
+Mask = npt.NDArray[np.bool_]
+_INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the active set is read again
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +73,13 @@ class LeastSquares:
     The box is handled by the primal-dual active set method: guess which unknowns sit on a bound, solve for
     the others, read the next guess off the gradient; it ends, usually in under ten rounds, at the exact
     minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
-    factorisation per round (n³/3 flops) below the limit, conjugate gradients above.
+    factorisation per round (n³/3 flops) below the limit; above, a few conjugate gradient steps, each two
+    products with the operator.
     """
 
     gram_limit: int = 6000
     tolerance: float = 1e-6
-    rounds: int = 40
+    rounds: int = 60
     cg_iterations: int = 500
     probes: int = 64
 
@@ -102,49 +108,46 @@ class Prepared(ABC):
         """(Aᵀ W A + diag(ridge)) x."""
 
     @abstractmethod
-    def _free_solve(self, free: Any, right: Array, start: Array) -> Array:
-        """The minimiser over the free unknowns, the others held at zero."""
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+        """From x, the minimiser over the free unknowns, the others held; and the gradient there.
+
+        ``accuracy`` is how far the free gradient must fall, for solvers that iterate.
+        """
 
     @abstractmethod
     def _diagonal(self) -> Array:
-        """The diagonal of the Hessian, or something of its size."""
+        """The diagonal of the Hessian."""
 
     def solve(self, target: Array) -> Solution:
         """The minimiser in the box."""
         right = self.problem.right_side(target)
         lower, upper = self.problem.lower, self.problem.upper
         scale = self._diagonal()
-        n = right.size
-        everybody = np.ones(n, dtype=bool)
-        x = self._free_solve(everybody, right, self.problem.center)
-        low = high = np.zeros(n, dtype=bool)
-        for round_ in range(1, self.options.rounds + 1):
-            gradient = self._hessian_product(x) - right
+        free = np.ones(right.size, dtype=bool)
+        x: Array = self.problem.center
+        gradient: Array = self._hessian_product(x) - right
+        rounds = 0
+        while True:
+            rounds += 1
+            x, gradient = self._free_step(free, x, gradient, _INEXACT)
             step = x - gradient / scale
-            new_low, new_high = step <= lower, step >= upper
-            settled = round_ > 1 and not ((new_low != low) | (new_high != high)).any()
-            low, high = new_low, new_high
-            if settled:
+            residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
+            if residual <= self.options.tolerance or rounds == self.options.rounds:
                 break
+            low, high = step <= lower, step >= upper
+            pinned = np.where(low, lower, np.where(high, upper, x))
+            if not np.array_equal(pinned, x):
+                x, gradient = pinned, self._hessian_product(pinned) - right
             free = ~(low | high)
-            fixed = np.where(high, upper, np.where(low, lower, 0.0))
-            lifted = right - self._hessian_product(fixed) if fixed.any() else right
-            x = fixed + self._free_solve(free, lifted, np.where(free, x, 0.0))
         x = np.clip(x, lower, upper)
-        residual = self._stationarity(x, right, scale)
         if residual > self.options.tolerance:
             x = self._projected_gradient(x, right)
-            residual = self._stationarity(x, right, scale)
+            step = x - (self._hessian_product(x) - right) / scale
+            residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
         status = Status("solved")
         if residual > 1e3 * self.options.tolerance:
             status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
-        return Solution(x, status, {"rounds": float(round_), "stationarity": residual})
-
-    def _stationarity(self, x: Array, right: Array, scale: Array) -> float:
-        """How far one scaled projected gradient step moves x, relative to the box: zero at the minimiser."""
-        lower, upper = self.problem.lower, self.problem.upper
-        step = np.clip(x - (self._hessian_product(x) - right) / scale, lower, upper)
-        return float(np.max(np.abs(step - x) / (upper - lower), initial=0.0))
+        return Solution(x, status, {"rounds": float(rounds), "stationarity": residual})
 
     def _projected_gradient(self, x: Array, right: Array, iterations: int = 2000) -> Array:
         """FISTA with restarts, from x."""
@@ -154,7 +157,7 @@ class Prepared(ABC):
         for _ in range(iterations):
             new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, lower, upper)
             moved = new - x
-            if np.max(np.abs(moved) / (upper - lower), initial=0.0) < self.options.tolerance / 10:
+            if _movement(moved, lower, upper) < self.options.tolerance / 10:
                 return new
             if np.dot(ahead - new, moved) > 0:  # the momentum points uphill: start again from here
                 momentum, ahead = 1.0, new
@@ -191,16 +194,16 @@ class _Factorised(Prepared):
         out: Array = self.hessian @ vector
         return out
 
-    def _free_solve(self, free: Any, right: Array, start: Array) -> Array:
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         from scipy.linalg import cho_factor, cho_solve
 
-        out = np.zeros(right.size)
+        step = np.zeros(x.size)
         if free.all():
-            return np.asarray(cho_solve((self.factor, True), right))
-        if free.any():
+            step = np.asarray(cho_solve((self.factor, True), -gradient))
+        elif free.any():
             block = self.hessian[np.ix_(free, free)]
-            out[free] = cho_solve(cho_factor(block, lower=True, overwrite_a=True), right[free])
-        return out
+            step[free] = cho_solve(cho_factor(block, lower=True, overwrite_a=True), -gradient[free])
+        return x + step, gradient + self._hessian_product(step)
 
     def _diagonal(self) -> Array:
         return self.hessian.diagonal()
@@ -212,14 +215,15 @@ class _MatrixFree(Prepared):
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         n = self.problem.center.size
-        mean = self._free_solve(np.ones(n, dtype=bool), self.problem.right_side(target), self.problem.center)
+        everybody = np.ones(n, dtype=bool)
+        zero: Array = np.zeros(n)
+        mean, _ = self._free_step(everybody, zero, -self.problem.right_side(target), self.options.tolerance)
         # Hutchinson: E[v ∘ C v] is the diagonal of C for independent signs v; evidence never raises a
         # variance above the prior's, so estimates are kept below it.
         total: Array = np.zeros(n)
-        everybody = np.ones(n, dtype=bool)
         for _ in range(self.options.probes):
-            signs = rng.choice(np.array([-1.0, 1.0]), size=n)
-            total = total + signs * self._free_solve(everybody, signs, np.zeros(n))
+            signs: Array = rng.choice(np.array([-1.0, 1.0]), size=n)
+            total = total + signs * self._free_step(everybody, zero, -signs, self.options.tolerance)[0]
         prior = 1 / self.problem.ridge
         return mean, np.clip(total / self.options.probes, 1e-6 * prior, prior)
 
@@ -229,34 +233,41 @@ class _MatrixFree(Prepared):
         back = operator.rmatvec((self.problem.weights * image).astype(dtype, copy=False))
         return back + self.problem.ridge * vector
 
-    def _free_solve(self, free: Any, right: Array, start: Array) -> Array:
+    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
         """Conjugate gradients, preconditioned by the diagonal, on the free unknowns."""
         scale = self._diagonal()
-        x = np.where(free, start, 0.0)
-        residual = np.where(free, right - self._hessian_product(x), 0.0)
+        residual = np.where(free, -gradient, 0.0)
         direction = preconditioned = residual / scale
         size = float(residual @ preconditioned)
         # single precision cannot settle further than a few of its own roundings
-        settled = max(self.options.tolerance / 10, 20 * float(np.finfo(self.problem.operator.dtype).eps))
-        goal = float((np.where(free, right, 0.0) / scale) @ right) * settled**2
+        floor = 20 * float(np.finfo(self.problem.operator.dtype).eps)
+        goal = size * max(accuracy, floor) ** 2
         for _ in range(self.options.cg_iterations):
             if size <= goal:
                 break
-            image = np.where(free, self._hessian_product(direction), 0.0)
+            image = self._hessian_product(direction)
             step = size / float(direction @ image)
             x = x + step * direction
-            residual = residual - step * image
+            gradient = gradient + step * image
+            residual = np.where(free, -gradient, 0.0)
             preconditioned = residual / scale
             size, previous = float(residual @ preconditioned), size
             direction = preconditioned + (size / previous) * direction
-        return x
+        return x, gradient
 
     def _diagonal(self) -> Array:
-        if not hasattr(self, "_cached_diagonal"):
-            dtype = self.problem.operator.dtype
-            energy = self.problem.operator.squared().rmatvec(self.problem.weights.astype(dtype, copy=False))
-            self._cached_diagonal = energy + self.problem.ridge
         return self._cached_diagonal
+
+    @cached_property
+    def _cached_diagonal(self) -> Array:
+        dtype = self.problem.operator.dtype
+        energy = self.problem.operator.squared().rmatvec(self.problem.weights.astype(dtype, copy=False))
+        return energy + self.problem.ridge
+
+
+def _movement(step: Array, lower: Array, upper: Array) -> float:
+    """The largest step relative to its box."""
+    return float(np.max(np.abs(step) / (upper - lower), initial=0.0))
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int, iterations: int = 30) -> float:

@@ -108,7 +108,8 @@ class PrivacyProfile:
         if self.method == "black box":
             lines.append(
                 f"Estimated from draws; δ(1) is at least {float(self.lower(1.0)):.4g} "
-                f"({100 * (self.confidence or 0.0):g} % confidence over the grid). An estimate promises nothing."
+                f"({100 * (self.confidence or 0.0):g} % confidence over the grid). "
+                "An estimate promises nothing."
             )
         elif np.isfinite(self.pure_epsilon):
             lines.append(f"Pure: δ = 0 from ε = {self.pure_epsilon:.6g} on.")
@@ -139,7 +140,7 @@ def least_epsilon(curve: Curve, delta: float, *, ceiling: float = float("inf")) 
 def least_meeting(
     falling: Callable[[float], float], goal: float, *, start: float, factor: float = 4.0
 ) -> float:
-    """The least positive argument where a falling function is at most `goal`, from above, to 1e-13 relative."""
+    """The least positive argument at which a falling function is at most `goal`, to 1e-13 relative."""
     low = high = start
     for _ in range(200):
         if falling(high) <= goal:
@@ -157,8 +158,8 @@ def least_meeting(
 def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: float) -> float:
     """The crossing in (low, high], always returned on the side where the goal is met.
 
-    False position on ln(value/goal) with the Illinois weights, and a halving step whenever the bracket did not
-    shrink by half: about ten evaluations where the curve is smooth, never more than a bisection's.
+    False position on ln(value/goal) with the Illinois weights, and a halving step whenever the bracket did
+    not shrink by half: about ten evaluations where the curve is smooth, never more than a bisection's.
     """
 
     def gap(at: float) -> float:

@@ -51,7 +51,7 @@ def projection_delta(
 
     Notes
     -----
-    With p the leverage, r the rows, S and F the chi-square survival and distribution functions with r degrees,
+    With p the leverage, r the rows, S and F the chi-square survival and distribution functions of r degrees,
     T = (2ε − r ln(1−p))/p and T' = (−2ε − r ln(1−p))/p:
     forward δ = S((1−p)T) − e^ε S(T), backward δ = F(T') − e^ε F((1−p)T') if T' > 0, else 0.
     This replaces Lemma 11 of private-ols, which is wrong (E-PO-1: it takes r times a chi-square of one degree

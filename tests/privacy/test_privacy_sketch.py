@@ -166,8 +166,8 @@ def simulated(features: np.ndarray, response: np.ndarray, rows: int, runs: int, 
 def test_simulation_of_the_real_algorithm(rows: int) -> None:
     """Frequencies of the optimal events under real draws, D and D', against the exact δ.
 
-    8 000 runs a side. Each comparison allows 6 standard errors: by Bernstein a false alarm has probability
-    below 1e-8, and 5 × 3 × 2 comparisons together below 1e-6.
+    8 000 runs a side. Each comparison allows 6.5 standard errors and a term for rare events: by Bernstein a false
+    alarm has probability below 2e-9, and 5 × 3 × 2 comparisons together below 1e-7.
     """
     rng = np.random.default_rng(11)
     features = rng.standard_normal((30, 4))
@@ -201,7 +201,7 @@ def test_simulation_of_the_real_algorithm(rows: int) -> None:
             p, q = (a > eps).mean(), (b > eps).mean()
             error = np.sqrt((p * (1 - p) + np.exp(2 * eps) * q * (1 - q)) / runs) + 10 / runs
             exact = privacy.sketch_delta(eps, leverage, share, 4, rows, direction=way)
-            assert abs(p - np.exp(eps) * q - exact) < 6 * error
+            assert abs(p - np.exp(eps) * q - exact) < 6.5 * error
 
 
 def test_frontier_keeps_the_worst_record() -> None:

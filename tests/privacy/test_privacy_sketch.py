@@ -166,7 +166,7 @@ def simulated(features: np.ndarray, response: np.ndarray, rows: int, runs: int, 
 def test_simulation_of_the_real_algorithm(rows: int) -> None:
     """Frequencies of the optimal events under real draws, D and D', against the exact δ.
 
-    8 000 runs a side. Each comparison allows 6.5 standard errors and a term for rare events: by Bernstein a false
+    8 000 runs a side. 6.5 standard errors and a term for rare events are allowed: by Bernstein a false
     alarm has probability below 2e-9, and 5 × 3 × 2 comparisons together below 1e-7.
     """
     rng = np.random.default_rng(11)

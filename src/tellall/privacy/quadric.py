@@ -130,8 +130,9 @@ def _integral(slope: Floats, wave: _Wave, features: int, freedom: float, digits:
     case, piece = np.nonzero(np.diff(cuts, axis=1) > 1e-15)
     left, right = cuts[case, piece], cuts[case, piece + 1]
     scale = _density_scale(freedom)
-    # Each piece may err by e^10 times what the cut-off tails hold: 6e-16 where digits is 45.
-    enough = np.exp(10.0 - digits) / scale
+    # An estimate of e^15 times what the cut-off tails hold (1e-13 where digits is 45) is well below 1e-14 in
+    # truth: it takes the coefficients' decay to end where they were last seen.
+    enough = np.exp(15.0 - digits) / scale
     rising = slope >= 0.0
     divisor = np.where(slope == 0.0, 1e-300, slope)
     shape = (features - 1) / 2.0, (freedom + 1) / 2.0

@@ -119,6 +119,19 @@ def test_sketched_profile_is_that_of_its_worst_record(data: Data) -> None:
     assert "Pure: δ = 0" in str(profile)
 
 
+def test_pruned_maximum_is_the_maximum() -> None:
+    """Many ε at once take the pruned way over the frontier: the same numbers as every record at every ε."""
+    rng = np.random.default_rng(4)
+    features, response = rng.standard_t(3, (300, 3)), rng.standard_t(3, 300)
+    fit = privacy.influence(features, response)
+    for rows in (3, 25, 400):
+        profile = SketchedLeastSquares(rows).profile(features, response)
+        eps = rng.permutation(np.linspace(0, min(1.1 * profile.pure_epsilon, 30.0), 40))
+        keep = privacy.pareto_frontier(fit.leverage, fit.residual_share)
+        plain = privacy.sketch_delta(eps[:, None], fit.leverage[keep], fit.residual_share[keep], 3, rows)
+        np.testing.assert_allclose(profile.delta(eps), plain.max(axis=1), rtol=0, atol=1e-13)
+
+
 @pytest.mark.skipif(not GOLDEN.exists(), reason=f"golden numbers are not here: {GOLDEN}")
 def test_gaussian_sensitivity_golden() -> None:
     groups = {entry["name"]: entry for entry in json.loads(GOLDEN.read_text())["groups"]}

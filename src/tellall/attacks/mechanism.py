@@ -327,7 +327,7 @@ def _fitted(estimator: Any, tables: Tables, rng: np.random.Generator) -> Floats:
     parts = [np.ravel(getattr(copy, name)) for name in ("coef_", "intercept_") if hasattr(copy, name)]
     if not parts:
         raise TypeError(
-            f"{type(estimator).__name__} has no coef_ after fit; pass a function that returns what it releases"
+            f"{type(estimator).__name__} has no coef_ after fit; pass a function that returns its release"
         )
     return np.concatenate(parts).astype(np.float64)
 

@@ -60,7 +60,11 @@ class Figure2:
 
     @property
     def sketch_beats_noise(self) -> bool:
-        """The paper's statement: at equal error the sketch has the smaller δ (here with the exact law)."""
+        """The paper's statement: at equal error the sketch has the smaller δ (here with the exact law).
+
+        It need not hold: the spread of the sketch itself depends on the record, so a record with much
+        leverage and no residual, which Gaussian noise hides entirely, shows in a sketch.
+        """
         return all(a <= b for a, b in zip(self.sketched, self.gaussian, strict=True))
 
     def __str__(self) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tellall.errors import invalid
 from tellall.privacy.arguments import Floats, as_counts, as_numbers, as_probability, checked_epsilon
@@ -225,8 +225,11 @@ def sketched_profile(
     lev, part = leverage[keep], share[keep]
 
     def curve(eps: Floats) -> Floats:
-        value = sketch_delta(np.asarray(eps)[:, None], lev, part, width, rows, method)
-        return np.asarray(value.max(axis=1))
+        return _largest(
+            np.asarray(eps, dtype=np.float64),
+            len(lev),
+            lambda at, which: sketch_delta(at, lev[which], part[which], width, rows, method),
+        )
 
     at_zero = sketch_delta(0.0, lev, part, width, rows, method)
     worst = int(keep[at_zero >= at_zero.max()].min())
@@ -242,3 +245,43 @@ def sketched_profile(
         leverage=float(leverage[worst]),
         residual_share=float(share[worst]),
     )
+
+
+def _largest(
+    eps: Floats, records: int, delta: Callable[[Floats, NDArray[np.intp]], Floats], anchors: int = 8
+) -> Floats:
+    """max over records of δ at each ε, evaluating only the records that can be the largest.
+
+    Each δ falls and is convex in e^ε. So between two anchors a record lies below its chord, and above both
+    the chords of the neighbouring intervals, continued, and its value at the next anchor: a record whose
+    chord lies below another's lower bound is not the largest there, for certain.
+    """
+    grid, back = np.unique(eps, return_inverse=True)
+    everyone = np.arange(records)
+    if records == 1 or grid.size <= anchors + 2:
+        return np.asarray(delta(grid[:, None], everyone[None, :]).max(axis=1)[back])
+    held = np.unique(np.linspace(0, grid.size - 1, anchors).round().astype(np.intp))
+    known = delta(grid[held][:, None], everyone[None, :])
+    out = np.empty(grid.size)
+    out[held] = known.max(axis=1)
+    # Measured from the largest ε, so that e^ε cannot overflow.
+    place = np.exp(grid - grid[-1])
+    rest = np.setdiff1d(np.arange(grid.size), held)
+    right = np.searchsorted(held, rest)
+    slopes = np.diff(known, axis=0) / np.maximum(np.diff(place[held]), 1e-300)[:, None]
+
+    def line(interval: NDArray[np.intp]) -> Floats:
+        start = held[interval]
+        return np.asarray(known[interval] + slopes[interval] * (place[rest] - place[start])[:, None])
+
+    chord = line(right - 1)
+    floor = known[right]
+    for shift in (-2, 0):
+        beside = right + shift
+        real = (beside >= 0) & (beside < len(slopes))
+        floor = np.where(real[:, None], np.maximum(floor, line(np.clip(beside, 0, len(slopes) - 1))), floor)
+    spot, which = np.nonzero(chord >= floor.max(axis=1, keepdims=True) - 1e-11)
+    value = np.full((rest.size, records), -1.0)
+    value[spot, which] = delta(grid[rest[spot]], which)
+    out[rest] = value.max(axis=1)
+    return out[back]

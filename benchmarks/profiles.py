@@ -88,12 +88,12 @@ def monte_carlo(data: PaperData, rows: int) -> None:
     spent, (estimate, error, count) = best(drawn, times=1)
     print(
         f"{data.name}: one record at eps 0, {rows} rows: exact {exact:.6f} in {1e3 * ours:.2f} ms; "
-        f"Monte Carlo {estimate:.6f} +- {error:.1e} in {spent:.2f} s ({count} draws); ratio {spent / ours:.0f}; "
-        f"apart by {abs(estimate - exact) / error:.1f} standard errors"
+        f"Monte Carlo {estimate:.6f} +- {error:.1e} in {spent:.2f} s ({count} draws); "
+        f"ratio {spent / ours:.0f}; apart by {abs(estimate - exact) / error:.1f} standard errors"
     )
 
 
-def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray) -> None:
+def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray, training: int) -> None:
     x, y = data.features, data.response
     method = SketchedLeastSquares(rows)
     profile = method.profile(x, y)
@@ -106,7 +106,7 @@ def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray) -> N
             epsilons,
             draws,
             rng=2,
-            training=200_000,
+            training=training,
         ),
         times=1,
     )
@@ -137,9 +137,8 @@ def main() -> None:
         frontier(counties, rows, 2000 if options.full else 300)
     monte_carlo(counties, 100)
     monte_carlo(flights, 1000)
-    black_box(
-        counties, 100, 10_000_000 if options.full else 1_000_000, np.array([0.0, 0.3, 0.6, 1.2, 2.0, 3.0])
-    )
+    draws, training = (10_000_000, 800_000) if options.full else (1_000_000, 200_000)
+    black_box(counties, 100, draws, np.array([0.0, 0.3, 0.6, 1.2, 2.0, 3.0]), training)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ ScoreKind = Literal["auto", "quadratic", "boosting"]
 # How far out the quadratic features bend over, in robust standard deviations squared; infinity never bends.
 # A Student t law with ν degrees of freedom wants about ν, a normal law infinity.
 _TRIAL = 15_000
-_BENDS = (np.inf, 64.0, 16.0, 4.0, 1.0)
+_BENDS = (np.inf, 256.0, 128.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0)
 
 
 def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic") -> Score:
@@ -44,7 +44,9 @@ def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic")
     """
     if kind not in ("auto", "quadratic", "boosting"):
         raise invalid("score", "'auto', 'quadratic' or 'boosting'", kind)
-    frame = _Frame.of(np.concatenate([first, second]))
+    # In the frame of one side its own quadratic form is round, and the bend can follow it exactly.
+    spreads = (np.ptp(first, axis=0) > 0.0).all() and np.isfinite(first).all()
+    frame = _Frame.of(first if spreads else np.concatenate([first, second]))
     makers: list[Maker] = []
     if kind != "boosting":
         makers += [partial(_logistic, frame, bend) for bend in _BENDS]

@@ -156,7 +156,7 @@ def _newton(table: Floats, truth: Floats, rounds: int = 25) -> Floats:
 
 def _boosted(first: Floats, second: Floats) -> Score:
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     model: Any = HistGradientBoostingClassifier(
         max_iter=100, learning_rate=0.1, max_leaf_nodes=15, random_state=0

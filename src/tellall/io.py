@@ -19,7 +19,6 @@ _PANDAS = {".dta": "read_stata", ".sas7bdat": "read_sas"}
 
 def read(
     path: str | Path,
-    *,
     secret: str | None = None,
     public: Iterable[str] | None = None,
     bins: Bins | Mapping[str, Bins] | None = None,
@@ -30,6 +29,8 @@ def read(
 
 def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
+    if not isinstance(path, str | Path):
+        raise invalid("path", "the path of a file", path)
     place = Path(path)
     ending = place.suffix.lower()
     known = (*_DELIMITED, *_PARQUET, *_PANDAS)
@@ -59,8 +60,10 @@ def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
                 query = "SELECT * FROM read_parquet(?)"
             else:
                 delimiter = _DELIMITED[ending]
-                option = f", delim = '{delimiter}'" if delimiter else ""
-                query = f"SELECT * FROM read_csv(?, header = true, sample_size = -1{option})"
+                # every line is a person: no line is a comment and none is skipped
+                options = "header = true, sample_size = -1, skip = 0, comment = ''"
+                options += f", delim = '{delimiter}'" if delimiter else ""
+                query = f"SELECT * FROM read_csv(?, {options})"
             # glob characters in the name are part of the name
             table: dict[str, Any] = connection.execute(query, [_literal(place)]).fetchnumpy()
             return table

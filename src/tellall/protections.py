@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -54,6 +54,8 @@ def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[P
     """The protections in the order in which they apply."""
     if protect is None:
         return ()
+    if not isinstance(protect, Protection | Iterable):
+        raise invalid("protect", "a protection such as Gaussian(2.0), or a list of them", protect)
     chosen = (protect,) if isinstance(protect, Protection) else tuple(protect)
     for protection in chosen:
         if not isinstance(protection, Protection) or isinstance(protection, type):

@@ -56,7 +56,12 @@ class Release:
     ) -> Release:
         """The release that an outsider builds from published numbers (NaN where suppressed)."""
         view = as_public(public)
-        array = np.asarray(values, dtype=np.float64).ravel()
+        if not isinstance(statistic, Statistic):
+            raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+        try:
+            array = np.asarray(values, dtype=np.float64).ravel()
+        except (TypeError, ValueError):
+            raise invalid("values", "numbers, NaN where suppressed", values) from None
         expected = statistic.size(view)
         if array.size != expected:
             raise invalid("values", f"{expected} numbers, one per published value", f"{array.size} numbers")
@@ -106,6 +111,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     One row per published value; suppressed values have none. The target is the value on the count scale less
     the part that does not depend on the secret, so that ``operator @ secret == target`` on an exact release.
     """
+    if not isinstance(release, Release):
+        raise invalid("release", "a Release", type(release).__name__)
     view = as_public(public)
     if release.columns and release.columns != view.names:
         raise invalid(
@@ -119,9 +126,18 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
             f"people whose release has {equations.constant.size}",
         )
     units = release.statistic.units(view)
-    target = release.values * units - equations.constant
+    target = _counts(release, units) - equations.constant
     shown = np.flatnonzero(~np.isnan(target))
     operator = equations.operator
     if shown.size < target.size:
         operator, target = RowSelect(operator, shown), target[shown]
     return Evidence((Block(operator, target, release.noise.scaled(units), equations.alike),))
+
+
+def _counts(release: Release, units: float) -> Array:
+    """The values on the count scale; exact fractions become the whole numbers they came from."""
+    counts: Array = release.values * units
+    if units == 1 or release.noise.bound > 0:
+        return counts
+    whole = np.rint(counts)
+    return np.where(np.abs(counts - whole) < 1e-6, whole, counts)

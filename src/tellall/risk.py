@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.baseline import Baseline
+from tellall.attacks.baseline import Baseline, majority
 from tellall.attacks.baseline import baselines as all_baselines
 from tellall.attacks.reconstruct import Reconstruction
 from tellall.errors import invalid
@@ -19,6 +19,7 @@ __all__ = ["LEVELS", "Risk", "score"]
 
 LEVELS = (0.95, 0.99)
 _RESAMPLES = 10_000
+_NOTHING_LEARNT = 1e-3
 
 Bits = npt.NDArray[np.int8]
 Mask = npt.NDArray[np.bool_]
@@ -124,14 +125,25 @@ def score(
         where not given.
     rng
         Seed of folds, of the releases made again for the population baseline, and of the bootstrap.
+
+    Notes
+    -----
+    A release that moves nobody's estimate from the prior by more than 0.001 tells nothing: the attacker then
+    guesses as without it, so that pure noise scores the majority's accuracy whatever the secret's rate.
     """
+    if not isinstance(reconstruction, Reconstruction):
+        raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
     truth = _check_secret(secret, reconstruction.n)
     generator = as_rng(rng)
     if baselines is None:
         baselines = all_baselines(reconstruction.releases, reconstruction.public, truth, rng=generator)
-    if not baselines:
-        raise invalid("baselines", "one or more", baselines)
-    right = reconstruction.guess == truth
+    if not baselines or not all(isinstance(baseline, Baseline) for baseline in baselines):
+        raise invalid("baselines", "one Baseline or more, or None", baselines)
+    guess, confidence = reconstruction.guess, reconstruction.confidence
+    if np.abs(reconstruction.estimate - reconstruction.prior).max() < _NOTHING_LEARNT:
+        usual = majority(truth)  # who learns nothing from a release guesses as without it
+        guess, confidence = usual.guess, usual.confidence
+    right = guess == truth
     strongest = max(baselines, key=lambda baseline: baseline.accuracy(truth))
     foreseen = np.max([_chance_of_truth(baseline, truth) for baseline in baselines], axis=0)
     return Risk(
@@ -142,7 +154,7 @@ def score(
         interval=_paired_bootstrap(right, strongest.guess == truth, generator),
         _secret=truth,
         _right=right,
-        _confidence=reconstruction.confidence,
+        _confidence=confidence,
         _foreseen=foreseen,
     )
 

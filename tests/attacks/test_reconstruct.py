@@ -202,6 +202,10 @@ def test_an_outsider_needs_only_values_and_public_columns(fair):
         (lambda r, p: ta.reconstruct(r, p, decoder="magic"), "decoder must be one of"),
         (lambda r, p: ta.reconstruct([], p), "releases must be"),
         (lambda r, p: ta.reconstruct("r", p), "releases must be"),
+        (lambda r, p: ta.reconstruct(None, p), "releases must be"),
+        (lambda r, p: ta.linearise(None, p), "release must be a Release"),
+        (lambda r, p: ta.Release.from_values(r.statistic, ["a"], public=p), "values must be numbers"),
+        (lambda r, p: ta.Release.from_values(ta.Marginals, [1.0], public=p), "statistic must be"),
         (lambda r, p: ta.reconstruct(r, p, prior=1.0), "prior must be a rate strictly between 0 and 1"),
         (lambda r, p: ta.reconstruct(r, p, prior="half"), "prior must be"),
         (lambda r, p: ta.reconstruct(r, p.take(np.arange(3))), None),
@@ -230,3 +234,12 @@ def test_the_text_of_an_attack_names_nobody():
     attack = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)
     assert "300 people" in repr(attack)
     assert len(repr(attack)) < 200
+
+
+def test_noise_with_suppression_is_called_uncalibrated():
+    people = random_people(200, 6, seed=14, levels=3)
+    for protect in ([ta.Gaussian(5), ta.Suppression(10)], [ta.Suppression(10), ta.Laplace(5)]):
+        attack = ta.reconstruct(ta.publish(people, ta.Marginals(3), protect, rng=0), people.public)
+        assert attack.status.word == "uncalibrated"
+    bounded = ta.publish(people, ta.Marginals(3), [ta.Suppression(10), ta.Rounding(5)])
+    assert ta.reconstruct(bounded, people.public).status.word == "solved"

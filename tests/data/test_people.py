@@ -189,6 +189,12 @@ def table(**changes: object) -> dict[str, object]:
         (lambda: ta.Dataset.from_arrays(np.zeros((3, 0))), "people × attributes"),
         (lambda: ta.Dataset.from_arrays([["a"], ["b"]]), "array of numbers"),
         (lambda: ta.Dataset.from_arrays([[0], [1]], names=["x", "y"]), "one per column"),
+        (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], names=["x", "x"]), "'x' twice"),
+        (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], names=5), "a list of names"),
+        (lambda: ta.Dataset.from_arrays([[0, 1], [1]]), "rows have one length"),
+        (lambda: ta.Dataset.from_frame(table(), secret="s", public=5), "a list of names"),
+        (lambda: ta.Dataset.from_frame({"a": 1, "s": 0}, secret="s"), "one value per person"),
+        (lambda: ta.Dataset.from_frame(table(), secret="s", bins={"x": "abc"}), "cut points"),
     ],
 )
 def test_bad_tables_get_one_clear_sentence(make, says):
@@ -197,3 +203,27 @@ def test_bad_tables_get_one_clear_sentence(make, says):
     assert isinstance(caught.value, ValueError)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 400
+
+
+def test_the_arguments_of_the_contract_work_by_position():
+    assert ta.Dataset.from_arrays([[0, 1], [1, 0]], [0, 1], ["x", "y"]).public.names == ("x", "y")
+    assert ta.Dataset.from_frame(table(), "s").secret_name == "s"
+    assert ta.Dataset.from_frame(pd.DataFrame({0: [1, 2, 1], 1: [0, 1, 1]}), 1).secret.tolist() == [0, 1, 1]
+
+
+def test_a_column_with_most_people_at_its_largest_value_is_not_constant():
+    values = np.r_[np.arange(30.0), np.full(970, 100.0)]
+    people = ta.Dataset.from_frame({"v": values, "s": np.arange(1000) % 2}, "s")
+    assert people.public.columns[0].cuts == (29.0,)
+    assert np.bincount(people.public.codes[0]).tolist() == [30, 970]
+
+
+def test_cut_points_for_all_columns_are_for_all_numbers():
+    people = ta.Dataset.from_frame(table(), "s", bins=[1.5])
+    assert people.public.levels == (2, 2)
+    assert ta.Dataset.from_frame(table(), "s", bins=np.int64(2)).public.levels == (2, 2)
+
+
+def test_bits_keep_their_numbers_and_lazy_frames_are_collected():
+    assert ta.Dataset.from_arrays([[0, 1], [1, 0]]).public.numbers[1].tolist() == [1.0, 0.0]
+    assert ta.Dataset.from_frame(pl.DataFrame(table()).lazy(), "s").n == 3

@@ -91,6 +91,8 @@ def test_fractions_are_counts_over_people(fair):
     assert np.allclose(fractions.values * fair.n, counts.values)
     evidence = ta.linearise(fractions, fair.public)
     assert np.allclose(evidence.operator @ fair.secret, evidence.target, rtol=1e-9)
+    exact = ta.linearise(ta.publish(fair, ta.Marginals(3, scale="fractions")), fair.public)
+    assert np.array_equal(exact.operator @ fair.secret, exact.target)
     noisy = ta.publish(fair, ta.Marginals(2, scale="fractions"), ta.Gaussian(0.001), rng=0)
     assert ta.linearise(noisy, fair.public).noise.std == pytest.approx(0.001 * fair.n)
 
@@ -99,6 +101,10 @@ def test_chosen_tables_by_name_and_by_place(fair):
     by_name = ta.publish(fair, ta.Marginals(3, attributes=[("age", "children"), ("educ", "age")]))
     by_place = ta.publish(fair, ta.Marginals(3, attributes=[(1, 3), (5, 1)]))
     assert np.array_equal(by_name.values, by_place.values)
+    loose = ta.publish(fair, ta.Marginals(2, attributes=list(np.arange(3))))
+    assert np.array_equal(
+        loose.values, ta.publish(fair, ta.Marginals(2, attributes=[(0,), (1,), (2,)])).values
+    )
     evidence = ta.linearise(by_name, fair.public)
     assert np.array_equal(evidence.operator @ fair.secret, evidence.target)
     assert len(evidence.groups) < len(fair.patterns)  # only three columns tell people apart
@@ -150,6 +156,10 @@ def test_sensitivity_is_attained_by_replacing_a_person():
         (lambda p: ta.Marginals(2, scale="percent"), "scale must be 'counts' or 'fractions'"),
         (lambda p: ta.Marginals(3, attributes=[("age",)]), "sets of 2 columns"),
         (lambda p: ta.Marginals(3, attributes=[]), "one set of columns or more"),
+        (lambda p: ta.Marginals(2, attributes="age"), "a list of sets of columns"),
+        (lambda p: ta.Marginals(2, attributes=5), "a list of sets of columns"),
+        (lambda p: ta.Marginals(2, attributes=[1.5]), "one set of columns or more"),
+        (lambda p: ta.publish(p, ta.Marginals(2), 5), "protect must be"),
         (lambda p: ta.publish(p, ta.Marginals(3, attributes=[("age", "age")])), "sets of different columns"),
         (lambda p: ta.publish(p, ta.Marginals(2, attributes=[("agee",)])), "Did you mean 'age'"),
         (lambda p: ta.publish(p, ta.Marginals(2, attributes=[(8,)])), "from 0 to 7"),

@@ -78,6 +78,9 @@ def public_only(public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0) -> Ba
         for model, features in models:
             probability = np.empty(secret.size)
             for train, test in folds:
+                if np.ptp(secret[train]) == 0:  # nothing to learn from people who are all the same
+                    probability[test] = secret[train][0]
+                    continue
                 model.fit(features[train], secret[train])
                 probability[test] = model.predict_proba(features[test])[:, 1]
             predictions.append(Baseline.from_probability("public", probability))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from tellall.errors import invalid
 from tellall.evidence import Evidence
 from tellall.linops import Array, LinearOperator
 from tellall.noise import Rng, as_rng
+from tellall.protections import Suppression
 from tellall.release import Release, linearise
 from tellall.solve import BoxProblem, LeastSquares, Solution, Status
 
@@ -128,6 +129,8 @@ def reconstruct(
     the group these are the log-odds logit(π) + (2r − 1)/(2τ). Where the box and this model disagree about a
     person, the confidence is 1/2.
     """
+    if not isinstance(releases, Release | Iterable):
+        raise invalid("releases", "a Release or a list of them", releases)
     chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
     if not chosen or not all(isinstance(release, Release) for release in chosen):
         raise invalid("releases", "a Release or a list of them", releases)
@@ -144,7 +147,7 @@ def reconstruct(
         estimate=estimate,
         guess=guess,
         confidence=np.maximum(right, 0.5),
-        status=solution.status,
+        status=_with_selection(solution.status, chosen),
         decoder="least-squares",
         prior=rate,
         evidence=evidence,
@@ -264,6 +267,20 @@ def _with_contradictions(solution: Solution, evidence: Evidence) -> Solution:
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
     return Solution(solution.value, status, stats)
+
+
+def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where which values are shown depends on their noise or on the secret."""
+    chosen_and_noisy = any(
+        any(isinstance(protection, Suppression) for protection in release.protections)
+        and release.noise.bound == np.inf
+        for release in releases
+    )
+    if status.word != "solved" or not chosen_and_noisy:
+        return status
+    return Status(
+        "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
+    )
 
 
 def _check_prior(prior: float) -> float:

@@ -21,7 +21,7 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON do
 
 def check_out(out: Path | None) -> None:
     """Refuse an output place that cannot be written, before any work is done."""
-    if out is not None and not out.parent.is_dir():
+    if out is not None and (out.is_dir() or not out.parent.is_dir()):
         raise invalid("--out", "a file in a folder that exists", str(out))
 
 

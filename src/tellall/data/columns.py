@@ -13,7 +13,17 @@ import numpy.typing as npt
 
 from tellall.errors import invalid
 
-__all__ = ["DEFAULT_BINS", "KEPT_VALUES", "MISSING", "Bins", "Column", "encode", "encode_bits", "is_missing"]
+__all__ = [
+    "DEFAULT_BINS",
+    "KEPT_VALUES",
+    "MISSING",
+    "Bins",
+    "Column",
+    "encode",
+    "encode_bits",
+    "is_missing",
+    "is_numeric",
+]
 
 Bins = int | Sequence[float]
 Array = npt.NDArray[np.floating[Any]]
@@ -56,7 +66,7 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
     """
     numbers = _numbers(name, raw)
     if numbers is None:
-        if bins is not None and not isinstance(bins, int):
+        if bins is not None and not isinstance(bins, int | np.integer):
             raise invalid(f"bins of column '{name}'", "left out, since the column holds text", bins)
         return (*_encode_text(name, _objects(raw)), None)
     return (*_encode_numbers(name, numbers, bins), numbers)
@@ -88,6 +98,11 @@ def encode_bits(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], tuple[str, s
     return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
 
 
+def is_numeric(raw: Any) -> bool:
+    """Whether a column holds numbers (or dates), missing values aside."""
+    return _numbers("column", raw) is not None
+
+
 def is_missing(value: object) -> bool:
     """Whether a cell is empty: None, NaN, NaT or a library's NA."""
     if value is None:
@@ -96,6 +111,8 @@ def is_missing(value: object) -> bool:
         return bool(value != value)  # NaN and NaT differ from themselves
     except TypeError:  # pandas.NA has no truth value
         return True
+    except ValueError:  # an array in a cell is a value, if a strange one
+        return False
 
 
 def _objects(raw: Any) -> npt.NDArray[np.object_]:
@@ -173,7 +190,10 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
         if bins < 2:
             raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
         return _quantiles(known, distinct, int(bins)) if distinct.size > bins else None
-    cuts = np.asarray(bins, dtype=float)
+    try:
+        cuts = np.asarray(bins, dtype=float)
+    except (TypeError, ValueError):
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins) from None
     if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or increasing cut points", bins)
     return cuts
@@ -182,7 +202,7 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
 def _quantiles(known: Array, distinct: Array, count: int) -> Array:
     cuts: Array = np.unique(np.quantile(known, np.arange(1, count) / count))
     below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
-    return below
+    return below if below.size else distinct[-2:-1]  # most people may share the largest value
 
 
 def _number_labels(values: Array) -> tuple[str, ...]:

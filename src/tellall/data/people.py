@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data.columns import Bins, Column, encode, encode_bits
+from tellall.data.columns import Bins, Column, encode, encode_bits, is_numeric
 from tellall.errors import invalid
 
 __all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "unknown_name"]
@@ -132,7 +132,7 @@ class Dataset:
 
     @classmethod
     def from_arrays(
-        cls, public: npt.ArrayLike, secret: npt.ArrayLike | None = None, *, names: Sequence[str] | None = None
+        cls, public: npt.ArrayLike, secret: npt.ArrayLike | None = None, names: Sequence[str] | None = None
     ) -> Dataset:
         """A dataset from an n × d array of public attributes and the secret bits.
 
@@ -147,7 +147,7 @@ class Dataset:
         """
         array = _matrix("public", public)
         n, d = array.shape
-        labels = tuple(f"a{j}" for j in range(d)) if names is None else tuple(str(name) for name in names)
+        labels = tuple(f"a{j}" for j in range(d)) if names is None else tuple(_names("names", names))
         if len(labels) != d:
             raise invalid("names", f"one per column ({d})", f"{len(labels)} names")
         view = _from_matrix(array, labels)
@@ -157,7 +157,6 @@ class Dataset:
     def from_frame(
         cls,
         frame: Any,
-        *,
         secret: str | None = None,
         public: Iterable[str] | None = None,
         bins: Bins | Mapping[str, Bins] | None = None,
@@ -176,6 +175,8 @@ class Dataset:
             How numbers are cut for tables: a count (quantiles) or cut points, for all columns or by name.
             Without it a number of at most 20 distinct values keeps them and any other is cut at its deciles.
         """
+        frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
+        secret = None if secret is None else str(secret)
         keys = _column_keys(frame)
         have = list(keys)
         if secret is not None and secret not in have:
@@ -186,7 +187,11 @@ class Dataset:
                 raise unknown_name("public", name, have)
         if secret in chosen:
             raise invalid("public", "columns other than the secret", f"'{secret}' among them")
-        per_column = bins if isinstance(bins, Mapping) else dict.fromkeys(chosen, bins)
+        per_column = (
+            {str(name): cut for name, cut in bins.items()}
+            if isinstance(bins, Mapping)
+            else dict.fromkeys(chosen, bins)
+        )
         for name in per_column:
             if name not in chosen:
                 raise unknown_name("bins", name, chosen)
@@ -195,6 +200,8 @@ class Dataset:
         n = _common_length(raw)
         if n < 2 or not chosen:
             raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
+        if not isinstance(bins, Mapping | int | np.integer | None):  # cut points for all: for all numbers
+            per_column = {name: cut for name, cut in per_column.items() if is_numeric(raw[name])}
         encoded = [encode(name, raw[name], per_column.get(name)) for name in chosen]
         view = _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
         return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret]))
@@ -293,13 +300,14 @@ def _public(columns: Sequence[Column], codes: IntArray, numbers: Sequence[Array 
 def _from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Public:
     if ((array == 0) | (array == 1)).all():  # bits need no search for their values
         codes = np.ascontiguousarray(array.T, dtype=np.uint8)
-        return _public([Column(name, ("0", "1")) for name in names], codes, [None] * len(names))
+        columns = [Column(name, ("0", "1")) for name in names]
+        return _public(columns, codes, list(codes.astype(np.float64)))
     encoded = [encode(name, array[:, j]) for j, name in enumerate(names)]
     return _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
 
 
 def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+    array = _as_array(parameter, value)
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
         raise invalid(
             parameter, "an array of people × attributes, two people or more", f"shape {array.shape}"
@@ -314,8 +322,15 @@ def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     return array
 
 
+def _as_array(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise invalid(parameter, "an array whose rows have one length", value) from None
+
+
 def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
-    array = np.asarray(value)
+    array = _as_array("secret", value)
     if array.shape != (n,):
         raise invalid("secret", f"one value per person ({n})", f"shape {array.shape}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -338,6 +353,8 @@ def _column_keys(frame: Any) -> dict[str, Any]:
 
 
 def _names(parameter: str, value: Iterable[str]) -> list[str]:
+    if not isinstance(value, Iterable):
+        raise invalid(parameter, "a list of names", value)
     names = [value] if isinstance(value, str) else [str(name) for name in value]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -353,6 +370,9 @@ def _values(column: Any) -> Any:
 
 
 def _common_length(raw: Mapping[str, Any]) -> int:
+    for name, values in raw.items():
+        if np.ndim(values) != 1:
+            raise invalid(f"column '{name}'", "one value per person", f"shape {np.shape(values)}")
     lengths = {name: len(values) for name, values in raw.items()}
     if len(set(lengths.values())) > 1:
         raise invalid("columns", "of one length", lengths)

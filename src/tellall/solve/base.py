@@ -17,7 +17,8 @@ Array = npt.NDArray[np.floating[Any]]
 class Status:
     """How a solve ended, in one word, with advice where it did not end well.
 
-    ``word`` is "solved", "not converged" or "contradictory".
+    ``word`` is "solved", "not converged", "contradictory" or "uncalibrated" (guesses
+    stand, confidences may be too high).
     """
 
     word: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial, prod, sqrt
@@ -119,9 +119,12 @@ def _check_sets(
 ) -> tuple[tuple[str | int, ...], ...] | None:
     if attributes is None:
         return None
-    sets = tuple(tuple(names) if not isinstance(names, str | int) else (names,) for names in attributes)
-    if not sets:
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise invalid("attributes", "a list of sets of columns", attributes)
+    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in attributes]
+    if not loose or not all(isinstance(names, Iterable) for names in loose):
         raise invalid("attributes", "one set of columns or more", attributes)
+    sets = tuple(tuple(names) for names in loose)
     for names in sets:
         if len(names) != ways - 1:
             raise invalid("attributes", f"sets of {ways - 1} columns (ways − 1)", names)

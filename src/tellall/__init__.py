@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tellall import datasets
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
@@ -21,24 +22,29 @@ from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
 from tellall.statistics import Marginals
+from tellall.version import __version__ as __version__
 
-__version__ = "0.1.0"
 __all__ = [
+    "Audit",
     "CannotLinearise",
     "Dataset",
     "Evidence",
+    "Finding",
     "Gaussian",
     "InvalidInput",
     "Laplace",
     "Marginals",
+    "Plan",
     "Public",
     "Reconstruction",
     "Release",
     "Risk",
     "Rounding",
+    "Skipped",
     "SolverFailed",
     "Suppression",
     "TellallError",
+    "audit",
     "datasets",
     "linearise",
     "publish",

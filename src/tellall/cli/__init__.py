@@ -8,7 +8,12 @@ from typing import Annotated
 import typer
 
 import tellall
+from tellall.cli.attack import attack
+from tellall.cli.audit import audit
 from tellall.cli.demo import demo
+from tellall.cli.explain import explain
+from tellall.cli.init import init
+from tellall.cli.publish import publish
 from tellall.errors import TellallError
 
 __all__ = ["app", "main"]
@@ -16,7 +21,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="tellall",
     help="Tells people who publish statistics what those statistics give away about the people in them.",
-    epilog="Exit codes: 0 done, 2 bad input or usage.",
+    epilog="Exit codes: 0 done or below the limit, 1 above the limit, 2 bad input or usage, 3 inconclusive.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -42,6 +47,11 @@ def _common(
 app.command(
     epilog="Examples:  tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7"
 )(demo)
+app.command(epilog="Example:  tellall init people.csv --secret diagnosis")(init)
+app.command(epilog="Examples:  tellall audit people.toml   |   tellall audit people.toml --json")(audit)
+app.command(epilog="Example:  tellall publish people.toml -o release.json")(publish)
+app.command(epilog="Example:  tellall attack release.json --public people.csv")(attack)
+app.command(epilog="Example:  tellall explain reconstruction")(explain)
 
 
 def main() -> None:

@@ -48,12 +48,18 @@ def check_folder(folder: Path) -> None:
         raise invalid("--out", "a folder, or a new name", str(folder))
     if not folder.parent.is_dir():
         raise invalid("--out", "a folder in a folder that exists", str(folder))
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise invalid("--out", "a folder that can be written", str(folder))
 
 
 def check_out(out: Path | None) -> None:
     """Refuse an output place that cannot be written, before any work is done."""
-    if out is not None and (not out.parent.is_dir() or out.is_dir()):
+    if out is None:
+        return
+    if not out.parent.is_dir() or out.is_dir():
         raise invalid("--out", "a file in a folder that exists", str(out))
+    if not os.access(out.parent, os.W_OK):
+        raise invalid("--out", "a file in a folder that can be written", str(out))
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:

@@ -73,7 +73,7 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
     for line in (
         "secret is needed",
         "secrt is not a key of a plan. Did you mean 'secret'?",
-        "limit should be a valid number; got 'much'.",
+        "limit should be a valid number; got much.",
         "repeats should be greater than or equal to 1; got 0.",
         "bins must be a count",
         "data must be a path relative to the file that names it; got /etc/passwd.",

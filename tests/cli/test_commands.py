@@ -271,6 +271,30 @@ def test_the_audit_of_another_file(tellall, people, tmp_path):
     assert tellall("audit", "plan.toml", "--data", str(people), "--jobs", "1")[0] == 0
 
 
+def test_misspelt_columns_are_told_all_at_once(tellall, people):
+    text = PLAN.format(limit=0.1).replace('"ill"', '"il"').replace('"car"', '"carr"')
+    Path("plan.toml").write_text(text.replace("bins = 4", "bins = { agee = 4 }"))
+    code, _, err = tellall("audit", "plan.toml")
+    assert code == 2
+    assert err.splitlines()[0] == "tellall: plan: 3 errors"
+    for near in ("'ill'", "'car'", "'age'"):
+        assert f"Did you mean {near}?" in err
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"), [(KeyboardInterrupt, "goes on from here"), (MemoryError, "too little memory")]
+)
+def test_an_audit_that_is_stopped_is_inconclusive(tellall, people, monkeypatch, trouble, says):
+    def fail(*_args, **_options):
+        raise trouble
+
+    Path("plan.toml").write_text(PLAN.format(limit=0.1))
+    monkeypatch.setattr(sys.modules["tellall.audit.run"], "public_only", fail)
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert (code, out) == (3, "")
+    assert says in err
+
+
 def test_every_command_has_the_common_options(tellall):
     for command in ("audit", "publish", "attack", "init", "explain"):
         code, out, _ = tellall(command, "--help")

@@ -136,8 +136,21 @@ class Plan:
         """The people, read as the plan says, from its file or from another."""
         if data is None:
             data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=_ELSEWHERE)
-        bins = self.bins or None
-        return io.read(data, secret=self.secret, public=self.public, bins=bins)
+        table = io.read_table(data)
+        names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+        by_column = {} if isinstance(self.bins, int) else self.bins
+        found = [
+            (where, f"must be a column of {data.name}; got '{_short(name)}'.{catalogue.nearest(name, names)}")
+            for where, name in (
+                ("secret", self.secret),
+                *((f"public.{place}", name) for place, name in enumerate(self.public or ())),
+                *((f"bins.{name}"[:60], name) for name in by_column),
+            )
+            if name not in names
+        ]
+        if found:
+            raise _all_at_once(found)
+        return Dataset.from_frame(table, secret=self.secret, public=self.public, bins=self.bins or None)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse releases that cannot be computed from these people, all at once."""
@@ -261,5 +274,5 @@ def _all_at_once(found: Sequence[Problem]) -> InvalidInput:
 
 
 def _short(value: object) -> str:
-    text = " ".join(repr(value)[:200].split())
+    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -59,6 +59,8 @@ def audit(
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes == 0:
+        raise invalid("processes", "a whole number, −1 for one per core", processes)
     chosen = _as_plan(plan)
     chosen.check(dataset)
     jobs = jobs_of(chosen)

@@ -61,6 +61,9 @@ def main() -> None:
     except TellallError as error:
         typer.echo(f"tellall: {error}", err=True)
         sys.exit(2)
+    except MemoryError:
+        typer.echo("tellall: too little memory on this machine; nothing is known.", err=True)
+        sys.exit(3)
     except OSError as error:
         typer.echo(f"tellall: {error.strerror or error}: {error.filename}", err=True)
         sys.exit(2)

@@ -3,9 +3,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tellall import cli, demo
+from tests.conftest import SHARED
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -62,6 +64,7 @@ def test_the_demo_tells_the_story_and_what_to_type_next(small, capsys, monkeypat
 
 
 def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(demo, "_WAYS", (3,))
     documents = []
     for name in ("one.json", "two.json"):
         out = tmp_path / name
@@ -73,16 +76,85 @@ def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsy
         documents.append(json.loads(printed))
     assert documents[0] == documents[1]
     assert documents[0]["schema_version"] == 1
-    assert len(documents[0]["releases"]) == 10
+    assert len(documents[0]["releases"]) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "one.html",
         "one.json",
         "two.html",
         "two.json",
     ]
-    exact = documents[0]["releases"][5]
-    assert exact["statistic"] == "every 4-way table"
-    assert exact["accuracy"] > 0.98
+    exact = documents[0]["releases"][0]
+    assert exact["statistic"] == "every 3-way table"
+    assert exact["accuracy"] > exact["baselines"]["majority"]
+
+
+@pytest.fixture
+def wages(tmp_path):
+    rng = np.random.default_rng(0)
+    age, school = rng.integers(20, 65, 400), rng.integers(8, 20, 400)
+    wage = 5 + 0.1 * age + 0.5 * school + rng.normal(size=400)
+    lines = [f"{a},{s},{w:.3f},x" for a, s, w in zip(age, school, wage, strict=True)] + ["30,,9.0,x"]
+    path = tmp_path / "wages.csv"
+    path.write_text("age,school,wage,note\n" + "\n".join(lines) + "\n")
+    return path
+
+
+def test_profile_shows_the_methods_side_by_side(wages):
+    result = run("profile", str(wages), "-y", "wage", "--epsilon", "2", "--row-bound", "80")
+    assert result.returncode == 0, result.stderr
+    assert "left out 1 of 401 records with a missing value" in result.stderr
+    for word in (
+        "400 records, 3 features",
+        "sketched",
+        "Gaussian noise",
+        "projected",
+        "relative to this data set",
+    ):
+        assert word in result.stdout
+
+
+def test_profile_gives_json_and_chosen_features(wages):
+    result = run(
+        "profile", str(wages), "-y", "wage", "-x", "age", "--rows", "20", "--at-epsilon", "0.01", "--json"
+    )
+    document = json.loads(result.stdout)
+    assert document["columns"] == ["constant", "age"]
+    assert document["at_epsilons"] == [0.01]
+    assert 0 < document["rows"][0]["deltas"][0] < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["-y", "wge"], "Did you mean 'wage'"),
+        (["-y", "note"], "--response must be a column of numbers"),
+        (["-y", "wage", "-x", "hight"], "--feature must be a column"),
+        (["-y", "wage", "--epsilon", "-1"], "epsilon must be"),
+        (["-y", "wage", "--rows", "1"], "rows must be at least the number of features"),
+    ],
+)
+def test_profile_explains_bad_input_in_a_line(wages, arguments, says):
+    result = run("profile", str(wages), *arguments)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
+    unknown = run("paper", "principia")
+    assert unknown.returncode == 2
+    assert "NAME must be one of private-ols" in unknown.stderr
+    without = run("paper", "private-ols", "--data", str(tmp_path))
+    assert without.returncode == 2
+    assert "folder must be a folder that holds" in without.stderr
+
+
+def test_paper_reruns_on_the_papers_data():
+    if not (SHARED / "data" / "flights.parquet").is_file():
+        pytest.skip("the paper's data are not beside this checkout")
+    result = run("paper", "private-ols", "--data", str(SHARED / "data"), "--json", "--quiet")
+    document = json.loads(result.stdout)
+    assert [figure["data"] for figure in document["figure_2"]] == ["flights", "counties"]
 
 
 @pytest.mark.slow

@@ -136,7 +136,8 @@ def closing(demo: Demo, rows: Sequence[ReleaseSummary], page: Path) -> str:
     worst = max(rows, key=lambda row: row.advantage)
     ruled = max((row for row in rows if row.protection == "hidden, rounded"), key=lambda row: row.advantage)
     return f"""\
-right      bits guessed right; guess: by the strongest of {", ".join(rows[0].baselines)}
+right      bits that the attack gets right
+guess      without it, the strongest of: {", ".join(rows[0].baselines)}
 advantage  the difference, in points
 named      {who} named with confidence 0.95 or more: right, of all named
 proved     people with the same bit in every secret that fits the numbers

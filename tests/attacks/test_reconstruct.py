@@ -32,10 +32,10 @@ def test_noisy_tables_of_two_thousand_people_give_the_bits():
 
 
 def test_products_only_find_the_same_bits(monkeypatch):
-    people = random_people(300, 36, seed=3)
+    people = random_people(200, 30, seed=3)
     release = ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=4)
     usual = ta.reconstruct(release, people.public)
-    monkeypatch.setattr(module, "LeastSquares", lambda: LeastSquares(gram_limit=0, probes=200))
+    monkeypatch.setattr(module, "LeastSquares", lambda: LeastSquares(gram_limit=0, probes=60))
     large = ta.reconstruct(release, people.public, rng=0)
     assert np.array_equal(large.guess, usual.guess)
     assert np.abs(large.estimate - usual.estimate).max() < 1e-2
@@ -150,7 +150,9 @@ def test_releases_are_solved_together():
 
 def test_the_rate_is_read_off_the_release(nhanes):
     release = ta.publish(nhanes, ta.Marginals(3), ta.Gaussian(2), rng=0)
-    assert ta.reconstruct(release, nhanes.public).prior == pytest.approx(nhanes.secret.mean(), abs=0.005)
+    evidence = ta.linearise(release, nhanes.public)
+    rate = module.estimate_rate(evidence.operator, evidence.target, evidence.std, np.ones(nhanes.n))
+    assert rate == pytest.approx(nhanes.secret.mean(), abs=0.005)
 
 
 def test_a_release_that_says_nothing_leaves_the_prior():
@@ -186,6 +188,7 @@ def test_same_seed_same_answer():
 
 
 def test_an_outsider_needs_only_values_and_public_columns(fair):
+    fair = fair.take(np.arange(1500))
     published = ta.publish(fair, ta.Marginals(4), ta.Rounding(5)).values
     release = ta.Release.from_values(ta.Marginals(4), published, public=fair.public, noise=ta.Rounding(5))
     attack = ta.reconstruct(release, fair.public)
@@ -219,7 +222,8 @@ def test_bad_calls_get_one_clear_sentence(call, says):
     assert "\n" not in str(caught.value)
 
 
-def test_the_text_of_an_attack_names_nobody(fair):
-    attack = ta.reconstruct(ta.publish(fair, ta.Marginals(3)), fair.public)
-    assert "6366 people" in repr(attack)
+def test_the_text_of_an_attack_names_nobody():
+    people = random_people(300, 9, seed=13)
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)
+    assert "300 people" in repr(attack)
     assert len(repr(attack)) < 200

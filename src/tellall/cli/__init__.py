@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -13,6 +14,8 @@ from tellall.cli.audit import audit
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
+from tellall.cli.paper import paper
+from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.errors import TellallError
 
@@ -44,14 +47,18 @@ def _common(
     """Options that stand before the command."""
 
 
-app.command(
-    epilog="Examples:  tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7"
-)(demo)
-app.command(epilog="Example:  tellall init people.csv --secret diagnosis")(init)
-app.command(epilog="Examples:  tellall audit people.toml   |   tellall audit people.toml --json")(audit)
-app.command(epilog="Example:  tellall publish people.toml -o release.json")(publish)
-app.command(epilog="Example:  tellall attack release.json --public people.csv")(attack)
-app.command(epilog="Example:  tellall explain reconstruction")(explain)
+_EXAMPLES: dict[Callable[..., None], str] = {
+    demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
+    init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
+    audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json",
+    publish: "tellall publish people.toml -o release.json",
+    attack: "tellall attack release.json --public people.csv",
+    explain: "tellall explain   |   tellall explain reconstruction",
+    profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
+    paper: "tellall paper private-ols --data papers/   |   tellall paper private-ols --data papers/ --full",
+}
+for _command, _examples in _EXAMPLES.items():
+    app.command(epilog=f"Examples:  {_examples}")(_command)
 
 
 def main() -> None:

@@ -1,0 +1,99 @@
+"""tellall profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import tellall
+from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
+from tellall.errors import invalid
+
+__all__ = ["profile"]
+
+
+def profile(
+    data: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one record a row.")],
+    response: Annotated[str, typer.Option("--response", "-y", help="The column to regress on the others.")],
+    features: Annotated[
+        list[str] | None,
+        typer.Option("--feature", "-x", help="A feature; again for more. Default: all numbers."),
+    ] = None,
+    constant: Annotated[bool, typer.Option(help="Add a constant column.")] = True,
+    epsilon: Annotated[float, typer.Option(help="The ε that each method is calibrated to.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The δ that each method is calibrated to.")] = 1e-5,
+    rows: Annotated[
+        int | None, typer.Option(help="Rows of the sketch; default: the most that (ε, δ) allow.")
+    ] = None,
+    row_bound: Annotated[
+        float | None,
+        typer.Option(help="A public bound on the norm of a record; adds projected least squares."),
+    ] = None,
+    at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; again for more.")] = None,
+    at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; again for more.")] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    out: Out = None,
+) -> None:
+    """What differential privacy would promise for the coefficients of a regression on this data."""
+    from tellall.report.text import talk_console
+
+    check_out(out)
+    talk = talk_console(quiet=quiet)
+    matrix, target, used = _columns(data, response, features, constant, talk)
+    talk.print(f"{response} on {', '.join(used)}", highlight=False, markup=False)
+    methods = tellall.standard_methods(
+        matrix, target, epsilon=epsilon, delta=delta, rows=rows, row_bound=row_bound
+    )
+    if not any(isinstance(method, tellall.SketchedLeastSquares) for method in methods):
+        talk.print(f"no sketch keeps ({epsilon:g}, {delta:g}) on this data: left out", highlight=False)
+    table = tellall.profile_table(
+        matrix, target, methods, epsilons=at_epsilon or (0.1, 0.5, 1.0, 2.0), deltas=at_delta or (1e-3, 1e-6)
+    )
+    if not as_json:
+        typer.echo(str(table))
+    document = {
+        "schema_version": 1,
+        "tellall": tellall.__version__,
+        "command": "profile",
+        "response": response,
+        "columns": used,
+        **table.as_dict(),
+    }
+    emit(document, as_json=as_json, out=out)
+
+
+def _columns(
+    data: Path, response: str, features: list[str] | None, constant: bool, talk: Any
+) -> tuple[Any, Any, list[str]]:
+    """The features and the response as numbers; records with a missing value are left out, and said so."""
+    import numpy as np
+
+    from tellall.data import unknown_name
+    from tellall.io import read_table
+
+    table = read_table(data)
+    names = [str(name) for name in table]
+    numeric = [name for name in names if np.ma.asarray(table[name]).dtype.kind in "biuf"]
+    chosen = features or [name for name in numeric if name != response]
+    for parameter, name in [("--response", response), *(("--feature", name) for name in chosen)]:
+        if name not in names:
+            raise unknown_name(parameter, name, names)
+        if name not in numeric:
+            raise invalid(parameter, "a column of numbers", f"'{name}'")
+    if not chosen:
+        raise invalid("--feature", "one column of numbers or more", "none")
+    block = np.column_stack(
+        [np.ma.filled(np.ma.asarray(table[name]).astype(float), np.nan) for name in [*chosen, response]]
+    )
+    known = np.isfinite(block).all(axis=1)
+    if not known.all():
+        gone = int((~known).sum())
+        talk.print(f"left out {gone} of {known.size} records with a missing value", highlight=False)
+    block = block[known]
+    matrix, target = block[:, :-1], block[:, -1]
+    if constant:
+        matrix = np.column_stack([np.ones(len(matrix)), matrix])
+    return matrix, target, [*(["constant"] if constant else []), *chosen]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +88,8 @@ class Plan:
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
         """The plan in a TOML file; everything wrong with it is said at once."""
+        import tomllib
+
         place = Path(path)
         text = store.read_text(place, what="plan", largest=_LARGEST_PLAN)
         try:

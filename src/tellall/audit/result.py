@@ -6,7 +6,6 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +220,8 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
 
 
 def _installed(names: Sequence[str]) -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {}
     for name in names:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +43,8 @@ class Workplace:
 
     def clear(self) -> None:
         """Nothing of this audit is left, nor the folder around it if it is empty."""
+        import shutil
+
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()

@@ -139,3 +139,24 @@ def test_bad_problems_are_refused(change, says):
         BoxProblem(**{**parts, **change})
     with pytest.raises(InvalidInput, match="target must be 3 finite numbers"):
         GRAM.prepare(BoxProblem(**parts)).solve(np.array([1.0, np.nan, 2.0]))
+
+
+def test_deflation_solves_what_plain_conjugate_gradients_are_slow_on():
+    rng = np.random.default_rng(9)
+    n, d = 120, 25
+    bits = rng.integers(0, 2, (d, n)).astype(float)  # 0/1 products: d + 1 directions far above the others
+    operator = Moments(bits, 2)
+    target = operator @ rng.integers(0, 2, n) + rng.normal(size=operator.shape[0])
+    half, one = np.full(n, 0.5), np.ones(n)
+    made = BoxProblem(operator, np.full(target.size, 4.0), 4 * one, half, np.zeros(n), one)
+    prepared = LeastSquares(gram_limit=0, tolerance=1e-8, patience=3, deflation=40).prepare(made)
+    solution = prepared.solve(target)
+    assert prepared._deflated is not None
+    assert solution.status.word == "solved"
+    assert np.allclose(solution.value, GRAM.prepare(made).solve(target).value, atol=1e-6)
+    vectors, values = prepared._deflated
+    dense = np.stack([prepared._scaled_product(column) for column in np.eye(n)], axis=1)
+    largest = np.linalg.eigvalsh(dense)[::-1]
+    assert (values <= largest[: values.size] + 1e-9).all()  # a Nyström approximation lies below
+    assert values[0] >= 0.95 * largest[0]
+    assert np.allclose(vectors.T @ vectors, np.eye(40), atol=1e-8)

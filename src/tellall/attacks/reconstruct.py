@@ -166,6 +166,10 @@ class _Open:
     upper: Array
     size: Array
 
+    def rate(self) -> float:
+        """The rate of the secret among their people."""
+        return estimate_rate(self.operator, self.target, self.std, self.size)
+
 
 def _least_squares(
     evidence: Evidence, prior: float | None, rng: np.random.Generator
@@ -173,25 +177,25 @@ def _least_squares(
     """The boxed estimate of each group's count, each group's chance of the secret, and the rate."""
     counts = evidence.groups.counts.astype(np.float64)
     left = _leave_open(evidence, counts)
-    rate = (
-        estimate_rate(left.operator, left.target, left.std, left.size)
-        if prior is None
-        else _check_prior(prior)
-    )
     value = evidence.enclosure.lower.copy()
-    probability = value / counts
-    status, stats = Status("solved"), {}
-    if left.groups.size:
-        law = _truncated_binomial(left, rate)
-        center, spread = _moments(law)
-        problem = BoxProblem(left.operator, 1 / left.std**2, 1 / spread, center, left.lower, left.upper)
-        prepared = LeastSquares().prepare(problem)
-        solution = prepared.solve(left.target)
-        mean, variance = prepared.posterior(left.target, rng=rng)
-        value[left.groups] = solution.value
-        probability[left.groups] = _count_posterior(law, mean, variance, problem) / left.size
-        status, stats = solution.status, solution.stats
-    return _with_contradictions(Solution(value, status, stats), evidence), np.clip(probability, 0, 1), rate
+    if not left.groups.size:
+        share = float(value.sum() / counts.sum()) if prior is None else _check_prior(prior)
+        return _with_contradictions(Solution(value, Status("solved")), evidence), value / counts, share
+    rate = _check_prior(prior) if prior is not None else left.rate()
+    nothing = np.zeros(left.size.size)
+    center, spread = _count_moments(left, rate, nothing, nothing)
+    problem = BoxProblem(left.operator, 1 / left.std**2, 1 / spread, center, left.lower, left.upper)
+    prepared = LeastSquares().prepare(problem)
+    solution = prepared.solve(left.target)
+    mean, variance = prepared.posterior(left.target, rng=rng)
+    # the evidence's own opinion: the posterior divided by the prior
+    precision = np.maximum(1 / variance - problem.ridge, 1e-12 * problem.ridge)
+    opinion = (mean / variance - problem.ridge * center) / precision
+    chance = value / counts
+    chance[left.groups] = _count_moments(left, rate, precision, opinion)[0] / left.size
+    value[left.groups] = solution.value
+    whole = Solution(value, solution.status, solution.stats)
+    return _with_contradictions(whole, evidence), np.clip(chance, 0, 1), rate
 
 
 def _leave_open(evidence: Evidence, counts: Array) -> _Open:
@@ -208,37 +212,25 @@ def _leave_open(evidence: Evidence, counts: Array) -> _Open:
     return _Open(open_, operator, target, std, lower[open_], upper[open_], counts[open_])
 
 
-def _truncated_binomial(left: _Open, rate: float) -> tuple[Array, Array]:
-    """The possible counts of each group and their log-probabilities: Binomial within its bounds."""
-    from scipy.special import gammaln
+def _count_moments(left: _Open, rate: float, precision: Array, opinion: Array) -> tuple[Array, Array]:
+    """Mean and variance of each group's count under P(t = j) ∝ Binomial(j) exp(−precision (j − opinion)²/2).
 
-    most = int(left.size.max())
-    j = np.arange(most + 1.0)
-    size = left.size[:, None]
-    rest = np.maximum(size - j, 0)
-    log_law = (
-        gammaln(size + 1) - gammaln(j + 1) - gammaln(rest + 1) + j * np.log(rate) + rest * np.log1p(-rate)
-    )
-    return j, np.where((j >= left.lower[:, None]) & (j <= left.upper[:, None]), log_law, -np.inf)
+    Within the group's bounds; precision zero gives the prior. O(n) for all groups together.
+    """
+    from scipy.special import gammaln, softmax
 
-
-def _moments(law: tuple[Array, Array]) -> tuple[Array, Array]:
-    """Mean and variance of each group's count."""
-    from scipy.special import softmax
-
-    j, log_law = law
-    weight = softmax(log_law, axis=1)
-    mean = weight @ j
-    return mean, np.maximum(weight @ j**2 - mean**2, 1e-9)
-
-
-def _count_posterior(law: tuple[Array, Array], mean: Array, variance: Array, problem: BoxProblem) -> Array:
-    """The expected count of each group, from the Gaussian posterior and its prior law (F2)."""
-    j, log_law = law
-    precision = np.maximum(1 / variance - problem.ridge, 1e-12 * problem.ridge)  # of the evidence alone
-    opinion = (mean / variance - problem.ridge * problem.center) / precision
-    tilted = log_law - 0.5 * precision[:, None] * (j - opinion[:, None]) ** 2
-    return _moments((j, tilted))[0]
+    mean, variance = np.empty(left.size.size), np.empty(left.size.size)
+    for size in np.unique(left.size):
+        group = left.size == size
+        j = np.arange(size + 1)
+        log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
+        log_prior += j * np.log(rate) + (size - j) * np.log1p(-rate)
+        log_law = log_prior - 0.5 * precision[group, None] * (j - opinion[group, None]) ** 2
+        possible = (j >= left.lower[group, None]) & (j <= left.upper[group, None])
+        law = softmax(np.where(possible, log_law, -np.inf), axis=1)
+        mean[group] = law @ j
+        variance[group] = ((j - mean[group, None]) ** 2 * law).sum(axis=1)
+    return mean, np.maximum(variance, 1e-9)
 
 
 def estimate_rate(operator: LinearOperator, target: Array, std: Array, size: Array) -> float:

@@ -18,6 +18,8 @@ from tellall.solve.base import Array, Solution, Status
 __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
 
 Mask = npt.NDArray[np.bool_]
+_PROBING = 0.01  # far below the spread of a variance estimated from random probes
+_UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its box is no solution
 _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the active set is read again
 
 
@@ -64,6 +66,8 @@ class LeastSquares:
         Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
     tolerance
         Largest change of an unknown (relative to its box) that still counts as settled.
+    deflation, patience
+        Directions deflated once conjugate gradients have taken more than `patience` iterations.
     probes
         Random vectors for the posterior variances where the inverse is not formed; the standard error of
         the p-th is at most √(Σ_{q≠p} C_pq² / probes).
@@ -74,13 +78,17 @@ class LeastSquares:
     the others, read the next guess off the gradient; it ends, usually in under ten rounds, at the exact
     minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
     factorisation per round (n³/3 flops) below the limit; above, a few conjugate gradient steps, each two
-    products with the operator.
+    products with the operator. Where those are slow to settle (0/1 attributes have d + 1 directions far
+    above the others) a randomised Nyström approximation of the Hessian, `deflation` products once, becomes
+    the preconditioner of every later step (Frangella, Tropp and Udell 2023).
     """
 
-    gram_limit: int = 6000
+    gram_limit: int = 10_000
     tolerance: float = 1e-6
     rounds: int = 60
     cg_iterations: int = 500
+    deflation: int = 300
+    patience: int = 40
     probes: int = 64
 
     def prepare(self, problem: BoxProblem) -> Prepared:
@@ -95,6 +103,8 @@ class Prepared(ABC):
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.problem = problem
         self.options = options
+        # single precision cannot settle further than some of its own roundings
+        self.tolerance = max(options.tolerance, 1000 * float(np.finfo(problem.operator.dtype).eps))
 
     @abstractmethod
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -132,7 +142,7 @@ class Prepared(ABC):
             x, gradient = self._free_step(free, x, gradient, _INEXACT)
             step = x - gradient / scale
             residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
-            if residual <= self.options.tolerance or rounds == self.options.rounds:
+            if residual <= self.tolerance or rounds == self.options.rounds:
                 break
             low, high = step <= lower, step >= upper
             pinned = np.where(low, lower, np.where(high, upper, x))
@@ -140,12 +150,12 @@ class Prepared(ABC):
                 x, gradient = pinned, self._hessian_product(pinned) - right
             free = ~(low | high)
         x = np.clip(x, lower, upper)
-        if residual > self.options.tolerance:
+        if residual > self.tolerance:
             x = self._projected_gradient(x, right)
             step = x - (self._hessian_product(x) - right) / scale
             residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
         status = Status("solved")
-        if residual > 1e3 * self.options.tolerance:
+        if residual > _UNSETTLED:
             status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
         return Solution(x, status, {"rounds": float(rounds), "stationarity": residual})
 
@@ -157,7 +167,7 @@ class Prepared(ABC):
         for _ in range(iterations):
             new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, lower, upper)
             moved = new - x
-            if _movement(moved, lower, upper) < self.options.tolerance / 10:
+            if _movement(moved, lower, upper) < self.tolerance / 10:
                 return new
             if np.dot(ahead - new, moved) > 0:  # the momentum points uphill: start again from here
                 momentum, ahead = 1.0, new
@@ -213,17 +223,19 @@ class _Factorised(Prepared):
 class _MatrixFree(Prepared):
     """Products only: O(iterations × one product), the operator's own memory."""
 
+    _deflated: tuple[Array, Array] | None = None  # leading directions of the Hessian, once they are needed
+
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         n = self.problem.center.size
         everybody = np.ones(n, dtype=bool)
         zero: Array = np.zeros(n)
-        mean, _ = self._free_step(everybody, zero, -self.problem.right_side(target), self.options.tolerance)
+        mean, _ = self._free_step(everybody, zero, -self.problem.right_side(target), self.tolerance)
         # Hutchinson: E[v ∘ C v] is the diagonal of C for independent signs v; evidence never raises a
         # variance above the prior's, so estimates are kept below it.
         total: Array = np.zeros(n)
         for _ in range(self.options.probes):
             signs: Array = rng.choice(np.array([-1.0, 1.0]), size=n)
-            total = total + signs * self._free_step(everybody, zero, -signs, self.options.tolerance)[0]
+            total = total + signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
         prior = 1 / self.problem.ridge
         return mean, np.clip(total / self.options.probes, 1e-6 * prior, prior)
 
@@ -234,26 +246,55 @@ class _MatrixFree(Prepared):
         return back + self.problem.ridge * vector
 
     def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
-        """Conjugate gradients, preconditioned by the diagonal, on the free unknowns."""
-        scale = self._diagonal()
+        """Conjugate gradients on the free unknowns, preconditioned."""
+        goal = self._size(np.where(free, -gradient, 0.0)) * accuracy**2
+        limit = self.options.cg_iterations if self._deflated else self.options.patience
+        x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
+        if not done and not self._deflated:
+            self._deflated = _nystrom(self._scaled_product, x.size, self.options.deflation)
+            x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
+        return x, gradient
+
+    def _conjugate_gradients(
+        self, free: Mask, x: Array, gradient: Array, goal: float, limit: int
+    ) -> tuple[Array, Array, bool]:
         residual = np.where(free, -gradient, 0.0)
-        direction = preconditioned = residual / scale
+        direction = preconditioned = np.where(free, self._precondition(residual), 0.0)
         size = float(residual @ preconditioned)
-        # single precision cannot settle further than a few of its own roundings
-        floor = 20 * float(np.finfo(self.problem.operator.dtype).eps)
-        goal = size * max(accuracy, floor) ** 2
-        for _ in range(self.options.cg_iterations):
-            if size <= goal:
-                break
+        for _ in range(limit):
+            if self._size(residual) <= goal:
+                return x, gradient, True
             image = self._hessian_product(direction)
             step = size / float(direction @ image)
             x = x + step * direction
             gradient = gradient + step * image
             residual = np.where(free, -gradient, 0.0)
-            preconditioned = residual / scale
+            preconditioned = np.where(free, self._precondition(residual), 0.0)
             size, previous = float(residual @ preconditioned), size
             direction = preconditioned + (size / previous) * direction
-        return x, gradient
+        return x, gradient, self._size(residual) <= goal
+
+    def _size(self, residual: Array) -> float:
+        """The squared residual, each entry counted in units of its diagonal."""
+        return float(residual @ (residual / self._diagonal()))
+
+    def _precondition(self, residual: Array) -> Array:
+        root = np.sqrt(self._diagonal())
+        scaled = residual / root
+        if self._deflated:
+            vectors, values = self._deflated
+            floor = float(np.median(self.problem.ridge / self._diagonal()))
+            share = vectors.T @ scaled
+            scaled = scaled + vectors @ (((values[-1] + floor) / (values + floor) - 1) * share)
+        out: Array = scaled / root
+        return out
+
+    def _scaled_product(self, vector: Array) -> Array:
+        """The Hessian without its ridge, scaled to the size of its diagonal."""
+        root = np.sqrt(self._diagonal())
+        inner = vector / root
+        out: Array = (self._hessian_product(inner) - self.problem.ridge * inner) / root
+        return out
 
     def _diagonal(self) -> Array:
         return self._cached_diagonal
@@ -268,6 +309,21 @@ class _MatrixFree(Prepared):
 def _movement(step: Array, lower: Array, upper: Array) -> float:
     """The largest step relative to its box."""
     return float(np.max(np.abs(step) / (upper - lower), initial=0.0))
+
+
+def _nystrom(product: Callable[[Array], Array], n: int, rank: int) -> tuple[Array, Array]:
+    """Approximate leading eigenvectors and eigenvalues (falling) of a positive semidefinite matrix."""
+    from scipy.linalg import cholesky, qr, solve_triangular, svd
+
+    test = qr(np.random.default_rng(0).normal(size=(n, min(rank, n))), mode="economic")[0]
+    image = np.stack([product(column) for column in test.T], axis=1)
+    shift = 1e-6 * float(np.linalg.norm(image))  # keeps the small matrix positive definite
+    image = image + shift * test
+    inner = test.T @ image
+    root = cholesky((inner + inner.T) / 2)
+    half = solve_triangular(root, image.T, trans="T").T
+    vectors, singular, _ = svd(half, full_matrices=False)
+    return vectors, np.maximum(singular**2 - shift, 0.0)
 
 
 def _largest_eigenvalue(product: Callable[[Array], Array], n: int, iterations: int = 30) -> float:

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -38,8 +39,9 @@ def test_a_bad_output_place_is_one_line_before_any_work(tmp_path):
 
 
 @pytest.fixture
-def small(monkeypatch):
+def small(monkeypatch, tmp_path):
     """The demonstration as it is without the extra: scikit-learn's data, in this process."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
     monkeypatch.setattr(demo, "attack_all", lambda d, real=demo.attack_all: real(d, processes=1))
 
@@ -54,7 +56,11 @@ def test_the_demo_tells_the_story_and_what_to_type_next(small, capsys, monkeypat
     assert "pip install 'tellall[demo]'" in out
     for word in ("every 3-way table", "every 4-way table", "hidden, rounded", "ta.read("):
         assert word in out
+    assert "The page is tellall-demo.html" in out
     assert max(len(line) for line in out.splitlines()) <= 80
+    page = Path("tellall-demo.html").read_text(encoding="utf-8")
+    assert "every 4-way table, hidden, rounded" in page
+    assert "What each protection bought" in page
 
 
 def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsys, monkeypatch, tmp_path):
@@ -71,7 +77,12 @@ def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsy
     assert documents[0] == documents[1]
     assert documents[0]["schema_version"] == 1
     assert len(documents[0]["releases"]) == 5
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.json", "two.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "one.html",
+        "one.json",
+        "two.html",
+        "two.json",
+    ]
     exact = documents[0]["releases"][0]
     assert exact["statistic"] == "every 3-way table"
     assert exact["accuracy"] > exact["baselines"]["majority"]
@@ -147,9 +158,9 @@ def test_paper_reruns_on_the_papers_data():
 
 
 @pytest.mark.slow
-def test_the_demo_reaches_the_published_numbers():
+def test_the_demo_reaches_the_published_numbers(tmp_path):
     """What an earlier prototype found on the same people is the least we accept."""
-    document = json.loads(run("demo", "--json", "--quiet").stdout)
+    document = json.loads(run("demo", "--json", "--quiet", cwd=tmp_path).stdout)
     found = {(row["statistic"][6], row["protection"]): row for row in document["releases"]}
     least = {  # accuracy, users rightly named with confidence above 0.95
         ("3", "exact"): (0.913, 100),

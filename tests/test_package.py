@@ -17,7 +17,18 @@ def python(code: str) -> str:
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = ("sklearn", "pandas", "duckdb", "scipy.stats", "scipy.optimize", "typer", "rich", "joblib")
+    heavy = (
+        "sklearn",
+        "pandas",
+        "duckdb",
+        "scipy.stats",
+        "scipy.optimize",
+        "typer",
+        "rich",
+        "joblib",
+        "pydantic",
+        "jinja2",
+    )
     loaded = python("import sys, tellall; print('\\n'.join(sys.modules))").split()
     assert not set(heavy) & set(loaded)
 

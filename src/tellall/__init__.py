@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tellall import datasets
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
@@ -24,6 +25,7 @@ from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
 from tellall.statistics import Marginals
+from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tellall import privacy
@@ -39,17 +41,19 @@ if TYPE_CHECKING:
         standard_methods,
     )
 
-__version__ = "0.1.0"
 __all__ = [
+    "Audit",
     "CannotLinearise",
     "Dataset",
     "Evidence",
+    "Finding",
     "Gaussian",
     "GaussianLeastSquares",
     "InvalidInput",
     "Laplace",
     "Marginals",
     "MechanismAudit",
+    "Plan",
     "PrivacyProfile",
     "ProfileTable",
     "ProjectedLeastSquares",
@@ -59,9 +63,11 @@ __all__ = [
     "Risk",
     "Rounding",
     "SketchedLeastSquares",
+    "Skipped",
     "SolverFailed",
     "Suppression",
     "TellallError",
+    "audit",
     "audit_mechanism",
     "datasets",
     "estimate_profile",

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
 
 from tellall import datasets
 from tellall.attacks.baseline import Baseline, majority, population, public_only
 from tellall.attacks.reconstruct import reconstruct
+from tellall.audit import Audit, Entry, Finding, Plan
+from tellall.audit.result import Job, describe_people
 from tellall.data import Dataset
 from tellall.noise import Gaussian, Rounding
 from tellall.protections import Protection, Suppression
@@ -17,7 +21,7 @@ from tellall.report.summary import ReleaseSummary, summarise
 from tellall.risk import score
 from tellall.statistics import Marginals
 
-__all__ = ["Demo", "attack_all", "closing", "opening", "prepare"]
+__all__ = ["Demo", "as_audit", "attack_all", "closing", "opening", "prepare"]
 
 _WAYS = (3, 4)
 _PROTECTIONS: tuple[tuple[str, tuple[Protection, ...]], ...] = (
@@ -83,6 +87,25 @@ def _attack(demo: Demo, ways: int, place: int) -> ReleaseSummary:
     return summarise(attack, risk, statistic=f"every {ways}-way table", protection=label)
 
 
+def as_audit(demo: Demo, rows: Sequence[ReleaseSummary]) -> Audit:
+    """The demonstration as the audit of ten planned releases, for the page."""
+    entries = tuple(
+        Entry(f"{row.statistic}, {row.protection}", Marginals(ways), protections)
+        for row, (ways, (_, protections)) in zip(rows, product(_WAYS, _PROTECTIONS), strict=True)
+    )
+    findings = tuple(
+        Finding(Job(place, "alone", entry.name, ((place, len(entry.protections)),)), row)
+        for place, (entry, row) in enumerate(zip(entries, rows, strict=True))
+    )
+    people = demo.people
+    return Audit(
+        plan=Plan(releases=entries, secret=people.secret_name, seed=demo.seed, steps=False),
+        data=describe_people(people, demo.name),
+        findings=findings,
+        command=f"tellall demo --seed {demo.seed}",
+    )
+
+
 _STORY = {
     "nhanes": """\
 {n:,} US adults (NHANES 2017-18) were asked whether they ever used cocaine,
@@ -107,7 +130,7 @@ def opening(demo: Demo) -> str:
     return _STORY[demo.name].format(n=demo.people.n, holders=demo.holders, columns=columns)
 
 
-def closing(demo: Demo, rows: Sequence[ReleaseSummary]) -> str:
+def closing(demo: Demo, rows: Sequence[ReleaseSummary], page: Path) -> str:
     """What the table means, and what to type next."""
     who = _HOLDERS[demo.name]
     worst = max(rows, key=lambda row: row.advantage)
@@ -125,7 +148,12 @@ With the usual rules, cells under 10 hidden and the others rounded to 5, still
 {ruled.named_right}, and {ruled.named - ruled.named_right} others wrongly.
 That the attacks here fail on a release would not make it safe.
 
+The page is {page}
+
 Next, on your own people:
+  tellall init people.csv --secret diagnosis
+  tellall audit people.toml
+or in Python:
   import tellall as ta
   people = ta.read("people.csv", secret="diagnosis")
   release = ta.publish(people, ta.Marginals(3), protect=ta.Rounding(5))

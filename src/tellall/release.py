@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Dataset, Public, as_public
+from tellall.data import Dataset, Imprint, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
 from tellall.linops import Array, RowSelect
 from tellall.noise import Exact, Noise, Rng
 from tellall.protections import Protection, apply, as_protections, noise_of
+from tellall.saved import Saved, load, save
 from tellall.statistics import Statistic
 
 __all__ = ["Release", "linearise", "publish"]
@@ -33,12 +35,15 @@ class Release:
         What was done to it, in order.
     columns
         The names of the public columns it was computed over.
+    imprint
+        What it remembers of the public table it was made for, so that it meets no other.
     """
 
     values: Array
     statistic: Statistic
     protections: tuple[Protection, ...] = ()
     columns: tuple[str, ...] = ()
+    imprint: Imprint | None = None
 
     @property
     def noise(self) -> Noise:
@@ -70,7 +75,24 @@ class Release:
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
         laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic, laws, view.names)
+        return cls(array, statistic, laws, view.names, view.imprint)
+
+    def save(self, path: str | Path) -> Path:
+        """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
+
+        Notes
+        -----
+        What is saved is what is published: no seed, no secret, no person; of the public rows their number
+        and a fingerprint.
+        """
+        parts = Saved(self.values, self.statistic, self.protections, self.columns, self.imprint)
+        return save(parts, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """The release that was saved there."""
+        parts = load(Path(path))
+        return cls(parts.values, parts.statistic, parts.protections, parts.columns, parts.imprint)
 
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
@@ -100,7 +122,7 @@ def publish(
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     protections = as_protections(protect)
     values = apply(protections, statistic.values(dataset), rng)
-    return Release(values, statistic, protections, dataset.public.names)
+    return Release(values, statistic, protections, dataset.public.names, dataset.public.imprint)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:
@@ -117,6 +139,13 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     if release.columns and release.columns != view.names:
         raise invalid(
             "public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names)
+        )
+    if release.imprint is not None and release.imprint != view.imprint:
+        raise invalid(
+            "public",
+            f"the people the release was made for ({release.imprint.people} rows, "
+            f"fingerprint {release.imprint.fingerprint[:8]}…)",
+            f"{view.n} rows, fingerprint {view.imprint.fingerprint[:8]}…",
         )
     equations = release.statistic.equations(view)
     if release.values.size != equations.constant.size:

@@ -15,7 +15,7 @@ from tellall.attacks.reconstruct import Reconstruction
 from tellall.errors import invalid
 from tellall.noise import Rng, as_rng
 
-__all__ = ["LEVELS", "Risk", "score"]
+__all__ = ["LEVELS", "Risk", "interval_over_draws", "score"]
 
 LEVELS = (0.95, 0.99)
 _RESAMPLES = 10_000
@@ -52,6 +52,7 @@ class Risk:
     _right: Mask
     _confidence: npt.NDArray[np.floating[Any]]
     _foreseen: npt.NDArray[np.floating[Any]]  # the largest probability any baseline gave to the truth
+    _gain: Bits  # 1 where only the attack is right, −1 where only the strongest baseline is
 
     @property
     def hamming(self) -> int:
@@ -156,7 +157,27 @@ def score(
         _right=right,
         _confidence=confidence,
         _foreseen=foreseen,
+        _gain=right.astype(np.int8) - (strongest.guess == truth).astype(np.int8),
     )
+
+
+def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, float]:
+    """The 95 % interval of the mean advantage over several draws of the noise on the same people.
+
+    Notes
+    -----
+    Paired bootstrap over people and over draws. People with the same gains in all draws are
+    exchangeable, so a resample of people is one multinomial draw over the distinct vectors of gains.
+    """
+    if len(risks) == 1:
+        return risks[0].interval
+    generator = as_rng(rng)
+    gains, counts = np.unique(np.stack([risk._gain for risk in risks]), axis=1, return_counts=True)
+    people = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=_RESAMPLES // 5)
+    draws = generator.multinomial(len(risks), np.full(len(risks), 1 / len(risks)), size=people.shape[0])
+    means = ((people @ gains.T) * draws).sum(axis=1) / (counts.sum() * len(risks))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _chance_of_truth(baseline: Baseline, truth: Bits) -> npt.NDArray[np.floating[Any]]:

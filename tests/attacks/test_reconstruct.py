@@ -208,7 +208,7 @@ def test_an_outsider_needs_only_values_and_public_columns(fair):
         (lambda r, p: ta.Release.from_values(ta.Marginals, [1.0], public=p), "statistic must be"),
         (lambda r, p: ta.reconstruct(r, p, prior=1.0), "prior must be a rate strictly between 0 and 1"),
         (lambda r, p: ta.reconstruct(r, p, prior="half"), "prior must be"),
-        (lambda r, p: ta.reconstruct(r, p.take(np.arange(3))), None),
+        (lambda r, p: ta.reconstruct(r, p.take(np.arange(3))), "the people the release was made for"),
         (lambda r, p: ta.linearise(r, [[0, 1], [1, 0]]), "the columns of the release"),
         (lambda r, p: ta.Release.from_values(r.statistic, [1.0], public=p), "values must be"),
         (
@@ -221,9 +221,6 @@ def test_an_outsider_needs_only_values_and_public_columns(fair):
 def test_bad_calls_get_one_clear_sentence(call, says):
     people = random_people(20, 5, seed=12)
     release = ta.publish(people, ta.Marginals(3))
-    if says is None:  # other people under the same columns: the attack says that the values do not fit
-        assert call(release, people.public).status.word == "contradictory"
-        return
     with pytest.raises(ta.InvalidInput, match=says) as caught:
         call(release, people.public)
     assert "\n" not in str(caught.value)

@@ -9,9 +9,14 @@ from typing import Annotated
 import typer
 
 import tellall
+from tellall.cli.attack import attack
+from tellall.cli.audit import audit
 from tellall.cli.demo import demo
+from tellall.cli.explain import explain
+from tellall.cli.init import init
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
+from tellall.cli.publish import publish
 from tellall.errors import TellallError
 
 __all__ = ["app", "main"]
@@ -19,7 +24,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="tellall",
     help="Tells people who publish statistics what those statistics give away about the people in them.",
-    epilog="Exit codes: 0 done, 2 bad input or usage.",
+    epilog="Exit codes: 0 done or below the limit, 1 above the limit, 2 bad input or usage, 3 inconclusive.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -44,6 +49,11 @@ def _common(
 
 _EXAMPLES: dict[Callable[..., None], str] = {
     demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
+    init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
+    audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json",
+    publish: "tellall publish people.toml -o release.json",
+    attack: "tellall attack release.json --public people.csv",
+    explain: "tellall explain   |   tellall explain reconstruction",
     profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
     paper: "tellall paper private-ols --data papers/   |   tellall paper private-ols --data papers/ --full",
 }
@@ -58,6 +68,9 @@ def main() -> None:
     except TellallError as error:
         typer.echo(f"tellall: {error}", err=True)
         sys.exit(2)
+    except MemoryError:
+        typer.echo("tellall: too little memory on this machine; nothing is known.", err=True)
+        sys.exit(3)
     except OSError as error:
         typer.echo(f"tellall: {error.strerror or error}: {error.filename}", err=True)
         sys.exit(2)

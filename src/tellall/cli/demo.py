@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import tellall
+from tellall import store
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 
 __all__ = ["demo"]
@@ -15,8 +18,11 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
 
     from tellall import demo as demonstration
     from tellall.report import text
+    from tellall.report.html import render
 
+    where = Path("tellall-demo.html") if out is None else out.with_suffix(".html")
     check_out(out)
+    check_out(where)
     talk = text.talk_console(quiet=quiet)
     page = talk if as_json or quiet else Console()
     prepared = demonstration.prepare(seed)
@@ -32,7 +38,8 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
         )
     )
     page.print(text.release_table(rows))
-    page.print(demonstration.closing(prepared, rows), highlight=False, markup=False)
+    store.write_text(where, render(demonstration.as_audit(prepared, rows).document))
+    page.print(demonstration.closing(prepared, rows, where), highlight=False, markup=False)
     document = {
         "schema_version": 1,
         "tellall": tellall.__version__,

@@ -2,35 +2,80 @@
 
 from __future__ import annotations
 
-import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tellall import store
 from tellall.errors import invalid
 
-__all__ = ["AsJson", "Out", "Quiet", "Seed", "check_out", "emit"]
+__all__ = [
+    "AsJson",
+    "Data",
+    "FreshSeed",
+    "Out",
+    "PlanFile",
+    "Quiet",
+    "Reveal",
+    "Seed",
+    "check_folder",
+    "check_out",
+    "emit",
+    "write_secret",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, all talk aside.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk and no progress bar.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON document to this file.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
+Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here, not where PLAN says.")]
+FreshSeed = Annotated[
+    int | None,
+    typer.Option("--seed", min=0, help="Seed; a fresh one each time where not given."),
+]
+Reveal = Annotated[
+    bool, typer.Option("--reveal", help="Also write who is named, in a separate file marked SECRET.")
+]
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse an output folder that cannot be made, before any work is done."""
+    if folder.exists() and not folder.is_dir():
+        raise invalid("--out", "a folder, or a new name", str(folder))
+    if not folder.parent.is_dir():
+        raise invalid("--out", "a folder in a folder that exists", str(folder))
+    if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
+        raise invalid("--out", "a folder that can be written", str(folder))
 
 
 def check_out(out: Path | None) -> None:
     """Refuse an output place that cannot be written, before any work is done."""
-    if out is not None and (out.is_dir() or not out.parent.is_dir()):
+    if out is None:
+        return
+    if not out.parent.is_dir() or out.is_dir():
         raise invalid("--out", "a file in a folder that exists", str(out))
+    if not os.access(out.parent, os.W_OK):
+        raise invalid("--out", "a file in a folder that can be written", str(out))
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
     """The document on standard output, in a file, or both; a file is written whole or not at all."""
-    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = store.dump(document)
     if out is not None:
-        partial = out.with_name(f".{out.name}.partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(out)
+        store.write_text(out, text)
     if as_json:
         sys.stdout.write(text)
+
+
+def write_secret(path: Path, document: dict[str, Any]) -> Path:
+    """The path of the file about single people, readable by its owner alone and marked by its name."""
+    marked = path.with_name(f"{path.stem}.SECRET.json")
+    old = os.umask(0o077)
+    try:
+        return store.write_json(marked, document)
+    finally:
+        os.umask(old)

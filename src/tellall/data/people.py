@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.data.columns import Bins, Column, encode, encode_bits, is_numeric
+from tellall.data.imprint import Imprint, imprint
 from tellall.errors import invalid
 
 __all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "unknown_name"]
@@ -85,6 +86,11 @@ class Public:
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
         return group_rows(self.codes)
+
+    @cached_property
+    def imprint(self) -> Imprint:
+        """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
+        return imprint(self.columns, self.codes)
 
     def take(self, people: IntArray) -> Public:
         """The same columns, with all their categories, for some of the people."""

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from math import isnan
+from statistics import fmean
 from typing import Any
 
 from tellall.attacks.reconstruct import Reconstruction
 from tellall.risk import LEVELS, Risk
 
-__all__ = ["ReleaseSummary", "summarise"]
+__all__ = ["CURVE", "ReleaseSummary", "average", "summarise"]
+
+CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,12 @@ class ReleaseSummary:
         How many have the same bit in every secret that fits the release.
     exposed
         People exposed, by confidence and by the value of their secret.
+    people
+        How many people there are.
+    curve
+        People exposed at each confidence: pairs.
+    draws
+        Over how many draws of the noise this is the mean.
     """
 
     statistic: str
@@ -40,10 +51,30 @@ class ReleaseSummary:
     proved: int
     exposed: dict[str, dict[str, int]]
     status: str
+    people: int = 0
+    curve: tuple[tuple[float, int], ...] = ()
+    draws: int = 1
+
+    @property
+    def exposed_people(self) -> int:
+        """How many people are exposed at confidence 0.95, whatever their secret."""
+        return sum(self.exposed["0.95"].values())
 
     def as_json(self) -> dict[str, Any]:
         """The summary as plain data."""
-        return asdict(self)
+        plain = asdict(self)
+        plain["found"] = None if isnan(self.found) else self.found
+        plain["interval"] = list(self.interval)
+        plain["curve"] = [list(point) for point in self.curve]
+        return plain
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> ReleaseSummary:
+        """The summary that :meth:`as_json` gave."""
+        found = float("nan") if plain["found"] is None else plain["found"]
+        low, high = plain["interval"]
+        curve = tuple((level, count) for level, count in plain["curve"])
+        return cls(**{**plain, "found": found, "interval": (low, high), "curve": curve})
 
 
 def summarise(attack: Reconstruction, risk: Risk, *, statistic: str, protection: str) -> ReleaseSummary:
@@ -63,4 +94,39 @@ def summarise(attack: Reconstruction, risk: Risk, *, statistic: str, protection:
         proved=int((attack.identified == "proved").sum()),
         exposed={f"{level:g}": {str(bit): risk.exposed_at(level, bit) for bit in (0, 1)} for level in LEVELS},
         status=str(attack.status),
+        people=risk.n,
+        curve=tuple((level, risk.exposed_at(level)) for level in CURVE),
+    )
+
+
+def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> ReleaseSummary:
+    """The mean of several draws of the noise, with the interval of the mean advantage.
+
+    Counts are means too, rounded; the status is the worst of the draws.
+    """
+    if len(rows) == 1:
+        return rows[0]
+    baselines = {name: fmean(row.baselines[name] for row in rows) for name in rows[0].baselines}
+    troubled = [row.status for row in rows if row.status != "solved"]
+    return replace(
+        rows[0],
+        accuracy=fmean(row.accuracy for row in rows),
+        baselines=baselines,
+        baseline=max(baselines, key=lambda name: baselines[name]),
+        advantage=fmean(row.advantage for row in rows),
+        interval=interval,
+        found=fmean(row.found for row in rows),
+        named=round(fmean(row.named for row in rows)),
+        named_right=round(fmean(row.named_right for row in rows)),
+        proved=round(fmean(row.proved for row in rows)),
+        exposed={
+            level: {value: round(fmean(row.exposed[level][value] for row in rows)) for value in ("0", "1")}
+            for level in rows[0].exposed
+        },
+        status=troubled[0] if troubled else "solved",
+        curve=tuple(
+            (level, round(fmean(row.curve[place][1] for row in rows)))
+            for place, (level, _) in enumerate(rows[0].curve)
+        ),
+        draws=len(rows),
     )

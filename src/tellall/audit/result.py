@@ -1,0 +1,231 @@
+"""What an audit found: findings, what was skipped and why, the verdict, the files."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tellall import store
+from tellall.audit.plan import Plan
+from tellall.data import Dataset
+from tellall.errors import invalid
+from tellall.report.summary import ReleaseSummary
+from tellall.report.verdict import Verdict, judge
+from tellall.schemas import VERSION
+from tellall.version import __version__
+
+__all__ = ["Audit", "Finding", "Job", "Skipped", "describe_people"]
+
+_VERSIONS_OF = ("numpy", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attack of an audit.
+
+    Attributes
+    ----------
+    role
+        "alone" (a release of the plan), "together" (all of them), "step" (a release with only its first
+        protections, to see what each bought).
+    members
+        Which releases, each with how many of its protections.
+    """
+
+    index: int
+    role: str
+    name: str
+    members: tuple[tuple[int, int], ...]
+
+    def as_json(self, plan: Plan) -> dict[str, Any]:
+        """Which releases the job is about, as plain data."""
+        entries = [plan.releases[place].as_json() for place, _ in self.members]
+        return {
+            "name": self.name,
+            "role": self.role,
+            "releases": [place for place, _ in self.members],
+            "statistic": [entry["statistic"] for entry in entries],
+            "protect": [
+                entry["protect"][:kept] for entry, (_, kept) in zip(entries, self.members, strict=True)
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the attack on a release found."""
+
+    job: Job
+    summary: ReleaseSummary
+
+    @property
+    def name(self) -> str:
+        """What the plan calls it."""
+        return self.job.name
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as plain data."""
+        return {"outcome": "found", "reason": None, "summary": self.summary.as_json()}
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A release that could not be attacked, and why: silence never reads as safety."""
+
+    job: Job
+    reason: str
+
+    @property
+    def name(self) -> str:
+        """What the plan calls it."""
+        return self.job.name
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as plain data."""
+        return {"outcome": "skipped", "reason": self.reason, "summary": None}
+
+
+def outcome(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
+    """The finding that ``as_json`` gave."""
+    if plain["outcome"] == "skipped":
+        return Skipped(job, str(plain["reason"]))
+    return Finding(job, ReleaseSummary.from_json(plain["summary"]))
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A plan's findings: one per release, then all together; ``steps`` tell what each protection bought."""
+
+    plan: Plan
+    data: dict[str, Any]
+    findings: tuple[Finding | Skipped, ...]
+    steps: tuple[Finding | Skipped, ...] = ()
+    command: str = "ta.audit"
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding with the largest advantage; None where everything was skipped."""
+        found = [finding for finding in self.findings if isinstance(finding, Finding)]
+        return max(found, key=lambda finding: finding.summary.advantage, default=None)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Pass, review or fail, with a sentence."""
+        return judge(
+            [(f.name, f.summary) for f in self.findings if isinstance(f, Finding)],
+            limit=self.plan.limit,
+            skipped=[f.name for f in self.findings if isinstance(f, Skipped)],
+            exposed_limit=self.plan.exposed_limit,
+        )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The whole audit as plain data; counts and rates, never a person."""
+        worst = self.worst
+        return {
+            "schema_version": VERSION,
+            "document": "audit",
+            "tellall": __version__,
+            "versions": {"python": platform.python_version(), **_installed(_VERSIONS_OF)},
+            "command": self.command,
+            "seed": self.plan.seed,
+            "plan": self.plan.as_json(),
+            "data": self.data,
+            "limit": self.plan.limit,
+            "exposed_limit": self.plan.exposed_limit,
+            "verdict": {"word": self.verdict.word, "sentence": self.verdict.sentence},
+            "worst": None if worst is None else worst.name,
+            "findings": [
+                {**finding.job.as_json(self.plan), **finding.as_json()}
+                for finding in (*self.findings, *self.steps)
+            ],
+            "assumed": assumed(self.data),
+            "not_tested": not_tested(self.plan, self.data, self.findings),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """The page's path, after ``audit.json`` and ``report.html`` are in the folder."""
+        from tellall.report.html import render
+
+        place = Path(folder)
+        if place.exists() and not place.is_dir():
+            raise invalid("folder", "a folder, or a new name", str(folder))
+        document = self.document
+        page = render(document)
+        place.mkdir(parents=True, exist_ok=True)
+        store.write_json(place / "audit.json", document)
+        return store.write_text(place / "report.html", page)
+
+    def __repr__(self) -> str:
+        return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"
+
+
+def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
+    """The people, counted: what a page says of them."""
+    assert dataset.secret is not None
+    imprint = dataset.public.imprint
+    return {
+        "name": name,
+        "people": dataset.n,
+        "distinct_public_rows": len(dataset.patterns),
+        "secret": dataset.secret_name,
+        "meaning": list(dataset.meaning),
+        "holders": int(dataset.secret.sum()),
+        "columns": [
+            {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
+            for column in dataset.public.columns
+        ],
+        "left_out": list(dataset.public.left_out),
+        "fingerprint": imprint.fingerprint,
+    }
+
+
+def assumed(data: dict[str, Any]) -> list[str]:
+    """What the audit takes the attacker to know."""
+    names = ", ".join(column["name"] for column in data["columns"])
+    return [
+        f"The attacker knows the public columns of all {data['people']:,} people ({names}), and that they "
+        "are in the data.",
+        "The attacker knows what was computed and how it was protected, but not the random draws.",
+        f"The attacker knows nobody's {data['secret']} beforehand, not even their own, and reads its rate "
+        "off the release.",
+        "The baselines are what one would guess without the person's own record in the release: the "
+        "commoner value, the best prediction from the public columns, and a model fitted to the same "
+        "releases made without the person. Only what goes beyond the strongest counts.",
+    ]
+
+
+def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Skipped]) -> list[str]:
+    """What the audit says nothing about."""
+    missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
+    unsolved = [
+        f"{finding.name}: the attack ended {finding.summary.status}"
+        for finding in findings
+        if isinstance(finding, Finding) and finding.summary.status != "solved"
+    ]
+    draws = "One draw of the noise was attacked; another could give away a little more or less."
+    return [
+        *missing,
+        *unsolved,
+        "Attacks other than reconstruction by least squares. That these fail proves nothing about others.",
+        "Whether somebody is in the data at all (membership).",
+        "Attackers who know some people's secrets, or hold releases that are not in this plan.",
+        f"Secrets other than {data['secret']}.",
+        *([draws] if plan.repeats == 1 and any(entry.protections for entry in plan.releases) else []),
+    ]
+
+
+def _installed(names: Sequence[str]) -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found

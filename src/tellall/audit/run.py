@@ -1,0 +1,257 @@
+"""The audit's loop: each release alone, then all together, every finding kept as soon as it is there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall import catalogue
+from tellall.attacks.baseline import Baseline, majority, population, public_only
+from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.audit.plan import Plan
+from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
+from tellall.audit.work import Workplace
+from tellall.data import Dataset
+from tellall.errors import TellallError, invalid
+from tellall.release import Release, publish
+from tellall.report.summary import ReleaseSummary, average, summarise
+from tellall.risk import Risk, interval_over_draws, score
+from tellall.version import __version__
+
+__all__ = ["audit", "jobs_of", "published", "reveal"]
+
+Progress = Callable[[int, int], object]
+_PUBLISHING, _ATTACKING, _PREPARING = 1, 2, 3  # separate streams of random numbers
+
+
+def audit(
+    dataset: Dataset,
+    plan: Plan | Mapping[str, Any] | str | Path,
+    progress: Progress | None = None,
+    *,
+    processes: int = 1,
+    work: str | Path | None = None,
+    name: str = "",
+    command: str = "ta.audit",
+) -> Audit:
+    """The audit of planned releases about these people.
+
+    Parameters
+    ----------
+    dataset
+        The people, with their secret.
+    plan
+        A plan, a mapping of the same shape, or the path of a TOML file.
+    progress
+        Called with (attacks done, attacks in all) after each.
+    processes
+        How many attacks run at once, −1 for one per core; the numbers do not depend on it.
+    work
+        A folder where every finished finding is kept, so that a run that was stopped continues there. It
+        may serve many audits: findings are filed under a hash of plan, data and version.
+    name, command
+        What the page says the data and the command were.
+    """
+    if not isinstance(dataset, Dataset):
+        raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes == 0:
+        raise invalid("processes", "a whole number, −1 for one per core", processes)
+    chosen = _as_plan(plan)
+    chosen.check(dataset)
+    jobs = jobs_of(chosen)
+    place = Workplace.of(work, key_of(chosen, dataset)) if work is not None else None
+    done = {job.index: kept for job in jobs if place and (kept := place.load(job)) is not None}
+    waiting = [job for job in jobs if job.index not in done]
+    if progress:
+        progress(len(done), len(jobs))
+    for finding in _attack_all(dataset, chosen, waiting, processes, place):
+        done[finding.job.index] = finding
+        if progress:
+            progress(len(done), len(jobs))
+    ordered = [done[job.index] for job in jobs]
+    return Audit(
+        plan=chosen,
+        data=describe_people(dataset, name or Path(chosen.data).name or "a dataset"),
+        findings=tuple(finding for finding in ordered if finding.job.role != "step"),
+        steps=tuple(finding for finding in ordered if finding.job.role == "step"),
+        command=command,
+    )
+
+
+def jobs_of(plan: Plan) -> list[Job]:
+    """The attacks of a plan: each release, all together, and each release less its last protections."""
+    whole = [(place, len(entry.protections)) for place, entry in enumerate(plan.releases)]
+    jobs: list[tuple[str, str, tuple[tuple[int, int], ...]]] = [
+        ("alone", plan.releases[place].name, ((place, kept),)) for place, kept in whole
+    ]
+    if len(whole) > 1:
+        jobs.append(("together", "all releases together", tuple(whole)))
+    if plan.steps:
+        seen = {_identity(plan, place, kept) for place, kept in whole}
+        for place, kept in ((place, kept) for place, most in whole for kept in range(most)):
+            if (identity := _identity(plan, place, kept)) not in seen:
+                seen.add(identity)
+                entry = plan.releases[place]
+                title = f"{entry.statistic.describe()}, {catalogue.label(entry.protections[:kept])}"
+                jobs.append(("step", title, ((place, kept),)))
+    return [Job(index, role, name, members) for index, (role, name, members) in enumerate(jobs)]
+
+
+def published(dataset: Dataset, plan: Plan, job: Job, draw: int = 0) -> list[Release]:
+    """The releases that a job attacks; all jobs about the same entry see the same draw of its noise."""
+    return [
+        publish(
+            dataset,
+            plan.releases[place].statistic,
+            plan.releases[place].protections[:kept],
+            rng=_rng(plan, _PUBLISHING, place, draw),
+        )
+        for place, kept in job.members
+    ]
+
+
+def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, Any]:
+    """The people whom each attack names with this confidence, by row: secrets, for the curator's eyes only.
+
+    The attacks are those of the audit, run again, so that no other file holds a person.
+    """
+    assert dataset.secret is not None
+    named: dict[str, list[dict[str, Any]]] = {}
+    for job in jobs_of(plan):
+        if job.role == "step":
+            continue
+        try:
+            attack = _attack(dataset, plan, job, published(dataset, plan, job), 0)
+        except TellallError:
+            continue  # the audit has said why
+        named[job.name] = [
+            {
+                "row": int(person) + 1,
+                "guess": dataset.meaning[int(attack.guess[person])],
+                "confidence": round(float(attack.confidence[person]), 4),
+                "right": bool(attack.guess[person] == dataset.secret[person]),
+            }
+            for person in np.flatnonzero(attack.confidence >= level)
+        ]
+    return {
+        "warning": "SECRET: what attacks conclude about single people. Not for publication.",
+        "secret": dataset.secret_name,
+        "confidence": level,
+        "people": named,
+    }
+
+
+def key_of(plan: Plan, dataset: Dataset) -> str:
+    """A name for the audit of this plan on these people by this version."""
+    assert dataset.secret is not None
+    digest = hashlib.sha256()
+    digest.update(json.dumps([__version__, plan.as_json()], sort_keys=True).encode())
+    digest.update(json.dumps([[c.name, c.labels, c.cuts] for c in dataset.public.columns]).encode())
+    digest.update(np.ascontiguousarray(dataset.public.codes, dtype=np.int64).tobytes())
+    for numbers in dataset.public.numbers:
+        digest.update(b"-" if numbers is None else np.ascontiguousarray(numbers).tobytes())
+    digest.update(dataset.secret.astype(np.int8).tobytes())
+    return digest.hexdigest()[:24]
+
+
+def _attack_all(
+    dataset: Dataset, plan: Plan, waiting: Sequence[Job], processes: int, place: Workplace | None
+) -> Any:
+    """The findings of the waiting jobs, in order, each kept in its workplace as soon as it is there."""
+    if not waiting:
+        return
+    from joblib import Parallel, delayed
+    from threadpoolctl import threadpool_limits
+
+    assert dataset.secret is not None
+    with threadpool_limits(limits=1):
+        generator = _rng(plan, _PREPARING)
+        before = [majority(dataset.secret), public_only(dataset.public, dataset.secret, rng=generator)]
+    run = Parallel(n_jobs=min(processes, len(waiting)), return_as="generator")
+    yield from run(delayed(_finding)(dataset, plan, job, before, place) for job in waiting)
+
+
+def _finding(
+    dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline], place: Workplace | None
+) -> Finding | Skipped:
+    """One job from publishing to summary; one thread, so that sums are the same wherever it runs."""
+    from threadpoolctl import threadpool_limits
+
+    finding: Finding | Skipped
+    try:
+        with threadpool_limits(limits=1):
+            finding = Finding(job, _summary(dataset, plan, job, before))
+    except TellallError as error:
+        finding = Skipped(job, str(error))
+    except MemoryError:
+        finding = Skipped(job, "too little memory for this attack on this machine")
+    if place is not None:
+        place.keep(finding)
+    return finding
+
+
+def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline]) -> ReleaseSummary:
+    rows: list[ReleaseSummary] = []
+    risks: list[Risk] = []
+    first: list[Release] = []
+    for draw in range(plan.repeats):
+        releases = published(dataset, plan, job, draw)
+        if draw and all(map(_same, releases, first)):
+            break  # nothing random in it: another draw is the same release
+        first = first or releases
+        attack = _attack(dataset, plan, job, releases, draw)
+        risk = _score(dataset, plan, job, attack, before, draw)
+        rows.append(summarise(attack, risk, statistic=_statistics(plan, job), protection=_labels(plan, job)))
+        risks.append(risk)
+    return average(rows, interval_over_draws(risks, rng=_rng(plan, _ATTACKING, job.index, plan.repeats)))
+
+
+def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:
+    return reconstruct(releases, dataset.public, rng=_rng(plan, _ATTACKING, job.index, draw))
+
+
+def _score(
+    dataset: Dataset, plan: Plan, job: Job, attack: Reconstruction, before: Sequence[Baseline], draw: int
+) -> Risk:
+    assert dataset.secret is not None
+    generator = _rng(plan, _PREPARING, job.index, draw)
+    reference = population(attack.releases, dataset.public, dataset.secret, rng=generator)
+    return score(attack, dataset.secret, [*before, reference], rng=generator)
+
+
+def _same(one: Release, other: Release) -> bool:
+    return bool(np.array_equal(one.values, other.values, equal_nan=True))
+
+
+def _rng(plan: Plan, *place: int) -> np.random.Generator:
+    """The stream of one place in the audit, whatever ran before it."""
+    return np.random.default_rng([plan.seed, *place])
+
+
+def _identity(plan: Plan, place: int, kept: int) -> str:
+    entry = plan.releases[place].as_json()
+    return json.dumps([entry["statistic"], entry["protect"][:kept]], sort_keys=True)
+
+
+def _statistics(plan: Plan, job: Job) -> str:
+    return " + ".join(dict.fromkeys(plan.releases[place].statistic.describe() for place, _ in job.members))
+
+
+def _labels(plan: Plan, job: Job) -> str:
+    labels = (catalogue.label(plan.releases[place].protections[:kept]) for place, kept in job.members)
+    return " + ".join(dict.fromkeys(labels))
+
+
+def _as_plan(plan: Plan | Mapping[str, Any] | str | Path) -> Plan:
+    if isinstance(plan, Plan):
+        return plan
+    if isinstance(plan, Mapping):
+        return Plan.from_mapping(plan)
+    if isinstance(plan, str | Path):
+        return Plan.read(plan, needs_data=False)
+    raise invalid("plan", "a Plan, a mapping or the path of a TOML file", type(plan).__name__)

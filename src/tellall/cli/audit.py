@@ -1,0 +1,101 @@
+"""tellall audit."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tellall.cli.options import AsJson, Data, PlanFile, Quiet, Reveal, check_folder, emit, write_secret
+
+__all__ = ["EXIT_CODES", "audit"]
+
+EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
+_STOPPED = 3
+
+OutFolder = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
+]
+PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Attacks at once; −1: one per core.")]
+
+
+def audit(
+    plan: PlanFile,
+    data: Data = None,
+    as_json: AsJson = False,
+    seed: PlanSeed = None,
+    quiet: Quiet = False,
+    out: OutFolder = None,
+    reveal: Reveal = False,
+    jobs: Jobs = -1,
+) -> None:
+    """Attack everything a plan would publish; a verdict, a page, an exit code.
+
+    Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
+    """
+    from tellall import audit as run
+    from tellall.audit import Plan
+    from tellall.audit import reveal as name_people
+    from tellall.report import text
+
+    talk = text.talk_console(quiet=quiet)
+    folder = out or Path(f"{plan.stem}-audit")
+    check_folder(folder)
+    chosen = Plan.read(plan, needs_data=data is None)
+    if seed is not None:
+        chosen = replace(chosen, seed=seed)
+    people = chosen.dataset(data)
+    work = folder / ".work"
+    command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
+    try:
+        with _progress(talk, quiet=quiet) as progress:
+            result = run(
+                people,
+                chosen,
+                progress,
+                processes=jobs or 1,
+                work=work,
+                name=(data or Path(chosen.data)).name,
+                command=command,
+            )
+    except KeyboardInterrupt:
+        typer.echo("tellall: stopped; the same command goes on from here.", err=True)
+        raise typer.Exit(_STOPPED) from None
+    page = result.save(folder)
+    _tidy(work)
+    talk.print(f"{result.verdict.word.upper()}. {result.verdict.sentence}", highlight=False, markup=False)
+    talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
+    if reveal:
+        marked = write_secret(folder / "people", name_people(people, chosen))
+        talk.print(f"Who is named is in {marked}", highlight=False, markup=False, soft_wrap=True)
+    emit(result.document, as_json=as_json, out=None)
+    raise typer.Exit(EXIT_CODES[result.verdict.word])
+
+
+@contextmanager
+def _progress(talk: Any, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """What the audit calls after each attack: a bar with the time left, where there is a terminal."""
+    if quiet or not talk.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("attacking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=talk, transient=True) as bar:
+        task = bar.add_task("attacking", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tidy(work: Path) -> None:
+    """The findings are in the page now; what other plans left unfinished here goes as well."""
+    import shutil
+
+    if work.is_dir() and not work.is_symlink():
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,68 @@
+"""tellall init."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tellall import store
+from tellall.cli.options import AsJson, Quiet, Seed, check_out, emit
+from tellall.errors import invalid
+
+__all__ = ["init"]
+
+People = Annotated[Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one a row.")]
+Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
+OutFile = Annotated[
+    Path | None, typer.Option("--out", "-o", help="The plan; beside the data, ending in .toml, by default.")
+]
+Unused = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal here.", hidden=True)]
+
+
+def init(
+    people: People,
+    secret: Secret = None,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    out: OutFile = None,
+    reveal: Unused = False,
+) -> None:
+    """Write a commented plan for a file of people."""
+    from tellall.audit.draft import draft, plan_name
+    from tellall.io import read_table
+    from tellall.report import text
+
+    talk = text.talk_console(quiet=quiet)
+    place = out or plan_name(people)
+    check_out(place)
+    if place.exists() or place.is_symlink():
+        raise invalid("--out", "a new file", str(place), "Remove it, or choose another name.")
+    table = read_table(people)
+    made = draft(table, _seen_from(place, people), secret=secret)
+    store.write_text(place, made.text.replace("seed = 0 ", f"seed = {seed} "))
+    for line in (
+        f"Wrote {place}: secret {made.secret}, {len(made.public)} public columns.",
+        *(f"Left out {reason}" for reason in made.left_out),
+        f"Look through it, then: tellall audit {place}",
+    ):
+        talk.print(line, highlight=False, markup=False, soft_wrap=True)
+    document = {
+        "schema_version": 1,
+        "document": "draft",
+        "plan": str(place),
+        "secret": made.secret,
+        "public": list(made.public),
+        "left_out": list(made.left_out),
+    }
+    emit(document, as_json=as_json, out=None)
+
+
+def _seen_from(plan: Path, people: Path) -> str:
+    """The data's name relative to the plan's folder; a plan reaches nothing outside it."""
+    folder, target = plan.parent.resolve(), people.resolve()
+    if not target.is_relative_to(folder):
+        raise invalid("--out", f"in the folder of {people} or above it", str(plan), "A plan stays near data.")
+    return str(target.relative_to(folder).as_posix())

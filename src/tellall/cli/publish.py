@@ -1,0 +1,67 @@
+"""tellall publish: the curator's side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from tellall.cli.options import AsJson, Data, FreshSeed, PlanFile, Quiet, check_out, emit
+
+__all__ = ["publish"]
+
+OutFile = Annotated[
+    Path | None, typer.Option("--out", "-o", help="The release; several releases are numbered.")
+]
+NoReveal = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal: a release holds no person.")]
+
+
+def publish(
+    plan: PlanFile,
+    data: Data = None,
+    as_json: AsJson = False,
+    seed: FreshSeed = None,
+    quiet: Quiet = False,
+    out: OutFile = None,
+    reveal: NoReveal = False,
+) -> None:
+    """Make the releases of a plan, protected as it says: what the world may see.
+
+    The noise is drawn afresh each time, never with the plan's seed: who knows a seed can undo the noise. So
+    give --seed in rehearsals only.
+    """
+    from tellall.audit import Plan
+    from tellall.release import publish as make
+    from tellall.report import text
+
+    talk = text.talk_console(quiet=quiet)
+    target = out or Path(f"{plan.stem}-release.json")
+    check_out(target)
+    chosen = Plan.read(plan, needs_data=data is None)
+    people = chosen.dataset(data)
+    chosen.check(people)
+    names = _numbered(target, len(chosen.releases))
+    made = []
+    for place, entry in enumerate(chosen.releases):
+        rng = np.random.default_rng(None if seed is None else [seed, place])
+        made.append(make(people, entry.statistic, entry.protections, rng=rng))
+    for release, name in zip(made, names, strict=True):
+        release.save(name)
+        talk.print(f"{name}: {release}", highlight=False, markup=False, soft_wrap=True)
+    if seed is not None:
+        talk.print("Made with a known seed: for rehearsals, not for publication.", markup=False)
+    document = {
+        "schema_version": 1,
+        "document": "published",
+        "files": [str(name) for name in names],
+        "releases": [entry.name for entry in chosen.releases],
+    }
+    emit(document, as_json=as_json, out=None)
+
+
+def _numbered(target: Path, count: int) -> list[Path]:
+    if count == 1:
+        return [target]
+    return [target.with_name(f"{target.stem}-{number}{target.suffix}") for number in range(1, count + 1)]

@@ -1,0 +1,138 @@
+"""The page: one self-contained HTML file from an audit's document; no script, no request, all escaped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from tellall import store
+from tellall.report import figures
+
+__all__ = ["render"]
+
+_WORDS = {"pass": "Pass", "review": "Review", "fail": "Fail"}
+_LEVELS = ("0.95", "0.99")
+
+
+def render(document: dict[str, Any]) -> str:
+    """The page of an audit.
+
+    Notes
+    -----
+    The document is what ``audit.json`` holds, so a page can be made again from the file alone. The page
+    allows itself nothing but its own style sheet (by hash), so that even markup that slipped through the
+    escaping could not load or run anything.
+    """
+    style = _template("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    found = [row for row in document["findings"] if row["outcome"] == "found"]
+    judged = [row for row in found if row["role"] != "step"]
+    ladders = _ladders(found)
+    page: str = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            document=document,
+            style=style,
+            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
+            word=_WORDS[document["verdict"]["word"]],
+            judged=judged,
+            skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
+            baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
+            levels=_LEVELS,
+            advantage=_bars(judged, document["limit"], _name) if judged else None,
+            exposed=_curves(judged) if judged else None,
+            curved=_most_exposed(judged),
+            ladders=ladders,
+            steps=_bars([step for ladder in ladders for step in ladder["steps"]], document["limit"], _step)
+            if ladders
+            else None,
+            plan=store.dump(document["plan"]),
+        )
+    )
+    return page
+
+
+@cache
+def _environment() -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("tellall.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    environment.filters["points"] = lambda share: f"{100 * share:+.1f}"
+    environment.filters["thousands"] = lambda count: f"{count:,}"
+    environment.filters["protections"] = _protections
+    return environment
+
+
+@cache
+def _template(name: str) -> str:
+    return files("tellall.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _name(row: dict[str, Any]) -> str:
+    return str(row["name"])
+
+
+def _step(row: dict[str, Any]) -> str:
+    return f"{row['summary']['statistic']}: {row['summary']['protection']}"
+
+
+def _bars(rows: Sequence[dict[str, Any]], limit: float, label: Any) -> figures.Bars:
+    seen = {label(row): row["summary"] for row in rows}
+    return figures.bars(
+        [(name, found["advantage"], tuple(found["interval"])) for name, found in seen.items()], limit=limit
+    )
+
+
+def _most_exposed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The releases whose curves are drawn: those that expose most, in the plan's order."""
+    ranked = sorted(rows, key=lambda row: -sum(row["summary"]["exposed"]["0.95"].values()))
+    chosen = {id(row) for row in ranked[: figures.SERIES]}
+    return [row for row in rows if id(row) in chosen]
+
+
+def _curves(rows: Sequence[dict[str, Any]]) -> figures.Curves:
+    return figures.curves([(row["name"], row["summary"]["curve"]) for row in _most_exposed(rows)])
+
+
+def _ladders(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """For each protected release, the same statistic with none, one, two, ... of its protections."""
+    ladders = []
+    for row in rows:
+        if row["role"] != "alone" or not row["protect"][0]:
+            continue
+        wanted = [[row["protect"][0][:kept]] for kept in range(len(row["protect"][0]) + 1)]
+        steps = [
+            next((r for r in rows if len(r["statistic"]) == 1 and _matches(r, row, protect)), None)
+            for protect in wanted
+        ]
+        there = [step for step in steps if step is not None]
+        if len(there) > 1:
+            ladders.append({"name": row["name"], "steps": there, "bought": _bought(there)})
+    return ladders
+
+
+def _matches(row: dict[str, Any], like: dict[str, Any], protect: list[Any]) -> bool:
+    return bool(row["statistic"] == like["statistic"] and row["protect"] == protect)
+
+
+def _bought(steps: Sequence[dict[str, Any]]) -> list[float | None]:
+    """What each step took off the advantage of the one before."""
+    values = [step["summary"]["advantage"] for step in steps]
+    return [None, *(before - after for before, after in pairwise(values))]
+
+
+def _protections(row: dict[str, Any]) -> str:
+    return str(row["summary"]["protection"])

@@ -1,0 +1,104 @@
+"""The verdict: pass, review or fail, with a sentence that needs no training to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tellall.report.summary import ReleaseSummary
+
+__all__ = ["Verdict", "judge"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer in a word and in a sentence.
+
+    ``word`` is "pass" (every attack stayed below the limit), "fail" (one was above it), or "review" (it
+    could not be told, and a person has to decide).
+    """
+
+    word: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.word}: {self.sentence}"
+
+
+def judge(
+    rows: Sequence[tuple[str, ReleaseSummary]],
+    *,
+    limit: float,
+    skipped: Sequence[str] = (),
+    exposed_limit: int | None = None,
+) -> Verdict:
+    """The verdict on named summaries against a limit on advantage and, where given, on people exposed.
+
+    Notes
+    -----
+    An interval of the advantage that lies above the limit fails, one that lies below passes, one that
+    contains it is for a person to decide, as is whatever could not be attacked.
+    """
+    if not rows:
+        return Verdict("review", "Nothing could be attacked, so nothing is known about what it gives away.")
+    name, worst = max(rows, key=lambda row: row[1].advantage)
+    above = [row for row in rows if row[1].interval[0] > limit]
+    crowded = [row for row in rows if exposed_limit is not None and row[1].exposed_people > exposed_limit]
+    unsure = [row for row in rows if row[1].interval[0] <= limit < row[1].interval[1]]
+    unsolved = [title for title, row in rows if row.status != "solved"]
+    if above:
+        named = max(above, key=lambda row: row[1].advantage)
+        return Verdict("fail", f"{_found(*named)} The limit is {_points(limit)}.")
+    if crowded:
+        title, row = max(crowded, key=lambda pair: pair[1].exposed_people)
+        return Verdict(
+            "fail",
+            f"{_exposes(title, row)} The limit is {exposed_limit}.",
+        )
+    if unsure:
+        title, row = max(unsure, key=lambda pair: pair[1].interval[1])
+        low, high = row.interval
+        return Verdict(
+            "review",
+            f"{_found(title, row)} With this many people that could as well be {_points(max(low, 0.0))} "
+            f"as {_points(high)}, and the limit, {_points(limit)}, lies between.",
+        )
+    if skipped or unsolved:
+        listed = ", ".join([*skipped, *unsolved])
+        return Verdict(
+            "review",
+            f"What could be attacked stayed below the limit of {_points(limit)}, but not everything could "
+            f"be: {listed}.",
+        )
+    return Verdict("pass", _passed(name, worst, limit, max(row.exposed_people for _, row in rows)))
+
+
+def _found(name: str, row: ReleaseSummary) -> str:
+    guess = row.baselines[row.baseline]
+    return (
+        f"From “{name}” an outsider guesses the secret of {_people(row.accuracy, row)} people right; "
+        f"without it, of {_people(guess, row)} at best: {_points(row.advantage)} more."
+    )
+
+
+def _exposes(name: str, row: ReleaseSummary) -> str:
+    return f"“{name}” exposes {row.exposed_people} of {row.people:,} people with 95 % confidence."
+
+
+def _passed(name: str, worst: ReleaseSummary, limit: float, exposed: int) -> str:
+    gain = f"at most {_points(worst.advantage)} more" if worst.advantage > 0 else "no more"
+    text = (
+        f"The attacks tried here guess {gain} secrets right than one would without the "
+        f"release{'' if worst.advantage <= 0 else f' (“{name}”)'}; the limit is {_points(limit)}."
+    )
+    if exposed:
+        text += f" Even so, {exposed} {'person is' if exposed == 1 else 'people are'} exposed."
+    return f"{text} That these attacks fail does not prove that every attack would."
+
+
+def _people(share: float, row: ReleaseSummary) -> str:
+    return f"{round(share * row.people):,} of {row.people:,}"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f} in 100"

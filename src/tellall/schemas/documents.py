@@ -1,0 +1,186 @@
+"""The documents that tellall reads and writes, field by field; the JSON schemas are made from these.
+
+Imported only where a document is read or checked, so that importing tellall does not load pydantic.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["AuditDocument", "PlanDocument", "ReleaseDocument", "schema_of"]
+
+Text = Annotated[str, Field(max_length=1000)]
+Described = Annotated[
+    dict[str, Any],
+    Field(description="A statistic or protection: `kind` is its class, other keys its parameters."),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PlanRelease(_Strict):
+    """One planned output."""
+
+    name: Annotated[Text, Field(description="What the page calls it.")] = ""
+    statistic: Described
+    protect: Annotated[
+        list[dict[str, Any]] | dict[str, Any], Field(description="Protections in the order they apply.")
+    ] = []
+
+
+class PlanDocument(_Strict):
+    """What is going to be published about whom, and how much that may give away."""
+
+    model_config = ConfigDict(title="tellall plan")
+
+    schema_version: Literal[1] = 1
+    data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
+    secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
+    public: Annotated[
+        list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
+    ] = None
+    bins: Annotated[
+        int | dict[str, int | list[float]],
+        Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
+    ] = {}
+    limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
+    exposed_limit: Annotated[
+        int | None, Field(ge=0, description="The most people a release may expose; not judged by default.")
+    ] = None
+    repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
+    steps: Annotated[
+        bool, Field(description="Also attack each release with none and with only the first protections.")
+    ] = True
+    releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]
+
+
+class ColumnDocument(_Strict):
+    """A public column as the release used it."""
+
+    name: str
+    levels: Annotated[int, Field(ge=1)]
+    cuts: list[float] | None = None
+
+
+class ValuesFile(_Strict):
+    """Values that lie in a Parquet file (one column, `value`) beside the document."""
+
+    parquet: str
+    count: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class ReleaseDocument(_Strict):
+    """What the world sees: published values, what they are and what was done to them."""
+
+    model_config = ConfigDict(title="tellall release")
+
+    schema_version: Literal[1]
+    document: Literal["release"]
+    tellall: Annotated[str, Field(max_length=100)]
+    description: Annotated[str, Field(max_length=10_000)]
+    statistic: Described
+    protect: list[Described]
+    columns: list[ColumnDocument]
+    people: Annotated[int, Field(ge=0)] | None = None
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    values: Annotated[
+        list[float | None] | ValuesFile, Field(description="null where suppressed, or a file beside.")
+    ]
+
+
+class Found(_Strict):
+    """What the attack on one release found; counts and rates, never a person."""
+
+    statistic: str
+    protection: str
+    accuracy: float
+    baselines: dict[str, float]
+    baseline: str
+    advantage: float
+    interval: tuple[float, float]
+    found: float | None
+    named: int
+    named_right: int
+    proved: int
+    exposed: dict[str, dict[str, int]]
+    status: str
+    people: int
+    curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
+    draws: int
+
+
+class FindingDocument(_Strict):
+    """One entry of the audit: an attack scored, or why there is none."""
+
+    name: str
+    role: Literal["alone", "together", "step"]
+    releases: Annotated[list[int], Field(description="The plan's releases that it is about.")]
+    statistic: list[Described]
+    protect: list[list[Described]]
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    summary: Found | None = None
+
+
+class VerdictDocument(_Strict):
+    """The answer in a word and a sentence."""
+
+    word: Literal["pass", "review", "fail"]
+    sentence: str
+
+
+class DataDocument(_Strict):
+    """The people, counted."""
+
+    name: str
+    people: int
+    distinct_public_rows: int
+    secret: str
+    meaning: tuple[str, str]
+    holders: int
+    columns: list[ColumnDocument]
+    left_out: list[str]
+    fingerprint: str
+
+
+class AuditDocument(_Strict):
+    """A whole audit."""
+
+    model_config = ConfigDict(title="tellall audit", strict=False)
+
+    schema_version: Literal[1]
+    document: Literal["audit"]
+    tellall: str
+    versions: dict[str, str]
+    command: str
+    seed: int
+    plan: dict[str, Any]
+    data: DataDocument
+    limit: float
+    exposed_limit: int | None
+    verdict: VerdictDocument
+    worst: str | None
+    findings: list[FindingDocument]
+    assumed: list[str]
+    not_tested: list[str]
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON schema made from the document's fields."""
+    documents: dict[str, type[BaseModel]] = {
+        "plan": PlanDocument,
+        "release": ReleaseDocument,
+        "audit": AuditDocument,
+    }
+    made = documents[name].model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://tellall.invalid/schemas/{name}-v1.json",
+        **made,
+    }

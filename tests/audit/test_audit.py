@@ -1,0 +1,172 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall import store
+from tellall.audit import reveal
+from tellall.audit.run import jobs_of, key_of, published
+from tellall.audit.work import Workplace
+from tellall.schemas import NAMES, load
+from tellall.schemas.documents import AuditDocument, schema_of
+
+from .conftest import PLAN, small_people
+
+
+def test_each_release_alone_then_all_together_then_the_steps(done):
+    assert [finding.name for finding in done.findings] == ["counts", "noisy", "all releases together"]
+    assert [step.name for step in done.steps] == [
+        "every 2-way table, exact",
+        "every 2-way table, Gaussian(std=3)",
+    ]
+    assert [finding.summary.draws for finding in done.findings] == [1, 2, 2]
+    assert done.worst.name in ("counts", "all releases together")
+    assert done.verdict.word == "fail"
+    assert "of 60 people right" in done.verdict.sentence
+
+
+def test_the_joint_attack_sees_the_releases_of_the_single_ones(people, done):
+    jobs = jobs_of(done.plan)
+    single = [published(people, done.plan, job, 1)[0] for job in jobs[:2]]
+    together = published(people, done.plan, jobs[2], 1)
+    for one, other in zip(single, together, strict=True):
+        assert np.array_equal(one.values, other.values)
+
+
+def test_the_document_keeps_to_its_schema_and_names_nobody(done):
+    text = store.dump(done.document)
+    assert AuditDocument.model_validate_json(text)
+    assert json.loads(text)["findings"][0]["summary"]["people"] == 60
+    for name in NAMES:
+        assert load(name) == json.loads(json.dumps(schema_of(name)))
+
+
+def test_the_number_of_processes_changes_nothing(people, done):
+    assert store.dump(ta.audit(people, PLAN, processes=2).document) == store.dump(done.document)
+
+
+def test_progress_is_told(people):
+    seen = []
+    ta.audit(
+        people,
+        {"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]},
+        lambda *done: seen.append(done),
+    )
+    assert seen == [(0, 1), (1, 1)]
+
+
+def test_what_cannot_be_attacked_is_skipped_with_its_reason(people, monkeypatch):
+    def fail(*_args, **_options):
+        raise ta.CannotLinearise("no equations in it")
+
+    monkeypatch.setattr(sys.modules["tellall.audit.run"], "reconstruct", fail)
+    result = ta.audit(people, {"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})
+    assert isinstance(result.findings[0], ta.Skipped)
+    assert result.findings[0].reason == "no equations in it"
+    assert result.worst is None
+    assert result.verdict.word == "review"
+    assert "no equations in it" in result.document["not_tested"][0]
+    assert AuditDocument.model_validate_json(store.dump(result.document))
+
+
+def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypatch):
+    ta.audit(people, PLAN, work=tmp_path)
+    files = sorted(tmp_path.rglob("*.json"))
+    assert len(files) == 5
+    files[1].write_text("{ torn", encoding="utf-8")
+    files[2].write_text('{"outcome": "found"}', encoding="utf-8")
+    seen = []
+    again = ta.audit(people, PLAN, lambda *done: seen.append(done), work=tmp_path)
+    assert seen[0] == (3, 5)
+    assert store.dump(again.document) == store.dump(done.document)
+    Workplace.of(tmp_path, key_of(done.plan, people)).clear()
+    assert not any(tmp_path.iterdir()) if tmp_path.exists() else True
+
+
+def test_another_plan_or_other_people_have_another_place(people, done):
+    key = key_of(done.plan, people)
+    assert key != key_of(ta.Plan.from_mapping({**PLAN, "seed": 1}), people)
+    assert key != key_of(done.plan, small_people(seed=1))
+    flipped = ta.Dataset(people.public, 1 - people.secret)
+    assert key != key_of(done.plan, flipped)
+
+
+def test_a_link_is_no_workplace(people, tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(ta.InvalidInput, match="not a link"):
+        ta.audit(people, PLAN, work=tmp_path / "link")
+
+
+def test_only_reveal_says_who(people, done):
+    named = reveal(people, done.plan)
+    assert named["warning"].startswith("SECRET")
+    rows = named["people"]["counts"]
+    assert rows
+    assert all(1 <= row["row"] <= people.n and row["confidence"] >= 0.95 for row in rows)
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {root!r})
+import tellall as ta
+from tellall import store
+from tests.audit.conftest import PLAN, small_people
+result = ta.audit(small_people(), PLAN, work=sys.argv[1])
+sys.stdout.write(store.dump(result.document))
+"""
+
+
+def run_and_kill(work, seconds: float) -> str | None:
+    """The audit in a process of its own, killed after so many seconds; its document if it was faster."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(root=root), str(work)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None
+    assert process.returncode == 0, err
+    return out
+
+
+def kill_and_resume(work, wanted: str, delays) -> int:
+    """How often the audit was killed before it ended with the wanted document."""
+    kills = 0
+    for seconds in delays:
+        out = run_and_kill(work, seconds)
+        if out is not None:
+            assert out == wanted
+            return kills
+        kills += 1
+    assert run_and_kill(work, 300) == wanted
+    return kills
+
+
+def test_a_killed_audit_continues_to_the_same_numbers(done, tmp_path):
+    wanted = store.dump(done.document)
+    assert kill_and_resume(tmp_path / "work", wanted, [1.6, 1.9]) >= 1
+
+
+@pytest.mark.slow
+def test_twenty_audits_killed_at_random_points(done, tmp_path):
+    wanted = store.dump(done.document)
+    start = time.monotonic()
+    assert run_and_kill(tmp_path / "whole", 300) == wanted
+    whole = time.monotonic() - start
+    rng = np.random.default_rng(0)
+    killed = 0
+    for number in range(20):
+        killed += kill_and_resume(tmp_path / f"work{number}", wanted, [whole * rng.uniform(0.2, 0.95)])
+    assert killed >= 15

@@ -1,0 +1,312 @@
+"""The commands on files, as a new user would type them, and as somebody who means harm would."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellall import cli
+from tellall.audit import Plan
+from tellall.schemas.documents import AuditDocument
+
+
+def call(capsys, monkeypatch, *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error of a command in this process."""
+    monkeypatch.setattr(sys, "argv", ["tellall", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    said = capsys.readouterr()
+    return int(left.value.code or 0), said.out, said.err
+
+
+@pytest.fixture
+def tellall(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: call(capsys, monkeypatch, *arguments)
+
+
+def write_people(path: Path, n: int = 60) -> None:
+    rng = np.random.default_rng(1)
+    ill = rng.permutation(np.arange(n) % 2)
+    rows = [
+        f'{1000 + i},"P{i}, esq.",{rng.integers(18, 90)},'
+        f"{rng.choice(['Ghent', '=1+1', '<b>'])},{rng.integers(0, 2)},{rng.integers(0, 2)},{ill[i]}"
+        for i in range(n)
+    ]
+    path.write_text("id,name,age,town,car,dog,ill\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def people(tmp_path) -> Path:
+    write_people(tmp_path / "people.csv")
+    return tmp_path / "people.csv"
+
+
+PLAN = """
+data = "people.csv"
+secret = "ill"
+public = ["age", "town", "car", "dog"]
+limit = {limit}
+steps = false
+bins = 4
+[[releases]]
+name = "tables"
+statistic = {{ kind = "Marginals", ways = 4 }}
+"""
+
+
+def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
+    code, out, err = tellall("init", "people.csv")
+    assert (code, out) == (0, "")
+    assert "secret ill, 4 public columns" in err
+    assert "Left out id: a different whole number for everybody" in err
+    plan = Plan.read("people.toml")
+    assert (plan.secret, plan.public) == ("ill", ("age", "town", "car", "dog"))
+    code, out, err = tellall("audit", "people.toml", "--jobs", "1", "--json")
+    document = AuditDocument.model_validate_json(out)
+    assert code == {"pass": 0, "fail": 1, "review": 3}[document.verdict.word]
+    assert err.splitlines()[-1] == "The page is people-audit/report.html"
+    assert sorted(os.listdir("people-audit")) == ["audit.json", "report.html"]
+    assert Path("people-audit/audit.json").read_text(encoding="utf-8") == out
+    page = Path("people-audit/report.html").read_text(encoding="utf-8")
+    assert "esq." not in page + out  # nobody's name
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "word"), [(0.02, 1, "FAIL"), (1.0, 0, "PASS"), (0.35, 3, "REVIEW")]
+)
+def test_exit_codes_follow_the_limit(tellall, people, limit, code, word):
+    Path("plan.toml").write_text(PLAN.format(limit=limit))
+    left, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert (left, out) == (code, "")
+    assert err.startswith(f"{word}. ")
+
+
+def test_reveal_writes_a_separate_marked_file_for_its_owner_alone(tellall, people):
+    Path("plan.toml").write_text(PLAN.format(limit=0.05))
+    _, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--reveal", "--json", "-o", "result")
+    marked = Path("result/people.SECRET.json")
+    assert marked.stat().st_mode & 0o077 == 0
+    named = json.loads(marked.read_text(encoding="utf-8"))
+    assert named["warning"].startswith("SECRET")
+    assert named["people"]["tables"]
+    assert str(marked) in err
+    assert '"row":' not in out + Path("result/report.html").read_text(encoding="utf-8")
+
+
+def test_the_seed_of_the_command_is_the_seed_of_the_audit(tellall, people):
+    Path("plan.toml").write_text(PLAN.format(limit=0.05) + 'protect = { kind = "Gaussian", std = 2.0 }\n')
+    runs = [tellall("audit", "plan.toml", "--jobs", "1", "--json", "--seed", seed)[1] for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_two_sides_apart(tellall, people, tmp_path):
+    Path("plan.toml").write_text(PLAN.format(limit=0.05))
+    code, out, _ = tellall("publish", "plan.toml", "-o", "release.json", "--json")
+    assert code == 0
+    assert json.loads(out)["files"] == ["release.json"]
+    lines = people.read_text().splitlines()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "known.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
+    os.chdir(outside)
+    code, out, _ = tellall("attack", "../release.json", "--public", "known.csv", "--json", "--reveal")
+    assert code == 0
+    found = json.loads(out)
+    assert found["people"] == 60
+    assert found["status"] == "solved"
+    assert "guess" not in json.dumps(found).replace("guessed_to_have_it", "")
+    named = json.loads(Path("release-people.SECRET.json").read_text())
+    truth = [int(line.rpartition(",")[2]) for line in lines[1:]]
+    right = np.mean([row["guess"] == bit for row, bit in zip(named["people"], truth, strict=True)])
+    assert right > 0.7
+
+
+def test_several_releases_are_numbered_and_attacked_together(tellall, people):
+    more = '[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
+    noise = 'protect = { kind = "Gaussian", std = 1.0 }\n'
+    Path("plan.toml").write_text(PLAN.format(limit=0.05) + more + noise)
+    assert tellall("publish", "plan.toml")[0] == 0
+    files = ["plan-release-1.json", "plan-release-2.json"]
+    first = [Path(name).read_text() for name in files]
+    code, out, _ = tellall("attack", *files, "--public", "people.csv", "--json")
+    assert code == 0
+    assert len(json.loads(out)["releases"]) == 2
+    tellall("publish", "plan.toml")
+    again = [Path(name).read_text() for name in files]
+    assert again[0] == first[0]
+    assert again[1] != first[1]  # the noise is never drawn with the plan's seed
+
+
+def test_a_release_refuses_other_people(tellall, people):
+    Path("plan.toml").write_text(PLAN.format(limit=0.05))
+    tellall("publish", "plan.toml", "-o", "release.json", "-q")
+    lines = people.read_text().splitlines()
+    Path("fewer.csv").write_text("\n".join(lines[:-1]) + "\n")
+    code, out, err = tellall("attack", "release.json", "--public", "fewer.csv")
+    assert (code, out) == (2, "")
+    assert "the people the release was made for (60 rows" in err
+    Path("other.csv").write_text("a,b\n1,2\n2,3\n")
+    code, _, err = tellall("attack", "release.json", "--public", "other.csv")
+    assert code == 2
+    assert "--public: public must be a column of the table" in err
+
+
+def test_words_are_explained(tellall):
+    code, out, _ = tellall("explain", "reconstruction")
+    assert code == 0
+    for part in ("Why it matters:", "What to do:", "Where to read:"):
+        assert part in out
+    assert "Rounding" in tellall("explain")[1]
+    assert json.loads(tellall("explain", "rounding", "--json")[1])["name"] == "Rounding"
+    code, out, err = tellall("explain", "reconstrution")
+    assert (code, out) == (2, "")
+    assert "Did you mean 'reconstruction'?" in err
+
+
+def test_init_overwrites_nothing_and_finds_a_secret_or_says_so(tellall, people, tmp_path):
+    Path("people.toml").write_text("mine")
+    code, _, err = tellall("init", "people.csv")
+    assert code == 2
+    assert "--out must be a new file" in err
+    assert Path("people.toml").read_text() == "mine"
+    assert tellall("init", "people.csv", "-o", "other.toml", "--secret", "il")[2].endswith("'ill'?\n")
+    assert tellall("init", "people.csv", "-o", "other.toml", "--secret", "age")[0] == 2
+    Path("n.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
+    assert "a column of two values" in tellall("init", "n.csv")[2]
+    (tmp_path / "sub").mkdir()
+    assert "--out must be in the folder of" in tellall("init", "people.csv", "-o", "sub/p.toml")[2]
+    assert sorted(os.listdir()) == ["n.csv", "people.csv", "people.toml", "sub"]
+
+
+def test_odd_column_names_make_a_plan_that_reads(tellall, tmp_path):
+    (tmp_path / "odd.csv").write_text(
+        'a"b\\c,"new\nline",{x},# no,=1+1,ill\n'
+        + "".join(f"{i % 3},{i % 2},{i % 5},{(i // 2) % 2},{i % 7},{i % 2}\n" for i in range(40)),
+        encoding="utf-8",
+    )
+    assert tellall("init", "odd.csv")[0] == 0
+    plan = Plan.read("odd.toml")
+    assert 'a"b\\c' in plan.public
+    assert "{x}" in plan.public
+
+
+HOSTILE = {
+    "unknown key": PLAN.format(limit=0.1) + "\n[extra]\nx = 1\n",
+    "wrong type": PLAN.format(limit='"x"'),
+    "absolute path": PLAN.format(limit=0.1).replace("people.csv", "/etc/passwd"),
+    "path out": PLAN.format(limit=0.1).replace("people.csv", "../people.csv"),
+    "no such file": PLAN.format(limit=0.1).replace("people.csv", "none.csv"),
+    "long string": 'secret = "' + "x" * 10_000_000 + '"',
+    "torn": PLAN.format(limit=0.1)[:60],
+    "not text": "\x00\x01",
+    "no such column": PLAN.format(limit=0.1).replace('"ill"', '"il"'),
+    "a link": PLAN.format(limit=0.1).replace("people.csv", "link.csv"),
+    "latin": PLAN.format(limit=0.1).replace("people.csv", "latin.csv"),
+    "too many ways": PLAN.format(limit=0.1).replace("ways = 4", "ways = 9"),
+    "ways beyond all": PLAN.format(limit=0.1).replace("ways = 4", "ways = 99999999999999999999"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("command", ["audit", "publish"])
+def test_hostile_plans_are_a_line_or_two_and_nothing_is_written(tellall, people, tmp_path, what, command):
+    (tmp_path / "plan.toml").write_text(HOSTILE[what], encoding="utf-8")
+    (tmp_path / "link.csv").symlink_to("/etc/passwd")
+    (tmp_path / "latin.csv").write_bytes("age,town,car,dog,ill\n1,Li\xe8ge,0,1,0\n".encode("latin-1"))
+    before = sorted(os.listdir())
+    code, out, err = tellall(command, "plan.toml")
+    assert (code, out) == (2, "")
+    assert err.startswith("tellall: ")
+    assert 1 <= len(err.splitlines()) <= 3
+    assert len(err) < 1000
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"document": "release"}', "x" * 10_000_000, "\ud800"])
+def test_hostile_releases_are_a_line(tellall, people, content):
+    Path("release.json").write_text(content, encoding="utf-8", errors="surrogatepass")
+    code, out, err = tellall("attack", "release.json", "--public", "people.csv")
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert len(err) < 600
+
+
+def test_output_places_are_checked_before_any_work(tellall, people, tmp_path):
+    Path("plan.toml").write_text(PLAN.format(limit=0.1))
+    Path("file").write_text("")
+    for arguments in (
+        ("audit", "plan.toml", "-o", "file"),
+        ("audit", "plan.toml", "-o", "no/where"),
+        ("publish", "plan.toml", "-o", "no/where.json"),
+        ("publish", "plan.toml", "-o", str(tmp_path)),
+    ):
+        code, out, err = tellall(*arguments)
+        assert (code, out) == (2, ""), arguments
+        assert err.startswith("tellall: --out must be"), arguments
+    assert tellall("audit", "plan.toml", "-o", "file")[0] == 2
+    assert sorted(os.listdir()) == ["file", "people.csv", "plan.toml"]
+
+
+def test_a_full_disk_is_one_line(tellall, people, monkeypatch):
+    Path("plan.toml").write_text(PLAN.format(limit=0.1))
+
+    def fail(*_args, **_options):
+        raise OSError(28, "No space left on device", "release.json")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    code, _, err = tellall("publish", "plan.toml", "-o", "release.json")
+    assert code == 2
+    assert err == "tellall: No space left on device: release.json\n"
+    assert sorted(os.listdir()) == ["people.csv", "plan.toml"]
+
+
+def test_the_audit_of_another_file(tellall, people, tmp_path):
+    Path("plan.toml").write_text(PLAN.format(limit=1.0).replace('data = "people.csv"\n', ""))
+    assert "data is needed" in tellall("audit", "plan.toml")[2]
+    assert tellall("audit", "plan.toml", "--data", str(people), "--jobs", "1")[0] == 0
+
+
+def test_misspelt_columns_are_told_all_at_once(tellall, people):
+    text = PLAN.format(limit=0.1).replace('"ill"', '"il"').replace('"car"', '"carr"')
+    Path("plan.toml").write_text(text.replace("bins = 4", "bins = { agee = 4 }"))
+    code, _, err = tellall("audit", "plan.toml")
+    assert code == 2
+    assert err.splitlines()[0] == "tellall: plan: 3 errors"
+    for near in ("'ill'", "'car'", "'age'"):
+        assert f"Did you mean {near}?" in err
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"), [(KeyboardInterrupt, "goes on from here"), (MemoryError, "too little memory")]
+)
+def test_an_audit_that_is_stopped_is_inconclusive(tellall, people, monkeypatch, trouble, says):
+    def fail(*_args, **_options):
+        raise trouble
+
+    Path("plan.toml").write_text(PLAN.format(limit=0.1))
+    monkeypatch.setattr(sys.modules["tellall.audit.run"], "public_only", fail)
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert (code, out) == (3, "")
+    assert says in err
+
+
+def test_every_command_has_the_common_options(tellall):
+    for command in ("audit", "publish", "attack", "init", "explain"):
+        code, out, _ = tellall(command, "--help")
+        assert code == 0
+        for option in ("--json", "--seed", "--quiet", "--out"):
+            assert option in out, (command, option)
+
+
+def test_the_help_of_a_command_is_quick_to_load():
+    """Nothing heavy is imported until a command needs it."""
+    code = "import sys, tellall.cli; print('\\n'.join(sys.modules))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"pydantic", "jinja2", "sklearn", "duckdb", "pandas", "joblib"} & set(loaded)

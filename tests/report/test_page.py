@@ -1,0 +1,256 @@
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tellall as ta
+from tellall.report import figures
+from tellall.report.html import render
+from tellall.report.summary import ReleaseSummary, average
+from tellall.report.verdict import judge
+
+NASTY = "<script>alert('x')</script>\"&amp;'--><img src=http://e.invalid/x onerror=alert(1)>"
+CHROMIUM = "/usr/bin/chromium"
+
+
+@pytest.fixture(scope="module")
+def audit() -> ta.Audit:
+    rng = np.random.default_rng(0)
+    frame = {f"{NASTY}{j}": rng.integers(0, 2, 60) for j in range(4)}
+    frame["=HYPERLINK('x')"] = rng.choice([NASTY, "</style>", "{{ 7 * 7 }}"], 60)
+    frame[f"secret {NASTY}"] = rng.permutation(np.where(np.arange(60) % 2, NASTY, "</title>"))
+    people = ta.Dataset.from_frame(frame, secret=f"secret {NASTY}")
+    plan = {
+        "releases": [
+            {
+                "name": f"first {NASTY}",
+                "statistic": {"kind": "Marginals", "ways": 3},
+                "protect": [{"kind": "Suppression", "below": 2}, {"kind": "Rounding", "base": 3}],
+            },
+            {"name": "{% raw %}{{ plan }}", "statistic": {"kind": "Marginals", "ways": 2}},
+        ]
+    }
+    return ta.audit(people, plan, name=NASTY, command=f"tellall audit '{NASTY}'")
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def tags(audit) -> Tags:
+    parser = Tags()
+    parser.feed(render(audit.document))
+    return parser
+
+
+def test_names_and_values_come_out_as_text(tags):
+    names = {tag for tag, _ in tags.seen}
+    assert not names & {"script", "img", "iframe", "object", "link", "a", "form"}
+    assert "alert('x')" in tags.text
+    assert "{{ plan }}" in tags.text
+    assert not any(name.startswith("on") or name == "style" for _, attrs in tags.seen for name in attrs)
+
+
+def test_the_page_allows_itself_only_its_own_style(tags):
+    policy = next(a["content"] for t, a in tags.seen if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert not any(a.get("src") or a.get("href") for _, a in tags.seen)
+
+
+def test_every_chart_has_a_table_and_words_for_those_who_cannot_see_it(audit):
+    page = render(audit.document)
+    assert page.count('role="img"') == page.count("<table>") == 3
+    for figure in re.findall(r"<figure>.*?</figure>.*?</div>", page, re.DOTALL):
+        assert "<table>" in figure
+        assert "<title" in figure
+        assert "<desc" in figure
+
+
+def test_the_page_says_what_must_be_said(audit, tags):
+    for words in (
+        "What each release gives away",
+        "People exposed, by confidence",
+        "What each protection bought",
+        "What was assumed about the attacker",
+        "What was not tested",
+        "majority",
+        "population",
+        "seed",
+        ta.__version__,
+        audit.verdict.sentence,
+        '"kind": "Marginals"',
+    ):
+        assert words in tags.text, words
+
+
+def test_saving_writes_the_two_files_and_the_page_can_be_made_from_the_document(audit, tmp_path):
+    page = audit.save(tmp_path / "out")
+    assert sorted(path.name for path in page.parent.iterdir()) == ["audit.json", "report.html"]
+    document = json.loads((page.parent / "audit.json").read_text(encoding="utf-8"))
+    assert render(document) == page.read_text(encoding="utf-8")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ta.InvalidInput, match="folder must be a folder"):
+        audit.save(tmp_path / "file")
+
+
+def summary(advantage=0.0, low=0.0, high=0.0, **changes) -> ReleaseSummary:
+    base = {"majority": 0.5}
+    fields = {
+        "statistic": "s",
+        "protection": "exact",
+        "accuracy": 0.5 + advantage,
+        "baselines": base,
+        "baseline": "majority",
+        "advantage": advantage,
+        "interval": (low, high),
+        "found": 0.5,
+        "named": 0,
+        "named_right": 0,
+        "proved": 0,
+        "exposed": {"0.95": {"0": 0, "1": 0}, "0.99": {"0": 0, "1": 0}},
+        "status": "solved",
+        "people": 1000,
+        "curve": ((0.5, 3), (0.9, 1)),
+    }
+    return ReleaseSummary(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "word", "says"),
+    [
+        (summary(0.2, 0.1, 0.3), {}, "fail", "700 of 1,000 people right; without it, of 500"),
+        (summary(0.04, -0.01, 0.09), {}, "review", "lies between"),
+        (summary(0.01, -0.01, 0.02), {}, "pass", "does not prove"),
+        (summary(-0.1, -0.2, 0.0), {}, "pass", "no more secrets"),
+        (summary(0.01, 0.0, 0.02, status="not converged: try"), {}, "review", "not everything could"),
+        (summary(0.01, 0.0, 0.02), {"skipped": ["other"]}, "review", "other"),
+        (
+            summary(0.01, 0.0, 0.02, exposed={"0.95": {"0": 2, "1": 3}}),
+            {"exposed_limit": 4},
+            "fail",
+            "exposes 5 of 1,000",
+        ),
+        (
+            summary(0.01, 0.0, 0.02, exposed={"0.95": {"0": 0, "1": 1}}),
+            {},
+            "pass",
+            "Even so, 1 person is exposed",
+        ),
+    ],
+)
+def test_the_verdict(row, options, word, says):
+    verdict = judge([("release", row)], limit=0.05, **options)
+    assert verdict.word == word
+    assert says in verdict.sentence
+
+
+def test_the_verdict_on_nothing_is_no_pass():
+    assert judge([], limit=0.05).word == "review"
+
+
+@given(st.floats(-0.5, 0.5), st.floats(0, 0.2), st.floats(0, 1))
+def test_a_verdict_never_calls_safe_what_may_be_above_the_limit(advantage, width, limit):
+    row = summary(advantage, advantage - width, advantage + width, accuracy=0.5)
+    verdict = judge([("release", row)], limit=limit)
+    assert (verdict.word == "pass") == (advantage + width <= limit)
+    assert (verdict.word == "fail") == (advantage - width > limit)
+
+
+def test_the_mean_of_equal_draws_is_the_draw():
+    row = summary(0.2, 0.1, 0.3)
+    mean = average([row, row, row], row.interval)
+    assert mean.accuracy == pytest.approx(row.accuracy)
+    assert (mean.curve, mean.draws) == (row.curve, 3)
+    assert ReleaseSummary.from_json(json.loads(json.dumps(mean.as_json()))) == mean
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))
+def test_ticks_are_few_and_span_the_interval(low, width):
+    marks = figures.ticks(low, low + width)
+    slack = 1e-6 * (abs(low) + width)
+    assert marks[0] <= low + slack
+    assert marks[-1] >= low + width - slack
+    assert 2 <= len(marks) <= 9
+
+
+@given(st.lists(st.tuples(st.text(max_size=80), st.floats(-1, 1), st.floats(0, 0.3)), min_size=1, max_size=9))
+def test_bars_stay_on_the_chart(rows):
+    chart = figures.bars([(label, v, (v - w, v + w)) for label, v, w in rows], limit=0.05)
+    for row in chart.rows:
+        assert 299 <= row.low <= row.high <= 651
+        assert row.width >= 0
+
+
+def browser_page(path: Path, scheme: str, body):
+    """Whatever `body` finds on the page as a browser shows it, with messages and requests."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("there is no chromium on this machine")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+        page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=scheme)
+        messages: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("dialog", lambda dialog: messages.append("dialog"))
+        page.on("request", lambda request: messages.append(request.url))
+        page.goto(path.as_uri())
+        try:
+            return body(page), messages
+        finally:
+            browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_has_nothing_to_say_and_nothing_to_ask(audit, tmp_path, scheme):
+    path = audit.save(tmp_path)
+    shown, messages = browser_page(path, scheme, lambda page: page.inner_text("body"))
+    assert messages == [path.as_uri()]
+    assert "alert('x')" in shown
+    assert "What each protection bought" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(audit, tmp_path, scheme):
+    if shutil.which("npm") is None:
+        pytest.skip("there is no npm to fetch axe-core with")
+    fetched = subprocess.run(
+        ["npm", "install", "--silent", "--no-save", "--prefix", str(tmp_path), "axe-core"],
+        capture_output=True,
+        check=False,
+    )
+    script = tmp_path / "node_modules" / "axe-core" / "axe.min.js"
+    if fetched.returncode or not script.is_file():
+        pytest.skip("axe-core cannot be fetched here")
+    path = audit.save(tmp_path / "page")
+    # the page forbids every script, so the checker looks at it without the policy and nothing else changed
+    bare = tmp_path / "bare.html"
+    bare.write_text(re.sub(r"<meta http-equiv[^>]*>", "", path.read_text(encoding="utf-8")), encoding="utf-8")
+
+    def check(page):
+        page.add_script_tag(path=str(script))
+        return page.evaluate("axe.run().then(r => r.violations.map(v => [v.impact, v.id, v.nodes.length]))")
+
+    violations, _ = browser_page(bare, scheme, check)
+    assert [found for found in violations if found[0] in ("serious", "critical")] == []
+    assert violations == []

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from tellall import datasets
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.attacks.trace import Tracing, trace
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
@@ -20,7 +21,7 @@ from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
-from tellall.statistics import Marginals
+from tellall.statistics import Marginals, Means
 
 __version__ = "0.1.0"
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "InvalidInput",
     "Laplace",
     "Marginals",
+    "Means",
     "Public",
     "Reconstruction",
     "Release",
@@ -39,10 +41,12 @@ __all__ = [
     "SolverFailed",
     "Suppression",
     "TellallError",
+    "Tracing",
     "datasets",
     "linearise",
     "publish",
     "read",
     "reconstruct",
     "score",
+    "trace",
 ]

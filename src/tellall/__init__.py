@@ -11,8 +11,12 @@ True
 from __future__ import annotations
 
 from tellall import datasets
+from tellall.attacks.accuracy import Accuracy, accuracy
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.attacks.release_limit import ReleaseLimit, release_limit
+from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
 from tellall.attacks.trace import Tracing, trace
+from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
@@ -25,8 +29,10 @@ from tellall.statistics import Marginals, Means
 
 __version__ = "0.1.0"
 __all__ = [
+    "Accuracy",
     "CannotLinearise",
     "Dataset",
+    "Disproof",
     "Evidence",
     "Gaussian",
     "InvalidInput",
@@ -36,17 +42,26 @@ __all__ = [
     "Public",
     "Reconstruction",
     "Release",
+    "ReleaseLimit",
     "Risk",
     "Rounding",
     "SolverFailed",
     "Suppression",
     "TellallError",
     "Tracing",
+    "TracingPlan",
+    "TracingRisk",
+    "accuracy",
     "datasets",
+    "disprove_epsilon",
     "linearise",
     "publish",
     "read",
     "reconstruct",
+    "release_limit",
+    "robust_strength",
     "score",
+    "strength",
     "trace",
+    "tracing_plan",
 ]

@@ -10,7 +10,7 @@ True
 
 from __future__ import annotations
 
-from tellall import datasets
+from tellall import datasets, genomics
 from tellall.attacks.accuracy import Accuracy, accuracy
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.attacks.release_limit import ReleaseLimit, release_limit
@@ -54,6 +54,7 @@ __all__ = [
     "accuracy",
     "datasets",
     "disprove_epsilon",
+    "genomics",
     "linearise",
     "publish",
     "read",

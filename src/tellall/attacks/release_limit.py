@@ -100,8 +100,9 @@ def release_limit(
     In each trial attributes are drawn with replacement from the observed frequencies, n people and the
     reference people from those, independently; the scores of a member and of an outsider are summed along
     the attributes, so one run gives the whole curve. Attributes that go together tell
-    these scores the same thing twice, so real ones are traced from somewhat more of them than this says.
-    The threshold is the outsiders' quantile at `rate`. Intervals are Clopper–Pearson's at that threshold. Time O(trials · most), memory a chunk.
+    these scores the same thing twice, so real ones are traced from somewhat more of them than this says. The
+    threshold is the outsiders' quantile at `rate`; intervals are Clopper–Pearson's at that threshold. Time
+    O(trials · most), memory a chunk.
 
     Examples
     --------

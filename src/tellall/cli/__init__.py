@@ -9,6 +9,7 @@ import typer
 
 import tellall
 from tellall.cli.demo import demo
+from tellall.cli.trace import trace
 from tellall.errors import TellallError
 
 __all__ = ["app", "main"]
@@ -42,6 +43,10 @@ def _common(
 app.command(
     epilog="Examples:  tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7"
 )(demo)
+app.command(
+    epilog="Examples:  tellall trace --release freqs.afreq --targets t.bed --reference ref.bed   |   "
+    "tellall trace --release means.csv --targets t.csv --reference r.csv --coding bits --json"
+)(trace)
 
 
 def main() -> None:

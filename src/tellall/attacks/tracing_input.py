@@ -19,6 +19,7 @@ from tellall.statistics import Means
 __all__ = ["Input", "read_input"]
 
 _COMPARED = 10_000  # attributes looked at to tell codings and copies apart
+_CELLS = 2e7
 _CHANCE = 32  # below so many attributes equal people are no surprise
 _LEAST_FREQUENCY = 1e-7
 
@@ -156,7 +157,7 @@ def _signs(values: Array, reference: Blocks, coding: Coding, own_coding: bool, n
 
 def _copies(targets: Blocks, reference: Blocks) -> int:
     """How many targets equal a reference person in the attributes compared."""
-    stop = min(targets.shape[1], _COMPARED, max(_CHANCE, int(2e8 / targets.shape[0])))
+    stop = min(targets.shape[1], _COMPARED, max(_CHANCE, int(_CELLS / targets.shape[0])))
     known = {row.tobytes() for row in _rows(reference.block(0, stop))}
     return sum(row.tobytes() in known for row in _rows(targets.block(0, stop)))
 

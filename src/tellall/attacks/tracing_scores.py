@@ -33,7 +33,7 @@ __all__ = [
 
 Codes = npt.NDArray[np.int8]
 
-_BLOCK_BYTES = 48 * 2**20
+_BLOCK_BYTES = 96 * 2**20
 _DOUBLE_WORK = 2e10  # multiplications up to which double precision costs nothing worth saving
 
 
@@ -99,7 +99,13 @@ class Coding:
     def codes(self, name: str, block: npt.NDArray[Any]) -> Codes:
         """The place of each value among the values; one past the last where the call is missing."""
         missing = len(self.values)
-        codes = np.full(block.shape, -1, dtype=np.int8)
+        if block.dtype == np.int8 and self.values == tuple(range(missing)):
+            # bytes that are codes already, as readers of genotypes give them
+            if block.view(np.uint8).max(initial=0) < missing:
+                return block
+            if self.ploidy == 2 and block.max() < missing:
+                return np.where(block < 0, np.int8(missing), block)
+        codes = np.full_like(block, -1, dtype=np.int8)
         for code, value in enumerate(self.values):
             codes[block == value] = code
         if (codes < 0).any():
@@ -265,20 +271,21 @@ def conformal_scores(
         y = coding.codes("targets", targets.block(block.start, block.stop))
         z = coding.codes("reference", reference.block(block.start, block.stop))
         part = _Block.of(z, q[block], coding, contribution)
-        if not contribution.uses_population and part.complete:
-            # reference scores are the same beside every target
-            own += _look_up(y, part.target_table(), dtype)
-            beside += part.reference_table(0).sum(axis=1)[None, :]
-            continue
-        base = part.reference_table(0)
-        own += _look_up(y, part.target_table(), dtype)
+        alike = not contribution.uses_population and part.complete
+        table, base = part.target_table(), part.reference_table(0)
+        own += table[0].sum()
         beside += base.sum(axis=1)[None, :]
         for value in range(1, len(coding.values) + 1):
             indicator = y == value
             if value == len(coding.values) and not indicator.any():
                 continue
-            change = (part.reference_table(value) - base).astype(dtype)
-            beside += indicator.astype(dtype) @ change.T
+            change = (table[value] - table[0])[None, :]
+            if not alike:  # else the reference scores are the same beside every target
+                change = np.concatenate([change, part.reference_table(value) - base])
+            gain = indicator.astype(dtype) @ change.astype(dtype).T
+            own += gain[:, 0]
+            if not alike:
+                beside += gain[:, 1:]
     return own, beside
 
 
@@ -339,13 +346,3 @@ class _Block:
         w = np.clip(np.where(others > 0, total / np.maximum(others, 1), self.q), -1, 1)
         x: Array | float = w if code == self.signs.size - 1 else float(self.signs[code])
         return self.contribution.of(x, self.q, w, others)
-
-
-def _look_up(codes: Codes, table: Array, dtype: type[np.floating[Any]]) -> Array:
-    """Σ_j table[codes_ij, j] for every person i."""
-    scores = np.full(codes.shape[0], table[0].sum())
-    for code in range(1, table.shape[0]):
-        indicator = codes == code
-        if indicator.any():
-            scores += indicator.astype(dtype) @ (table[code] - table[0]).astype(dtype)
-    return scores

@@ -1,0 +1,1 @@
+"""One file for each paper: its tables and figures, ours beside theirs."""

@@ -48,13 +48,21 @@ def best(call, times: int = 5) -> tuple[float, float]:
     return least[0], least[1]
 
 
+def products(people: int, columns: int, width: int = 1000) -> tuple[float, float]:
+    """Processor seconds of one matrix product over `width` sites, and its Gflop/s."""
+    left = np.ones((people, width), dtype=np.float32)
+    right = np.ones((width, columns), dtype=np.float32)
+    wall, processor = best(lambda: left @ right)
+    return processor / width, 2 * left.size * columns / wall / 1e9
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sites", type=int, default=1_000_000)
     parser.add_argument("--people", type=int, default=10_000)
     parser.add_argument("--reference", type=int, default=59)
     chosen = parser.parse_args()
-    rng = np.random.default_rng(0)
+    rng, calls = np.random.default_rng(0), chosen.people * chosen.sites
     with tempfile.TemporaryDirectory() as folder:
         for name, people in (("targets", chosen.people), ("reference", chosen.reference)):
             write_plink(Path(folder) / name, people, chosen.sites, rng)
@@ -63,37 +71,24 @@ def main() -> None:
             ta.genomics.read_genotypes(Path(folder) / f"{name}.bed") for name in ("targets", "reference")
         )
         frequencies = rng.uniform(0, 1, chosen.sites)
+        options = {"threshold": "empirical", "coding": "genotypes"}
+        print(f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people")
         for attack in ("pool", "single"):
-            wall, processor = best(
-                lambda attack=attack: ta.trace(
-                    frequencies,
-                    targets,
-                    reference,
-                    attack=attack,
-                    threshold="empirical",
-                    coding="genotypes",
-                ),
-                1,
-            )
-            calls = chosen.people * chosen.sites
+            start = time.perf_counter(), time.process_time()
+            ta.trace(frequencies, targets, reference, attack=attack, **options)
+            wall, processor = time.perf_counter() - start[0], time.process_time() - start[1]
+            print(f"{attack}: {wall:.1f} s wall, {processor:.1f} s processor")
             print(
-                f"{attack}: {chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people"
+                f"  {calls / processor / 1e6:.0f} million calls a processor second; packed data read at",
+                end=" ",
             )
-            print(
-                f"  {wall:.1f} s wall, {processor:.1f} s processor; {calls / wall / 1e6:.0f} million calls/s"
-            )
-            print(f"  packed data read at {packed / wall / 1e9:.2f} GB/s")
+            print(f"{packed / processor / 1e9:.2f} GB a processor second")
             if attack == "pool":
-                left = np.ones((chosen.people, 1000), dtype=np.float32)
-                right = np.ones((1000, chosen.reference + 1), dtype=np.float32)
-                product_wall, product_processor = best(lambda: left @ right)
-                share = 2 * product_processor * chosen.sites / 1000 / processor
-                flops = 2 * left.size * right.shape[1] / product_wall / 1e9
-                print(
-                    f"  matrix products alone run at {flops:.0f} Gflop/s: {share:.0%} of the processor time"
-                )
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        print(f"peak memory of the process {peak:.2f} GiB; the calls unpacked: {calls / 2**30:.1f} GiB")
+                seconds, flops = products(chosen.people, chosen.reference + 1)
+                share = 2 * seconds * chosen.sites / processor
+                print(f"  its matrix products alone, at {flops:.0f} Gflop/s: {share:.0%} of that time")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"peak memory of the process {peak:.2f} GiB; the calls unpacked {calls / 2**30:.1f} GiB")
 
 
 if __name__ == "__main__":

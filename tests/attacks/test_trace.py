@@ -169,6 +169,29 @@ def test_blocks_change_nothing(monkeypatch):
         np.testing.assert_allclose(a.scores, b.scores, rtol=1e-5, atol=1e-5)
 
 
+class Counted:
+    """People that are made block by block, and remember the largest block asked for."""
+
+    def __init__(self, people, attributes):
+        self.shape, self.largest = (people, attributes), 0
+
+    def block(self, start, stop):
+        self.largest = max(self.largest, self.shape[0] * (stop - start))
+        return np.random.default_rng(start).integers(0, 3, (self.shape[0], stop - start)).astype(np.int8)
+
+
+@pytest.mark.parametrize("attack", ["single", "pool"])
+@pytest.mark.parametrize("threshold", ["hoeffding", "empirical"])
+def test_people_stream_through_in_blocks(attack, threshold):
+    targets, reference = Counted(4000, 5000), Counted(30, 5000)
+    means = np.full(5000, 0.5)
+    tracing = ta.trace(
+        means, targets, reference, attack=attack, alpha=0.1, threshold=threshold, coding="genotypes"
+    )
+    assert np.isfinite(tracing.scores).all()
+    assert targets.largest < 4000 * 5000  # the whole was never held
+
+
 @pytest.mark.parametrize("release", ["exact", "rounded", "noisy"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_hoeffding_and_paper_are_sound(kind, release):

@@ -78,9 +78,9 @@ class Tracing:
 
         Notes
         -----
-        Benjamini and Hochberg's step-up rule on the p-values; `rate` is delta where not given. p-values of
-        targets that share one reference pool depend on one another in the way under which the rule stays
-        valid (conformal p-values are positively dependent).
+        Benjamini and Hochberg's step-up rule on the p-values; `rate` is delta where not given. Empirical
+        p-values of targets who share reference people are positively dependent, under which the rule holds;
+        that is proved for scores that use no population mean ("single", "gaussian") and not for the others.
         """
         return discoveries(self.p_values, self.delta if rate is None else rate)
 

@@ -19,7 +19,7 @@ from tellall.statistics import Means
 __all__ = ["Input", "read_input"]
 
 _COMPARED = 10_000  # attributes looked at to tell codings and copies apart
-_CELLS = 2e7
+_CELLS = 5_000_000  # calls held for that
 _CHANCE = 32  # below so many attributes equal people are no surprise
 _LEAST_FREQUENCY = 1e-7
 
@@ -146,7 +146,7 @@ def _signs(values: Array, reference: Blocks, coding: Coding, own_coding: bool, n
         return 2 * values - 1
     if own_coding:
         return values - 1
-    few = slice(0, min(_COMPARED, values.size))
+    few = slice(0, _compared(reference))
     known = reference_mean(reference, coding, few, slice(None))
     frequency = np.nansum(np.abs(2 * values[few] - 1 - known))
     if np.nansum(np.abs(values[few] - 1 - known)) < frequency:
@@ -157,9 +157,13 @@ def _signs(values: Array, reference: Blocks, coding: Coding, own_coding: bool, n
 
 def _copies(targets: Blocks, reference: Blocks) -> int:
     """How many targets equal a reference person in the attributes compared."""
-    stop = min(targets.shape[1], _COMPARED, max(_CHANCE, int(_CELLS / targets.shape[0])))
+    stop = min(_compared(targets), _compared(reference))
     known = {row.tobytes() for row in _rows(reference.block(0, stop))}
     return sum(row.tobytes() in known for row in _rows(targets.block(0, stop)))
+
+
+def _compared(people: Blocks) -> int:
+    return min(people.shape[1], _COMPARED, max(_CHANCE, _CELLS // people.shape[0]))
 
 
 def _rows(block: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

@@ -14,7 +14,7 @@ from tellall.genomics.sites import Matches, Places, match
 
 __all__ = ["Aligned", "Alignment", "align"]
 
-_CHECKED = 20_000
+_CHECKED = 20_000_000  # calls looked at to find flipped frequencies
 _FAR = 0.3
 
 
@@ -121,7 +121,7 @@ def _losses(name: str, matches: Matches, skipped: int) -> list[str]:
 
 
 def _look_flipped(means: npt.NDArray[np.float64], pool: Aligned) -> int:
-    stop = min(_CHECKED, means.size)
+    stop = min(means.size, max(1, _CHECKED // pool.shape[0]))
     calls = pool.block(0, stop)
     called = calls >= 0
     known = np.where(called, calls, 0).sum(axis=0) / np.maximum(2 * called.sum(axis=0), 1)

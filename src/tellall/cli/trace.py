@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,6 +55,23 @@ class _Inputs:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """A source of blocks that tells how far it has been read."""
+
+    source: Any
+    tell: Callable[[int], None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        count, width = self.source.shape
+        return int(count), int(width)
+
+    def block(self, start: int, stop: int) -> Any:
+        self.tell(stop)
+        return self.source.block(start, stop)
+
+
 def trace(
     release: Release,
     targets: Targets,
@@ -74,26 +92,29 @@ def trace(
 ) -> None:
     """Tell who of the targets was in the data whose means were published."""
     from rich.console import Console
+    from rich.progress import Progress
 
     from tellall.report import text
 
     check_out(out)
     inputs = _read(release, targets, reference, coding, palindromic)
     n = people if people is not None else inputs.n
-    tracing = tellall.trace(
-        inputs.means,
-        inputs.targets,
-        inputs.reference,
-        attack=attack,
-        delta=delta,
-        alpha=alpha,
-        sigma_max=sigma_max,
-        threshold=threshold,
-        coding=inputs.coding,
-        n=n,
-    )
-    named = tracing.discoveries()
     talk = text.talk_console(quiet=quiet)
+    with Progress(console=talk, transient=True, disable=quiet or not talk.is_terminal) as bar:
+        task = bar.add_task("tracing", total=inputs.targets.shape[1])
+        tracing = tellall.trace(
+            inputs.means,
+            _Watched(inputs.targets, lambda stop: bar.update(task, completed=stop)),
+            inputs.reference,
+            attack=attack,
+            delta=delta,
+            alpha=alpha,
+            sigma_max=sigma_max,
+            threshold=threshold,
+            coding=inputs.coding,
+            n=n,
+        )
+    named = tracing.discoveries()
     page = talk if as_json or quiet else Console()
     document: dict[str, Any] = {
         "schema_version": 1,
@@ -204,6 +225,7 @@ def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, 
 
 
 def _tables(release: Path, targets: Path, reference: Path, coding: str) -> _Inputs:
+    from tellall.attacks.tracing_scores import as_blocks
     from tellall.io import read_table
 
     columns = list(read_table(release).items())
@@ -225,7 +247,7 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str) -> _Inpu
     ids = first.get("id")
     count = arrays[0].shape[0]
     who = tuple(map(str, ids)) if ids is not None else tuple(f"row {row + 1}" for row in range(count))
-    return _Inputs(means[common], arrays[0], arrays[1], who, coding, None, notes)
+    return _Inputs(means[common], as_blocks("targets", arrays[0]), arrays[1], who, coding, None, notes)
 
 
 def _numbers(option: str, name: str, column: Any) -> Any:

@@ -24,13 +24,18 @@ from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
-from tellall.statistics import Marginals
+from tellall.statistics import Marginals, Means
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tellall import privacy
+    from tellall import genomics, privacy
+    from tellall.attacks.accuracy import Accuracy, accuracy
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
+    from tellall.attacks.release_limit import ReleaseLimit, release_limit
+    from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
+    from tellall.attacks.trace import Tracing, trace
+    from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
     from tellall.privacy import PrivacyProfile
     from tellall.private_ols import (
         GaussianLeastSquares,
@@ -42,9 +47,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Accuracy",
     "Audit",
     "CannotLinearise",
     "Dataset",
+    "Disproof",
     "Evidence",
     "Finding",
     "Gaussian",
@@ -52,6 +59,7 @@ __all__ = [
     "InvalidInput",
     "Laplace",
     "Marginals",
+    "Means",
     "MechanismAudit",
     "Plan",
     "PrivacyProfile",
@@ -60,6 +68,7 @@ __all__ = [
     "Public",
     "Reconstruction",
     "Release",
+    "ReleaseLimit",
     "Risk",
     "Rounding",
     "SketchedLeastSquares",
@@ -67,40 +76,58 @@ __all__ = [
     "SolverFailed",
     "Suppression",
     "TellallError",
+    "Tracing",
+    "TracingPlan",
+    "TracingRisk",
+    "accuracy",
     "audit",
     "audit_mechanism",
     "datasets",
+    "disprove_epsilon",
     "estimate_profile",
+    "genomics",
     "linearise",
     "privacy",
     "profile_table",
     "publish",
     "read",
     "reconstruct",
+    "release_limit",
+    "robust_strength",
     "score",
     "standard_methods",
+    "strength",
+    "trace",
+    "tracing_plan",
 ]
 
 # imported when first used, so that `import tellall` stays quick
 _ON_DEMAND = {
-    "GaussianLeastSquares": "tellall.private_ols",
-    "MechanismAudit": "tellall.attacks.mechanism",
-    "PrivacyProfile": "tellall.privacy",
-    "ProfileTable": "tellall.private_ols",
-    "ProjectedLeastSquares": "tellall.private_ols",
-    "SketchedLeastSquares": "tellall.private_ols",
-    "audit_mechanism": "tellall.attacks.mechanism",
-    "estimate_profile": "tellall.attacks.blackbox",
-    "profile_table": "tellall.private_ols",
-    "standard_methods": "tellall.private_ols",
+    "tellall.attacks.accuracy": ("Accuracy", "accuracy"),
+    "tellall.attacks.blackbox": ("estimate_profile",),
+    "tellall.attacks.mechanism": ("MechanismAudit", "audit_mechanism"),
+    "tellall.attacks.release_limit": ("ReleaseLimit", "release_limit"),
+    "tellall.attacks.strength": ("TracingPlan", "robust_strength", "strength", "tracing_plan"),
+    "tellall.attacks.trace": ("Tracing", "trace"),
+    "tellall.attacks.tracing_risk": ("Disproof", "TracingRisk", "disprove_epsilon"),
+    "tellall.privacy": ("PrivacyProfile",),
+    "tellall.private_ols": (
+        "GaussianLeastSquares",
+        "ProfileTable",
+        "ProjectedLeastSquares",
+        "SketchedLeastSquares",
+        "profile_table",
+        "standard_methods",
+    ),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name == "privacy":
-        return import_module("tellall.privacy")
-    if name in _ON_DEMAND:
-        return getattr(import_module(_ON_DEMAND[name]), name)
+    if name in ("genomics", "privacy"):
+        return import_module(f"tellall.{name}")
+    for module, names in _ON_DEMAND.items():
+        if name in names:
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'tellall' has no attribute '{name}'")
 
 

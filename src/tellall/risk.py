@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,8 @@ import numpy.typing as npt
 from tellall.attacks.baseline import Baseline, majority
 from tellall.attacks.baseline import baselines as all_baselines
 from tellall.attacks.reconstruct import Reconstruction
+from tellall.attacks.trace import Tracing
+from tellall.attacks.tracing_risk import TracingRisk, score_tracing
 from tellall.errors import invalid
 from tellall.noise import Rng, as_rng
 
@@ -107,18 +109,33 @@ class Risk:
         )
 
 
+@overload
 def score(
     reconstruction: Reconstruction,
     secret: npt.ArrayLike,
     baselines: Sequence[Baseline] | None = None,
     rng: Rng = 0,
-) -> Risk:
+) -> Risk: ...
+@overload
+def score(
+    reconstruction: Tracing,
+    secret: npt.ArrayLike,
+    baselines: None = None,
+    rng: Rng = 0,
+) -> TracingRisk: ...
+def score(
+    reconstruction: Reconstruction | Tracing,
+    secret: npt.ArrayLike,
+    baselines: Sequence[Baseline] | None = None,
+    rng: Rng = 0,
+) -> Risk | TracingRisk:
     """The risk: the attack compared with the truth and with what one would have guessed anyway.
 
     Parameters
     ----------
     reconstruction
-        What the attack concluded.
+        What the attack concluded. For a tracing the secret is who was in the data, and the risk a
+        :class:`TracingRisk`.
     secret
         The true bits, in file order.
     baselines
@@ -132,6 +149,8 @@ def score(
     A release that moves nobody's estimate from the prior by more than 0.001 tells nothing: the attacker then
     guesses as without it, so that pure noise scores the majority's accuracy whatever the secret's rate.
     """
+    if isinstance(reconstruction, Tracing):
+        return score_tracing(reconstruction, secret)
     if not isinstance(reconstruction, Reconstruction):
         raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
     truth = _check_secret(secret, reconstruction.n)

@@ -17,6 +17,7 @@ from tellall.cli.init import init
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
+from tellall.cli.trace import trace
 from tellall.errors import TellallError
 
 __all__ = ["app", "main"]
@@ -55,7 +56,8 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     attack: "tellall attack release.json --public people.csv",
     explain: "tellall explain   |   tellall explain reconstruction",
     profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
-    paper: "tellall paper private-ols --data papers/   |   tellall paper private-ols --data papers/ --full",
+    trace: "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
+    paper: "tellall paper robust-tracing   |   tellall paper private-ols --data papers/ --full",
 }
 for _command, _examples in _EXAMPLES.items():
     app.command(epilog=f"Examples:  {_examples}")(_command)

@@ -13,7 +13,10 @@ from tellall.errors import invalid
 
 __all__ = ["paper"]
 
-_PAPERS = {"private-ols": "tellall.papers.private_ols"}
+_PAPERS = {
+    "private-ols": "tellall.papers.private_ols",
+    "robust-tracing": "tellall.papers.robust_tracing",
+}
 
 
 def paper(

@@ -2,5 +2,6 @@
 
 from tellall.statistics.base import Equations, Statistic
 from tellall.statistics.marginals import Marginals
+from tellall.statistics.means import Means
 
-__all__ = ["Equations", "Marginals", "Statistic"]
+__all__ = ["Equations", "Marginals", "Means", "Statistic"]

@@ -1,0 +1,170 @@
+"""Published means and people brought to one coding and one list of attributes, before anybody is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.attacks.tracing_scores import CODINGS, Blocks, Coding, as_blocks, reference_mean
+from tellall.data import Public
+from tellall.errors import invalid
+from tellall.linops import Array, IntArray
+from tellall.release import Release
+from tellall.statistics import Means
+
+__all__ = ["Input", "read_input"]
+
+_COMPARED = 10_000  # attributes looked at to tell codings and copies apart
+_CELLS = 5_000_000  # calls held for that
+_CHANCE = 32  # below so many attributes equal people are no surprise
+_LEAST_FREQUENCY = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """What an attack works on: q in the ±1 coding and two sources of people over the same attributes."""
+
+    q: Array
+    targets: Blocks
+    reference: Blocks
+    coding: Coding
+    n: int | None
+    notes: tuple[str, ...]
+
+    def size(self) -> float:
+        """How many people the means are over: as told, or one over the smallest frequency above zero."""
+        if self.n is not None:
+            return float(self.n)
+        share = (1 + np.abs(self.q)) / 2
+        gaps = (1 - share)[share < 1]
+        return float(1 / max(gaps.min(initial=0.5), _LEAST_FREQUENCY)) / self.coding.ploidy
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """Some attributes of a source, in rising order of place."""
+
+    source: Blocks
+    places: IntArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], int(self.places.size)
+
+    def block(self, start: int, stop: int) -> npt.NDArray[Any]:
+        places = self.places[start:stop]
+        first = int(places[0])
+        return self.source.block(first, int(places[-1]) + 1)[:, places - first]
+
+
+def read_input(
+    means: Release | npt.ArrayLike, targets: Any, reference: Any, *, coding: str, n: int | None, clip: bool
+) -> Input:
+    """Means and people in one coding, without suppressed attributes; refuses what does not fit."""
+    if coding not in CODINGS:
+        raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
+        raise invalid("n", "the number of people the means are over", n)
+    columns = means.columns if isinstance(means, Release) else ()
+    values = _values(means, n)
+    rule, notes = CODINGS[coding], list[str]()
+    people = [_blocks("targets", targets, columns), _blocks("reference", reference, columns)]
+    for name, blocks in zip(("targets", "reference"), people, strict=True):
+        if blocks.shape[1] != values.size:
+            raise invalid(
+                name,
+                f"people with the {values.size} attributes of the means",
+                f"{blocks.shape[1]} attributes",
+            )
+        if blocks.shape[0] < 1:
+            raise invalid(name, "one person or more", "nobody")
+    shown = np.flatnonzero(~np.isnan(values))
+    if shown.size == 0:
+        raise invalid("means", "one published value or more", f"{values.size} values, all missing")
+    if shown.size < values.size:
+        notes.append(f"{values.size - shown.size} suppressed means left out.")
+        values, people = values[shown], [_Chosen(blocks, shown) for blocks in people]
+    q = _signs(values, people[1], rule, isinstance(means, Release), notes)
+    outside = int((np.abs(q) > 1 + 1e-9).sum())
+    if clip and (np.abs(q) > 1).any():
+        q = np.clip(q, -1, 1)
+        if outside:
+            notes.append(f"{outside} means outside the possible range clipped to it.")
+    copies = _copies(people[0], people[1])
+    if copies and q.size >= _CHANCE:
+        notes.append(
+            f"{copies} of the targets also stand among the reference people; they cannot be told from those, "
+            "so their p-values are too large."
+        )
+    return Input(q, people[0], people[1], rule, n, tuple(notes))
+
+
+def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
+    if isinstance(means, Release):
+        if not isinstance(means.statistic, Means):
+            raise invalid("means", "a release of Means()", means.statistic.describe())
+        if means.statistic.scale == "counts":
+            if n is None:
+                raise invalid("n", "given where the release holds sums", "None")
+            return means.values / n
+        return means.values
+    array = np.asarray(means, dtype=np.float64).ravel()
+    if array.size == 0:
+        raise invalid("means", "one published value or more", "none")
+    if np.isinf(array).any():
+        raise invalid("means", "finite, or NaN where suppressed", "an infinite value")
+    return array
+
+
+def _blocks(name: str, people: Any, columns: Sequence[str]) -> Blocks:
+    """The people over the release's columns: by name where people have names, else as they stand."""
+    if isinstance(people, Public):
+        wanted = columns or people.names
+        numbers = [people.numbers[place] for place in map(people.position, wanted)]
+        codes = [people.codes[people.position(column)] for column in wanted]
+        return as_blocks(
+            name, np.stack([c if v is None else v for c, v in zip(codes, numbers, strict=True)], axis=1)
+        )
+    blocks = as_blocks(name, people)
+    if columns and blocks.shape[1] > len(columns):
+        # a dataset made from an array names its columns by place and leaves out constant ones
+        places = [column[1:] for column in columns]
+        if all(c[0] == "a" and p.isdigit() for c, p in zip(columns, places, strict=True)):
+            return _Chosen(blocks, np.array([int(place) for place in places]))
+    return blocks
+
+
+def _signs(values: Array, reference: Blocks, coding: Coding, own_coding: bool, notes: list[str]) -> Array:
+    """The means in the ±1 coding."""
+    if coding.name in ("signs", "reals"):
+        return values
+    if coding.name == "bits":
+        return 2 * values - 1
+    if own_coding:
+        return values - 1
+    few = slice(0, _compared(reference))
+    known = reference_mean(reference, coding, few, slice(None))
+    frequency = np.nansum(np.abs(2 * values[few] - 1 - known))
+    if np.nansum(np.abs(values[few] - 1 - known)) < frequency:
+        notes.append("Means read as mean allele counts in [0, 2], to which the reference people lie nearer.")
+        return values - 1
+    return 2 * values - 1
+
+
+def _copies(targets: Blocks, reference: Blocks) -> int:
+    """How many targets equal a reference person in the attributes compared."""
+    stop = min(_compared(targets), _compared(reference))
+    known = {row.tobytes() for row in _rows(reference.block(0, stop))}
+    return sum(row.tobytes() in known for row in _rows(targets.block(0, stop)))
+
+
+def _compared(people: Blocks) -> int:
+    return min(people.shape[1], _COMPARED, max(_CHANCE, _CELLS // people.shape[0]))
+
+
+def _rows(block: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    return np.ascontiguousarray(block, dtype=np.float32)

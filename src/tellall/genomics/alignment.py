@@ -1,0 +1,130 @@
+"""Published frequencies and two sets of genotypes over the same sites, counting the same alleles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.errors import invalid
+from tellall.genomics.frequencies import Frequencies
+from tellall.genomics.genotypes import Calls, Genotypes
+from tellall.genomics.sites import Matches, Places, match
+
+__all__ = ["Aligned", "Alignment", "align"]
+
+_CHECKED = 20_000_000  # calls looked at to find flipped frequencies
+_FAR = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Aligned:
+    """Genotypes at chosen sites, counting the published allele; ready for :func:`tellall.trace`."""
+
+    genotypes: Genotypes
+    places: Places
+    flipped: npt.NDArray[np.bool_]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of people and of sites."""
+        return self.genotypes.shape[0], int(self.places.size)
+
+    def block(self, start: int, stop: int) -> Calls:
+        """The calls at the chosen sites from start to stop (not included)."""
+        calls = self.genotypes.take(self.places[start:stop])
+        turn = self.flipped[start:stop]
+        if turn.any():
+            calls = np.where(turn & (calls >= 0), 2 - calls, calls)
+        return calls
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """Means, targets and reference for :func:`tellall.trace` with ``coding="genotypes"``.
+
+    Attributes
+    ----------
+    means
+        The published frequencies at the sites that all three have.
+    n
+        How many people the frequencies are over, None where the file does not say.
+    published
+        How many frequencies the file holds.
+    notes
+        What was lost or turned on the way, one sentence each.
+    """
+
+    means: npt.NDArray[np.float64]
+    targets: Aligned
+    reference: Aligned
+    n: int | None
+    published: int
+    notes: tuple[str, ...]
+
+
+def align(
+    frequencies: Frequencies, targets: Genotypes, reference: Genotypes, *, palindromic: bool = False
+) -> Alignment:
+    """The frequencies and genotypes at the sites that all three share, counting the same alleles.
+
+    Notes
+    -----
+    Sites are matched by name, else by place; see :func:`tellall.genomics.sites.match` for alleles and
+    strands. As a check of the reading of alleles, frequencies are compared with the reference people's: sites
+    that would fit far better (by 0.3) if flipped are counted in the notes.
+    """
+    to_targets = match(frequencies.sites, targets.sites, palindromic=palindromic)
+    to_reference = match(frequencies.sites, reference.sites, palindromic=palindromic)
+    common, mine, theirs = np.intersect1d(
+        to_targets.first, to_reference.first, assume_unique=True, return_indices=True
+    )
+    published = len(frequencies.sites)
+    if common.size == 0:
+        raise invalid(
+            "sites",
+            "shared by the release, the targets and the reference",
+            f"{published:,} in the release, {to_targets.first.size:,} of them in the targets, "
+            f"{to_reference.first.size:,} in the reference, none in both",
+        )
+    # in the order of the targets' file, so that its blocks are read in a row
+    order = np.argsort(to_targets.second[mine], kind="stable")
+    common, mine, theirs = common[order], mine[order], theirs[order]
+    aligned = Aligned(targets, to_targets.second[mine], to_targets.flipped[mine])
+    pool = Aligned(reference, to_reference.second[theirs], to_reference.flipped[theirs])
+    means = frequencies.values[common]
+    notes = [f"{common.size:,} of {published:,} published sites are in both genotype files."]
+    notes += _losses("targets", to_targets, targets.skipped) + _losses(
+        "reference", to_reference, reference.skipped
+    )
+    if frequencies.skipped:
+        notes.append(f"{frequencies.skipped:,} published sites with more than two alleles left out.")
+    far = _look_flipped(means, pool)
+    if far:
+        notes.append(
+            f"{far:,} sites look as if the published frequency were the other allele's; check the alleles."
+        )
+    return Alignment(means, aligned, pool, frequencies.n, published, tuple(notes))
+
+
+def _losses(name: str, matches: Matches, skipped: int) -> list[str]:
+    said = [f"{count:,} {reason}" for reason, count in matches.lost.items()]
+    notes = [f"Published sites left out against the {name}: {', '.join(said)}."] if said else []
+    if matches.flipped.any():
+        notes.append(f"{int(matches.flipped.sum()):,} sites of the {name} count the other allele; turned.")
+    if matches.swapped_strand:
+        notes.append(f"{matches.swapped_strand:,} sites of the {name} are on the other strand; matched.")
+    if skipped:
+        notes.append(f"{skipped:,} sites of the {name} with more than two alleles left out.")
+    return notes
+
+
+def _look_flipped(means: npt.NDArray[np.float64], pool: Aligned) -> int:
+    stop = min(means.size, max(1, _CHECKED // pool.shape[0]))
+    calls = pool.block(0, stop)
+    called = calls >= 0
+    known = np.where(called, calls, 0).sum(axis=0) / np.maximum(2 * called.sum(axis=0), 1)
+    there = called.any(axis=0) & ~np.isnan(means[:stop])
+    gain = np.abs(means[:stop] - known) - np.abs(1 - means[:stop] - known)
+    return int((gain[there] > _FAR).sum())

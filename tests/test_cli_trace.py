@@ -1,0 +1,140 @@
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall import cli
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Ten members and ten others as CSV files, 30 reference people, 3,000 bits each."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.05, 0.95, 3000)
+    people = (rng.random((60, p.size)) < p).astype(int)
+    names = [f"q{j}" for j in range(p.size)]
+
+    def write(name, rows, ids=None):
+        head = names if ids is None else ["id", *names]
+        lines = [",".join(head)]
+        for i, row in enumerate(rows):
+            cells = [str(value) for value in row]
+            lines.append(",".join(cells if ids is None else [ids[i], *cells]))
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+
+    write("targets.csv", people[:20], [f"person{i}" for i in range(20)])
+    write("reference.csv", people[20:])
+    means = people[:10].mean(axis=0)
+    (tmp_path / "means.csv").write_text(
+        "name,mean\n" + "".join(f"{n},{m}\n" for n, m in zip(names, means, strict=True)) + "gone,0.5\n"
+    )
+    (tmp_path / "members.txt").write_text("\n".join(f"person{i}" for i in range(10)) + "\n")
+    return tmp_path
+
+
+def files(folder, release="means.csv", targets="targets.csv", reference="reference.csv"):
+    return [
+        "--release",
+        str(folder / release),
+        "--targets",
+        str(folder / targets),
+        "--reference",
+        str(folder / reference),
+    ]
+
+
+def call(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["tellall", "trace", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return left.value.code
+
+
+def test_tables_are_traced_and_json_stands_alone(tables, capsys, monkeypatch):
+    arguments = [*files(tables), "--members", str(tables / "members.txt"), "--delta", "0.1"]
+    out = tables / "out.json"
+    assert call(monkeypatch, *arguments, "--json", "-o", str(out)) == 0
+    printed = capsys.readouterr().out
+    assert out.read_text() == printed
+    document = json.loads(printed)
+    said = {row["name"]: row["member"] for row in document["targets"]}
+    assert all(said[f"person{i}"] for i in range(10))
+    assert document["attributes"] == 3000
+    assert document["risk"]["traced"] == 10
+    assert document["risk"]["auc"]["value"] == 1.0
+    assert any("3,000 of 3,001" in note for note in document["notes"])
+
+
+def test_the_terminal_lists_the_targets(tables, capsys, monkeypatch):
+    assert call(monkeypatch, *files(tables), "--attack", "likelihood-ratio", "--people", "10") == 0
+    out = capsys.readouterr().out
+    assert "said to be in the data" in out
+    assert "person3" in out
+    assert call(monkeypatch, *files(tables), "--quiet") == 0
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (["--attack", "guess"], "attack must be"),
+        (["--coding", "signs"], "targets must be -1, 1"),
+        (["--delta", "2"], "delta must be"),
+        (["--out", "/no/where.json"], "--out must be"),
+        (["--members", "/no/where.txt"], "--members must be a file that exists"),
+        (["--targets", "x.vcf"], "--reference must be of the same kind"),
+        (["--targets", "nothing.csv"], "path must be a file that exists"),
+    ],
+)
+def test_bad_input_is_one_line(tables, change, says, capsys, monkeypatch):
+    assert call(monkeypatch, *files(tables), *change) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert says in captured.err
+
+
+def test_genomes_are_traced_from_plink_files(tmp_path):
+    bed_reader = pytest.importorskip("bed_reader")
+    rng = np.random.default_rng(1)
+    frequency = rng.uniform(0.05, 0.5, 3000)
+    calls = (rng.random((80, 3000, 2)) < frequency[:, None]).sum(axis=2).astype(np.int8)
+    calls[rng.random(calls.shape) < 0.01] = -127
+    names = [f"rs{j}" for j in range(3000)]
+
+    def write(name, rows, people, counted, other):
+        properties = {
+            "iid": people,
+            "sid": names,
+            "chromosome": ["1"] * 3000,
+            "bp_position": list(range(1, 3001)),
+            "allele_1": [counted] * 3000,
+            "allele_2": [other] * 3000,
+        }
+        bed_reader.to_bed(tmp_path / name, rows, properties=properties)
+
+    write("t.bed", calls[:40], [f"p{i}" for i in range(40)], "A", "G")
+    turned = np.where(calls[40:] < 0, calls[40:], 2 - calls[40:])
+    write("ref.bed", turned, [f"r{i}" for i in range(40)], "G", "A")
+    published = np.where(calls[:20] < 0, 0, calls[:20]).sum(axis=0) / (2 * (calls[:20] >= 0).sum(axis=0))
+    (tmp_path / "f.afreq").write_text(
+        "#CHROM\tID\tREF\tALT\tALT_FREQS\tOBS_CT\n"
+        + "".join(f"1\t{n}\tG\tA\t{f}\t40\n" for n, f in zip(names, published, strict=True))
+    )
+    command = [sys.executable, "-m", "tellall", "trace", *files(tmp_path, "f.afreq", "t.bed", "ref.bed")]
+    result = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["people"] == 20
+    assert all(row["member"] for row in document["targets"][:20])
+    assert sum(row["member"] for row in document["targets"][20:]) <= 5
+    assert any("turned" in note for note in document["notes"])
+    alignment = ta.genomics.align(
+        ta.genomics.read_frequencies(tmp_path / "f.afreq"),
+        ta.genomics.read_genotypes(tmp_path / "t.bed"),
+        ta.genomics.read_genotypes(tmp_path / "ref.bed"),
+    )
+    np.testing.assert_array_equal(alignment.reference.block(0, 3000), calls[40:])

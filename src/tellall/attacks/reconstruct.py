@@ -245,7 +245,7 @@ def estimate_rate(operator: LinearOperator, target: Array, std: Array, size: Arr
     std_j²; π solves that weighted regression through the origin, with RATE_MEAN and RATE_PRECISION as prior.
     """
     reach, energy = operator @ size, operator.squared() @ size
-    margin = 0.5 / (size.sum() + 1)
+    margin = 0.5 / (float(size.sum()) + 1)
     rate = RATE_MEAN
     for _ in range(8):
         weight = 1 / (rate * (1 - rate) * energy + std**2)

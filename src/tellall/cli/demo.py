@@ -37,7 +37,9 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
             disable=quiet or not talk.is_terminal,
         )
     )
+    page.print()
     page.print(text.release_table(rows))
+    page.print()
     store.write_text(where, render(demonstration.as_audit(prepared, rows).document))
     page.print(demonstration.closing(prepared, rows, where), highlight=False, markup=False)
     document = {

@@ -279,7 +279,7 @@ def _not_strong(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
     laws: dict[str, tuple[Callable[[], Array], Callable[[Array], Array]]] = {
         "point mass": (lambda: np.full(d, 0.3), lambda mean: np.full(d, 0.3)),
         "two points": (
-            lambda: rng.choice([-0.6, 0.6], d),
+            lambda: rng.choice(np.array([-0.6, 0.6]), d),
             lambda mean: np.where(mean > 0, 0.6, -0.6),
         ),
         "short interval": (lambda: rng.uniform(0, alpha, d), lambda mean: np.full(d, alpha / 2)),

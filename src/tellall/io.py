@@ -9,6 +9,7 @@ from typing import Any
 
 from tellall.data import Bins, Dataset
 from tellall.errors import InvalidInput, invalid
+from tellall.store import SETTINGS
 
 __all__ = ["read", "read_table"]
 
@@ -48,13 +49,8 @@ def read_table(path: str | Path) -> Any:
 def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
     import duckdb
 
-    settings: dict[str, Any] = {
-        "autoinstall_known_extensions": "false",
-        "autoload_known_extensions": "false",
-        "temp_directory": "",
-    }
     try:
-        with duckdb.connect(":memory:", config=settings) as connection:
+        with duckdb.connect(":memory:", config=SETTINGS) as connection:
             connection.execute("SET lock_configuration = true")
             if ending in _PARQUET:
                 query = "SELECT * FROM read_parquet(?)"

@@ -8,8 +8,10 @@ def test_every_statement_holds():
     """Deterministic by its seed."""
     statements = rerun(rng=0).statements
     assert len(statements) > 20
-    for statement in statements:
-        assert statement.holds, statement
+    promised = [statement for statement in statements if statement.theorem != "no promise"]
+    assert len(promised) == len(statements) - 3
+    for statement in promised:
+        assert statement.holds is True, statement
 
 
 def powers(attacks, *, n, d, pool, protect, releases, rate=0.01):

@@ -13,6 +13,7 @@ import numpy as np
 
 from tellall.attacks.blackbox import Progress, Seed, estimate_profile
 from tellall.errors import invalid
+from tellall.io import read_table
 from tellall.privacy import gaussian_delta, influence
 from tellall.privacy.arguments import Floats
 from tellall.private_ols import ProjectedLeastSquares, SketchedLeastSquares
@@ -146,15 +147,7 @@ def load(name: str, folder: str | Path) -> PaperData:
     path = Path(folder) / _FILES[name]
     if not path.exists():
         raise invalid("folder", f"a folder that holds {_FILES[name]}", str(folder))
-    import duckdb
-
-    with duckdb.connect() as connection:
-        table = (
-            connection.from_parquet(str(path))
-            if path.suffix == ".parquet"
-            else connection.read_csv(str(path))
-        )
-        columns = table.fetchnumpy()
+    columns = read_table(path)
     if name == "flights":
         used, target, extra = ["dep_delay"], "arr_delay", True
     else:

@@ -25,6 +25,7 @@ from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
 from tellall.statistics import Marginals, Means
+from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ __all__ = [
     "disprove_epsilon",
     "estimate_profile",
     "genomics",
+    "is_degenerate",
     "linearise",
+    "multilinear",
     "privacy",
     "profile_table",
     "publish",
@@ -99,6 +102,7 @@ __all__ = [
     "strength",
     "trace",
     "tracing_plan",
+    "truth_table",
 ]
 
 # imported when first used, so that `import tellall` stays quick

@@ -5,6 +5,7 @@ from tellall.linops.compose import RowScale, RowSelect, Stack
 from tellall.linops.dense import Dense
 from tellall.linops.moments import Moments
 from tellall.linops.partition import Partition
+from tellall.linops.rowfunction import RowFunction
 
 __all__ = [
     "Array",
@@ -13,6 +14,7 @@ __all__ = [
     "LinearOperator",
     "Moments",
     "Partition",
+    "RowFunction",
     "RowScale",
     "RowSelect",
     "Stack",

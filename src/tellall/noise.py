@@ -44,6 +44,11 @@ class Noise(ABC):
         """The largest absolute error, infinite where there is none."""
         return math.inf
 
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval that rounding leaves; zero where nothing is rounded."""
+        return 0.0
+
     @abstractmethod
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         """Independent draws."""
@@ -162,6 +167,10 @@ class Rounding(Noise):
     def bound(self) -> float:
         return self.base / 2
 
+    @property
+    def half_width(self) -> float:
+        return self.base / 2
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return as_rng(rng).uniform(-self.base / 2, self.base / 2, size)
 
@@ -190,6 +199,10 @@ class Sum(Noise):
     @property
     def bound(self) -> float:
         return math.fsum(part.bound for part in self.parts)
+
+    @property
+    def half_width(self) -> float:
+        return math.fsum(part.half_width for part in self.parts)
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator = as_rng(rng)

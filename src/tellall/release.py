@@ -18,7 +18,7 @@ from tellall.protections import Protection, apply, as_protections, noise_of
 from tellall.saved import Saved, load, save
 from tellall.statistics import Statistic
 
-__all__ = ["Release", "linearise", "publish"]
+__all__ = ["Release", "count_scale", "linearise", "publish"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,26 +147,43 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
             f"fingerprint {release.imprint.fingerprint[:8]}…)",
             f"{view.n} rows, fingerprint {view.imprint.fingerprint[:8]}…",
         )
-    equations = release.statistic.equations(view)
-    if release.values.size != equations.constant.size:
+    expected = release.statistic.size(view)
+    if release.values.size != expected:
         raise invalid(
             "public",
             f"the people of the release ({release.values.size} values)",
-            f"people whose release has {equations.constant.size}",
+            f"people whose release has {expected}",
         )
-    units = release.statistic.units(view)
-    target = _counts(release, units) - equations.constant
-    shown = np.flatnonzero(~np.isnan(target))
-    operator = equations.operator
-    if shown.size < target.size:
-        operator, target = RowSelect(operator, shown), target[shown]
-    return Evidence((Block(operator, target, release.noise.scaled(units), equations.alike),))
+    counts, noise = count_scale(release, view)
+    equations = release.statistic.equations(view, counts)
+    shown = np.flatnonzero(~np.isnan(equations.target))
+    rows = equations.target.size
+    error = np.hypot(_times(noise.std, equations.gain, rows), equations.doubt)
+    bound = _times(noise.bound, equations.reach, rows)
+    bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
+    slack = _times(noise.half_width, equations.reach, rows)
+    floor = np.broadcast_to(equations.floor, rows)
+    operator = equations.operator if shown.size == rows else RowSelect(equations.operator, shown)
+    target = equations.target[shown]
+    spread = (error[shown], bound[shown], slack[shown], floor[shown])
+    return Evidence((Block(operator, target, noise, equations.alike, *spread, equations.skipped),))
 
 
-def _counts(release: Release, units: float) -> Array:
-    """The values on the count scale; exact fractions become the whole numbers they came from."""
+def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:
+    """The published values and the law of their error on the count scale.
+
+    Exact fractions become the whole numbers they came from.
+    """
+    units = release.statistic.units(public)
+    noise = release.noise.scaled(units)
     counts: Array = release.values * units
-    if units == 1 or release.noise.bound > 0:
-        return counts
+    if units == 1 or noise.bound > 0:
+        return counts, noise
     whole = np.rint(counts)
-    return np.where(np.abs(counts - whole) < 1e-6, whole, counts)
+    return np.where(np.abs(counts - whole) < 1e-6, whole, counts), noise
+
+
+def _times(size: float, factor: Array | float, rows: int) -> Array:
+    """The size times each row's factor; nothing times an infinite size stays nothing."""
+    factors = np.broadcast_to(np.asarray(factor, dtype=np.float64), rows)
+    return np.where(factors == 0, 0.0, size * np.where(factors == 0, 1.0, factors))

@@ -8,7 +8,8 @@ from scipy.special import expit, logit
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.attacks import reconstruct as module
+from tellall.attacks import decoders as module
+from tellall.attacks.system import estimate_rates
 from tellall.solve import LeastSquares
 
 
@@ -151,7 +152,8 @@ def test_releases_are_solved_together():
 def test_the_rate_is_read_off_the_release(nhanes):
     release = ta.publish(nhanes, ta.Marginals(3), ta.Gaussian(2), rng=0)
     evidence = ta.linearise(release, nhanes.public)
-    rate = module.estimate_rate(evidence.operator, evidence.target, evidence.std, np.ones(nhanes.n))
+    everybody, one = np.ones(nhanes.n), np.zeros(nhanes.n, dtype=int)
+    rate = estimate_rates(evidence.operator, evidence.target, evidence.std, everybody, one)
     assert rate == pytest.approx(nhanes.secret.mean(), abs=0.005)
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.system import estimate_rates
 from tellall.data import Dataset, Public
-from tellall.errors import invalid
+from tellall.errors import CannotLinearise, invalid
 from tellall.evidence import Evidence
 from tellall.linops import Array, IntArray, RowSelect, Stack
 from tellall.noise import Rng, as_rng
-from tellall.release import Release, linearise, publish
+from tellall.release import Release, count_scale, linearise, publish
 
 __all__ = ["FOLDS", "Baseline", "baselines", "majority", "population", "public_only"]
 
@@ -104,6 +105,9 @@ def population(
     """
     from threadpoolctl import threadpool_limits
 
+    for release in releases:
+        if release.statistic.no_population:
+            raise CannotLinearise(release.statistic.no_population)
     generator = as_rng(rng)
     dataset = Dataset(public, secret.astype(np.int8))
     probability = np.empty(secret.size)
@@ -142,7 +146,9 @@ class _Model:
     @classmethod
     def of(cls, releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> _Model:
         """The model before any fit: everybody at the rate that releases of these people show."""
-        again = tuple(publish(people, release.statistic, release.protections, rng) for release in releases)
+        again = tuple(
+            publish(people, release.statistic.comparable(), release.protections, rng) for release in releases
+        )
         evidence = Evidence.together([linearise(release, people.public) for release in again])
         shown = np.flatnonzero(~np.isnan(np.concatenate([release.values for release in again])))
         return cls(again, evidence, shown, _log_odds(evidence), np.zeros(shown.size))
@@ -154,7 +160,10 @@ class _Model:
 
     def predict(self, public: Public) -> Array:
         """The probability for people who were not in the releases."""
-        parts = [release.statistic.equations(public).operator for release in self.releases]
+        parts = [
+            release.statistic.equations(public, count_scale(release, public)[0]).operator
+            for release in self.releases
+        ]
         operator = RowSelect(Stack(parts), self.shown)
         return _sigmoid(self.offset + operator.rmatvec(self.multipliers))
 
@@ -203,10 +212,10 @@ def _maximise(evidence: Evidence, offset: float, penalty: Array, start: Array) -
 
 def _log_odds(evidence: Evidence) -> float:
     """The log-odds of the rate that the release itself shows."""
-    from tellall.attacks.reconstruct import NOISE_FLOOR, estimate_rate
-
-    std = np.maximum(evidence.std, NOISE_FLOOR)
-    rate = estimate_rate(evidence.operator, evidence.target, std, np.ones(evidence.n))
+    one = np.zeros(evidence.n, dtype=np.intp)
+    rate = float(
+        estimate_rates(evidence.operator, evidence.target, evidence.spread, np.ones(evidence.n), one)[0]
+    )
     return float(np.log(rate) - np.log1p(-rate))
 
 

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.decoders import DECODERS, Decoded, decode
+from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array, LinearOperator
+from tellall.linops import Array
 from tellall.noise import Rng, as_rng
 from tellall.protections import Suppression
 from tellall.release import Release, linearise
-from tellall.solve import BoxProblem, LeastSquares, Solution, Status
+from tellall.solve import LeastSquares, Status
 
-__all__ = ["DECODERS", "NOISE_FLOOR", "Reconstruction", "estimate_rate", "reconstruct"]
+__all__ = ["Reconstruction", "reconstruct"]
 
-DECODERS = ("auto", "least-squares")
-
-# The spread that exact counts are given, so that the evidence never counts as infinitely sure of a rounding
-# to whole people; chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
-NOISE_FLOOR = 0.1
-# What is believed of the secret's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
-# so an attacker who learns nothing says no.
-RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
 # A residual this many times what the declared noise explains is a contradiction, not bad luck.
 CONTRADICTION = 5.0
 _DECLARE = "declare the noise they have"
@@ -134,139 +128,60 @@ def reconstruct(
     chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
     if not chosen or not all(isinstance(release, Release) for release in chosen):
         raise invalid("releases", "a Release or a list of them", releases)
-    if decoder not in DECODERS:
-        raise invalid("decoder", f"one of {', '.join(map(repr, DECODERS))}", decoder)
+    if decoder != "auto" and decoder not in DECODERS:
+        raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
     view = as_public(public)
     evidence = Evidence.together([linearise(release, view) for release in chosen])
-    solution, probability, rate = _least_squares(evidence, prior, as_rng(rng))
+    decoded, rates = _decode(evidence, decoder, prior, as_rng(rng))
     index, counts = evidence.groups.index, evidence.groups.counts
-    estimate = (solution.value / counts)[index]
+    estimate = (decoded.value / counts)[index]
     guess = (estimate >= 0.5).astype(np.int8)
-    right = np.where(guess == 1, probability[index], 1 - probability[index])
+    right = np.where(guess == 1, decoded.chance[index], 1 - decoded.chance[index])
     return Reconstruction(
         estimate=estimate,
         guess=guess,
         confidence=np.maximum(right, 0.5),
-        status=_with_selection(solution.status, chosen),
-        decoder="least-squares",
-        prior=rate,
+        status=_with_selection(decoded.status, chosen),
+        decoder=decoded.name,
+        prior=float(rates[0]),
         evidence=evidence,
         public=view,
         releases=chosen,
-        stats=solution.stats,
+        stats=decoded.stats,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Open:
-    """The groups whose count the bounds leave open, and what the equations say about them."""
-
-    groups: npt.NDArray[np.intp]
-    operator: LinearOperator
-    target: Array
-    std: Array
-    lower: Array
-    upper: Array
-    size: Array
-
-    def rate(self) -> float:
-        """The rate of the secret among their people."""
-        return estimate_rate(self.operator, self.target, self.std, self.size)
-
-
-def _least_squares(
-    evidence: Evidence, prior: float | None, rng: np.random.Generator
-) -> tuple[Solution, Array, float]:
-    """The boxed estimate of each group's count, each group's chance of the secret, and the rate."""
-    counts = evidence.groups.counts.astype(np.float64)
-    left = _leave_open(evidence, counts)
+def _decode(
+    evidence: Evidence, decoder: str, prior: float | None, rng: np.random.Generator
+) -> tuple[Decoded, Array]:
+    """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
+    given = None if prior is None else np.array([_check_prior(prior)])
+    undecided = leave_undecided(evidence, given)
+    size = evidence.system.size
     value = evidence.enclosure.lower.copy()
-    if not left.groups.size:
-        share = float(value.sum() / counts.sum()) if prior is None else _check_prior(prior)
-        return _with_contradictions(Solution(value, Status("solved")), evidence), value / counts, share
-    rate = _check_prior(prior) if prior is not None else left.rate()
-    nothing = np.zeros(left.size.size)
-    center, spread = _count_moments(left, rate, nothing, nothing)
-    problem = BoxProblem(left.operator, 1 / left.std**2, 1 / spread, center, left.lower, left.upper)
-    prepared = LeastSquares().prepare(problem)
-    solution = prepared.solve(left.target)
-    mean, variance = prepared.posterior(left.target, rng=rng)
-    # the evidence's own opinion: the posterior divided by the prior
-    precision = np.maximum(1 / variance - problem.ridge, 1e-12 * problem.ridge)
-    opinion = (mean / variance - problem.ridge * center) / precision
-    chance = value / counts
-    chance[left.groups] = _count_moments(left, rate, precision, opinion)[0] / left.size
-    value[left.groups] = solution.value
-    whole = Solution(value, solution.status, solution.stats)
-    return _with_contradictions(whole, evidence), np.clip(chance, 0, 1), rate
+    chance = value / size
+    if not undecided.places.size:
+        rates = np.array([float(value.sum() / size.sum())]) if given is None else given
+        decided = Decoded(value, chance, Status("solved"), "bounds")
+        return _with_contradictions(decided, evidence), rates
+    found = decode(decoder, undecided, rng)
+    value[undecided.places] = found.value
+    chance[undecided.places] = found.chance
+    return _with_contradictions(replace(found, value=value, chance=chance), evidence), undecided.rate[:1]
 
 
-def _leave_open(evidence: Evidence, counts: Array) -> _Open:
-    """The evidence less what its bounds already settle."""
-    box = evidence.enclosure
-    lower, upper = (np.zeros(counts.size), counts) if box.empty else (box.lower, box.upper)
-    open_ = np.flatnonzero(lower < upper)
-    settled = np.where(lower < upper, 0.0, lower)
-    operator, target = evidence.grouped, evidence.target
-    if open_.size < counts.size:
-        target = target - operator @ settled
-        operator = operator.take(open_)
-    std = np.maximum(evidence.std, NOISE_FLOOR)
-    return _Open(open_, operator, target, std, lower[open_], upper[open_], counts[open_])
-
-
-def _count_moments(left: _Open, rate: float, precision: Array, opinion: Array) -> tuple[Array, Array]:
-    """Mean and variance of each group's count under P(t = j) ∝ Binomial(j) exp(−precision (j − opinion)²/2).
-
-    Within the group's bounds; precision zero gives the prior. O(n) for all groups together.
-    """
-    from scipy.special import gammaln, softmax
-
-    mean, variance = np.empty(left.size.size), np.empty(left.size.size)
-    for size in np.unique(left.size):
-        group = left.size == size
-        j = np.arange(size + 1)
-        log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-        log_prior += j * np.log(rate) + (size - j) * np.log1p(-rate)
-        log_law = log_prior - 0.5 * precision[group, None] * (j - opinion[group, None]) ** 2
-        possible = (j >= left.lower[group, None]) & (j <= left.upper[group, None])
-        law = softmax(np.where(possible, log_law, -np.inf), axis=1)
-        mean[group] = law @ j
-        variance[group] = ((j - mean[group, None]) ** 2 * law).sum(axis=1)
-    return mean, np.maximum(variance, 1e-9)
-
-
-def estimate_rate(operator: LinearOperator, target: Array, std: Array, size: Array) -> float:
-    """The secret's rate among the groups, from their equations.
-
-    Notes
-    -----
-    If everybody had the secret at rate π, row j would have mean π (A 1)_j and variance π(1−π) (A∘A 1)_j +
-    std_j²; π solves that weighted regression through the origin, with RATE_MEAN and RATE_PRECISION as prior.
-    """
-    reach, energy = operator @ size, operator.squared() @ size
-    margin = 0.5 / (float(size.sum()) + 1)
-    rate = RATE_MEAN
-    for _ in range(8):
-        weight = 1 / (rate * (1 - rate) * energy + std**2)
-        top = float(weight @ (reach * target)) + RATE_PRECISION * RATE_MEAN
-        rate = top / (float(weight @ reach**2) + RATE_PRECISION)
-        rate = min(max(rate, margin), 1 - margin)
-    return rate
-
-
-def _with_contradictions(solution: Solution, evidence: Evidence) -> Solution:
-    """The solution, its status changed where no secret comes near the published values."""
-    std = np.maximum(evidence.std, NOISE_FLOOR)
-    misfit = (evidence.grouped @ solution.value - evidence.target) / std
+def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
+    """The decoder's answer, its status changed where no secret comes near the published values."""
+    system = evidence.system
+    misfit = (system.operator @ decoded.value - system.target) / system.spread
     excess = float(np.sqrt(np.mean(misfit**2))) if misfit.size else 0.0
-    status, stats = solution.status, {**solution.stats, "misfit": excess}
+    status, stats = decoded.status, {**decoded.stats, "misfit": excess}
     if evidence.enclosure.empty:
         status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
     elif excess > CONTRADICTION:
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
-    return Solution(solution.value, status, stats)
+    return replace(decoded, status=status, stats=stats)
 
 
 def _with_selection(status: Status, releases: Sequence[Release]) -> Status:

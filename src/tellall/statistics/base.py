@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
+from tellall.evidence import COUNT_FLOOR
 from tellall.linops import Array, IntArray, LinearOperator
 
 __all__ = ["SCALES", "Equations", "Statistic", "check_scale"]
@@ -16,14 +17,32 @@ SCALES = ("counts", "fractions")
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """value = constant + operator @ secret, on the count scale, for every published value.
+    """operator @ secret ≈ target, one row per published value.
 
-    ``alike`` labels people whose columns of the operator are equal.
+    Attributes
+    ----------
+    operator, target
+        On an exact release ``operator @ secret == target``; a row whose target is missing (NaN) says nothing.
+    alike
+        Equal labels promise equal columns of the operator.
+    gain, reach
+        What the standard deviation and the bound of a published value's error are multiplied by in each row.
+    doubt
+        The standard deviation of a further error of each row, beyond what was done to the published value.
+    floor
+        The least spread that each row is given in an attack.
+    skipped
+        Values that give no equation, and why.
     """
 
     operator: LinearOperator
-    constant: Array
+    target: Array
     alike: IntArray
+    gain: Array | float = 1.0
+    reach: Array | float = 1.0
+    doubt: Array | float = 0.0
+    floor: Array | float = COUNT_FLOOR
+    skipped: tuple[str, ...] = ()
 
 
 class Statistic(ABC):
@@ -32,19 +51,20 @@ class Statistic(ABC):
     Notes
     -----
     Law, checked by :func:`tellall.testing.check_statistic`: on an exact release
-    ``equations(public).operator @ secret == values(dataset) − equations(public).constant`` for every row,
-    up to the statistic's scale.
+    with e = equations(public, values(dataset) on the count scale), ``e.operator @ secret == e.target``.
+    ``no_population`` says why no model of people outside the release can be read off it; empty where one can.
     """
 
     scale: str
+    no_population: str = ""
 
     @abstractmethod
     def values(self, dataset: Dataset) -> Array:
         """The statistic computed, as a flat array in the order of its equations."""
 
     @abstractmethod
-    def equations(self, public: Public) -> Equations:
-        """What each value says about the secret, on the count scale."""
+    def equations(self, public: Public, values: Array) -> Equations:
+        """What each published value (on the count scale, NaN where suppressed) says about the secret."""
 
     @abstractmethod
     def size(self, public: Public) -> int:
@@ -53,6 +73,10 @@ class Statistic(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
+
+    def comparable(self) -> Statistic:
+        """The same statistic, a person's column of its equations independent of the other people."""
+        return self
 
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""

@@ -102,16 +102,16 @@ class Marginals(Statistic):
         counts = np.stack([everybody - yes, yes], axis=1).ravel()
         return counts / self.units(dataset.public)
 
-    def equations(self, public: Public) -> Equations:
+    def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
         tables = _tables(public, sets)
         cells = tables.shape[0]
         operator = RowScale(RowSelect(tables, np.repeat(np.arange(cells), 2)), np.tile([-1.0, 1.0], cells))
-        constant = np.zeros(2 * cells)
-        constant[0::2] = tables @ np.ones(public.n)
+        target = values.copy()
+        target[0::2] -= tables @ np.ones(public.n)
         used = sorted({place for places in sets for place in places})
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
-        return Equations(operator, constant, alike)
+        return Equations(operator, target, alike)
 
 
 def _check_sets(

@@ -56,7 +56,7 @@ class Means(Statistic):
             return np.array([np.nansum(column) for column in columns])
         return np.array([np.nanmean(column) for column in columns])
 
-    def equations(self, public: Public) -> Never:
+    def equations(self, public: Public, values: Array) -> Never:
         raise CannotLinearise(
             "Means of public columns say nothing about the secret. They tell who took part: use trace."
         )

@@ -1,0 +1,115 @@
+"""What is left to decide: the counts that the bounds leave open, and what is believed of them beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.evidence import Evidence
+from tellall.linops import Array, IntArray, LinearOperator
+
+__all__ = ["Undecided", "count_moments", "estimate_rates", "leave_undecided"]
+
+# What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
+# so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
+RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
+
+
+@dataclass(frozen=True, eq=False)
+class Undecided:
+    """The unknown counts whose bounds are apart, and what the equations say about them.
+
+    Attributes
+    ----------
+    places
+        Which unknowns of the evidence's system these are.
+    operator, target, spread, slack
+        Their equations, less what is decided; the standard deviation of each row's error and the half-width
+        of the interval that rounding leaves it.
+    lower, upper, size
+        Bounds on each count, and the people it is a count of.
+    value
+        The value of the secret each counts.
+    rate
+        The chance of that value before the evidence.
+    """
+
+    places: IntArray
+    operator: LinearOperator
+    target: Array
+    spread: Array
+    slack: Array
+    lower: Array
+    upper: Array
+    size: Array
+    value: IntArray
+    rate: Array
+
+    def moments(self, precision: Array, opinion: Array) -> tuple[Array, Array]:
+        """Mean and variance of each count, its prior multiplied by exp(−precision (j − opinion)²/2)."""
+        return count_moments(self.size, self.lower, self.upper, self.rate, precision, opinion)
+
+
+def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
+    """The evidence less what its bounds settle; the rates are read off it where they are not given."""
+    system, box = evidence.system, evidence.enclosure
+    lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
+    places = np.flatnonzero(lower < upper)
+    operator, target = system.operator, system.target
+    if places.size < system.size.size:
+        target = target - operator @ np.where(lower < upper, 0.0, lower)
+        operator = operator.take(places)
+    size, value = system.size[places], system.value[places]
+    if rates is None:
+        rates = estimate_rates(operator, target, system.spread, size, value, evidence.values)
+    box_ = (lower[places], upper[places], size)
+    return Undecided(places, operator, target, system.spread, system.slack, *box_, value, rates[value])
+
+
+def estimate_rates(
+    operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray, values: int = 1
+) -> Array:
+    """The rate of the secret, or of each of its values, among the people of the unknowns.
+
+    Notes
+    -----
+    If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the unknowns of
+    v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that weighted
+    regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
+    """
+    reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
+    squares = operator.squared()
+    energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
+    margin = 0.5 / (float(size.sum()) / values + 1)
+    believed = np.full(values, RATE_MEAN if values == 1 else 1 / values)
+    rates = believed
+    for _ in range(8):
+        weight = 1 / (energy @ (rates * (1 - rates)) + spread**2)
+        left = reach.T @ (reach * weight[:, None]) + RATE_PRECISION * np.eye(values)
+        rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
+        rates = np.clip(rates, margin, 1 - margin)
+    return rates
+
+
+def count_moments(
+    size: Array, lower: Array, upper: Array, rate: Array, precision: Array, opinion: Array
+) -> tuple[Array, Array]:
+    """Mean and variance of each count under P(t = j) ∝ Binomial(j) exp(−precision (j − opinion)²/2).
+
+    Within its bounds; precision zero gives the prior. O(people) for all counts together.
+    """
+    from scipy.special import gammaln, softmax
+
+    mean, variance = np.empty(size.size), np.empty(size.size)
+    for people in np.unique(size):
+        group = size == people
+        j = np.arange(people + 1)
+        ways = gammaln(people + 1) - gammaln(j + 1) - gammaln(people - j + 1)
+        log_law = ways + np.log(rate[group])[:, None] * j + np.log1p(-rate[group])[:, None] * (people - j)
+        log_law = log_law - 0.5 * precision[group, None] * (j - opinion[group, None]) ** 2
+        possible = (j >= lower[group, None]) & (j <= upper[group, None])
+        law = softmax(np.where(possible, log_law, -np.inf), axis=1)
+        mean[group] = law @ j
+        variance[group] = ((j - mean[group, None]) ** 2 * law).sum(axis=1)
+    return mean, np.maximum(variance, 1e-9)

@@ -2,7 +2,7 @@
 
 from tellall.linops.base import Array, IntArray, LinearOperator
 from tellall.linops.compose import RowScale, RowSelect, Stack
-from tellall.linops.dense import Dense
+from tellall.linops.dense import Dense, Sparse
 from tellall.linops.moments import Moments
 from tellall.linops.partition import Partition
 from tellall.linops.rowfunction import RowFunction
@@ -17,5 +17,6 @@ __all__ = [
     "RowFunction",
     "RowScale",
     "RowSelect",
+    "Sparse",
     "Stack",
 ]

@@ -3,5 +3,6 @@
 from tellall.statistics.base import Equations, Statistic
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.means import Means
+from tellall.statistics.subset_counts import SubsetCounts
 
-__all__ = ["Equations", "Marginals", "Means", "Statistic"]
+__all__ = ["Equations", "Marginals", "Means", "Statistic", "SubsetCounts"]

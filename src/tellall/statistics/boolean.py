@@ -15,7 +15,15 @@ import numpy.typing as npt
 from tellall.errors import invalid
 from tellall.linops.walsh import moebius
 
-__all__ = ["NAMES", "as_table", "is_degenerate", "is_symmetric", "multilinear", "split", "truth_table"]
+__all__ = [
+    "NAMES",
+    "as_table",
+    "is_degenerate",
+    "is_symmetric",
+    "multilinear",
+    "split",
+    "truth_table",
+]
 
 Bits = npt.NDArray[np.int8]
 Integers = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from tellall.linops.base import Array, IntArray, LinearOperator
 from tellall.linops.moments import Moments
 from tellall.linops.walsh import inner_products, moebius
 
-__all__ = ["TUPLES", "RowFunction"]
+__all__ = ["TUPLES", "RowFunction", "row_values"]
 
 TUPLES = ("distinct", "subsets", "ordered", "all")
 _ROWS = 1024  # rows formed at once where a weighted gram has no closed form
@@ -185,14 +185,8 @@ class RowFunction(LinearOperator):
     def _row_blocks(self) -> Iterator[Array]:
         """The rows of the matrix, some at a time, from the function's values themselves."""
         indices = _index_tuples(self.bits.shape[0], self.k, self.tuples)
-        values = self.table.astype(self.dtype)
-        bits = self.bits.astype(np.uint8)
         while chunk := list(islice(indices, _ROWS)):
-            chosen = np.array(chunk, dtype=np.intp)
-            place = np.zeros((chosen.shape[0], self.shape[1]), dtype=np.uint8)
-            for axis in range(self.k):
-                place = 2 * place + bits[chosen[:, axis]]
-            yield values[place]
+            yield row_values(self.table, self.bits, np.array(chunk, dtype=np.intp))
 
     def _closed_gram(self) -> Array:
         terms, d = _gram_terms(self.table), self.bits.shape[0]
@@ -215,6 +209,15 @@ class RowFunction(LinearOperator):
                 total += term
             out[here] = total
         return out
+
+
+def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
+    """The rows of the matrix for chosen tuples of attributes (tuples × k), from the function's values."""
+    values = np.asarray(table).astype(bits.dtype)
+    place = np.zeros((chosen.shape[0], bits.shape[1]), dtype=np.uint8)
+    for axis in range(chosen.shape[1]):
+        place = 2 * place + bits[chosen[:, axis]].astype(np.uint8)
+    return np.asarray(values[place])
 
 
 def _check_table(table: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from tellall.statistics.base import Equations, Statistic
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.means import Means
+from tellall.statistics.predicates import Predicates
 from tellall.statistics.subset_counts import SubsetCounts
 
-__all__ = ["Equations", "Marginals", "Means", "Statistic", "SubsetCounts"]
+__all__ = ["Equations", "Marginals", "Means", "Predicates", "Statistic", "SubsetCounts"]

@@ -24,7 +24,7 @@ from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
-from tellall.statistics import Marginals, Means, Predicates, SubsetCounts
+from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts
 from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.version import __version__ as __version__
 
@@ -53,6 +53,7 @@ __all__ = [
     "CannotLinearise",
     "Dataset",
     "Disproof",
+    "ErrorRates",
     "Evidence",
     "Finding",
     "Gaussian",

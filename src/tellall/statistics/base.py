@@ -78,6 +78,10 @@ class Statistic(ABC):
         """The same statistic, a person's column of its equations independent of the other people."""
         return self
 
+    def remember(self, public: Public) -> Statistic:
+        """The same statistic, with what it must keep of these people to be saved."""
+        return self
+
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0

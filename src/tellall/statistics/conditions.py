@@ -24,7 +24,7 @@ from tellall.data import Column, Public, unknown_name
 from tellall.data.columns import MISSING
 from tellall.errors import InvalidInput, invalid
 
-__all__ = ["Condition", "parse_condition"]
+__all__ = ["Condition", "missing_label", "parse_condition"]
 
 Mask = npt.NDArray[np.bool_]
 Value = float | str
@@ -295,9 +295,13 @@ def _place(name: str, public: Public) -> int:
 
 def _known(column: Column) -> int:
     """How many of a text column's categories are values; the last may stand for missing ones."""
-    last = column.labels[-1] if column.labels else ""
-    gone = last.split(" ")[0] == MISSING and set(last.split(" ")[1:]) <= {"value"}
-    return column.levels - int(gone)
+    return column.levels - int(missing_label(column.labels))
+
+
+def missing_label(labels: tuple[str, ...]) -> bool:
+    """Whether the last category of a text column stands for missing values."""
+    words = labels[-1].split(" ") if labels else [""]
+    return words[0] == MISSING and set(words[1:]) <= {"value"}
 
 
 def _numbers(public: Public, place: int) -> npt.NDArray[np.floating[Any]] | None:

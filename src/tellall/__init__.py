@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tellall import datasets
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
@@ -24,7 +25,7 @@ from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
-from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts
+from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts, Tables
 from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.version import __version__ as __version__
 
@@ -79,6 +80,7 @@ __all__ = [
     "SolverFailed",
     "SubsetCounts",
     "Suppression",
+    "Tables",
     "TellallError",
     "Tracing",
     "TracingPlan",
@@ -98,6 +100,7 @@ __all__ = [
     "publish",
     "read",
     "reconstruct",
+    "reconstruct_rows",
     "release_limit",
     "robust_strength",
     "score",

@@ -75,7 +75,7 @@ class Release:
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
         laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic.remember(view), laws, view.names, view.imprint)
+        return cls(array, statistic.settle(view), laws, view.names, view.imprint)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
@@ -121,9 +121,9 @@ def publish(
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     protections = as_protections(protect)
-    values = apply(protections, statistic.values(dataset), rng)
-    kept = statistic.remember(dataset.public)
-    return Release(values, kept, protections, dataset.public.names, dataset.public.imprint)
+    settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
+    values = apply(protections, settled.values(dataset), rng)
+    return Release(values, settled, protections, dataset.public.names, dataset.public.imprint)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:

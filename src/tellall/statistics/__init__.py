@@ -6,5 +6,15 @@ from tellall.statistics.marginals import Marginals
 from tellall.statistics.means import Means
 from tellall.statistics.predicates import Predicates
 from tellall.statistics.subset_counts import SubsetCounts
+from tellall.statistics.tables import Tables
 
-__all__ = ["Equations", "ErrorRates", "Marginals", "Means", "Predicates", "Statistic", "SubsetCounts"]
+__all__ = [
+    "Equations",
+    "ErrorRates",
+    "Marginals",
+    "Means",
+    "Predicates",
+    "Statistic",
+    "SubsetCounts",
+    "Tables",
+]

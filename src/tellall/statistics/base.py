@@ -78,8 +78,8 @@ class Statistic(ABC):
         """The same statistic, a person's column of its equations independent of the other people."""
         return self
 
-    def remember(self, public: Public) -> Statistic:
-        """The same statistic, with what it must keep of these people to be saved."""
+    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+        """What is published of these people, with or without a secret, and all that saving it needs."""
         return self
 
     def units(self, public: Public) -> float:

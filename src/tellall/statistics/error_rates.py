@@ -104,7 +104,7 @@ class ErrorRates(Statistic):
         alike = group_rows(np.vstack([predicted & chosen, chosen])).index
         return Equations(operator, values - known, alike)
 
-    def remember(self, public: Public) -> ErrorRates:
+    def settle(self, public: Public, *, secret: bool = True) -> ErrorRates:
         kept = tuple(remember(classifier, public) for classifier in self.classifiers)
         return ErrorRates(kept, self.subset, scale=self.scale)
 

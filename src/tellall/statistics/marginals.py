@@ -27,7 +27,8 @@ class Marginals(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them.
+        The number of columns in each table, the secret among them. People without a secret publish
+        :class:`Tables` of so many public columns instead.
     attributes
         The public column sets to tabulate instead of all of that size: names or places.
     scale
@@ -92,6 +93,15 @@ class Marginals(Statistic):
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
+
+    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+        from tellall.statistics.tables import Tables
+
+        if secret:
+            return self
+        if self.attributes is not None:
+            raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
+        return Tables(self.ways, scale=self.scale)
 
     def values(self, dataset: Dataset) -> Array:
         if dataset.secret is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, islice, permutations, product
-from math import comb, factorial, perm
+from math import comb, perm
 from typing import Any, final
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from tellall.errors import invalid
 from tellall.linops.base import Array, IntArray, LinearOperator
 from tellall.linops.moments import Moments
+from tellall.linops.rowgram import closed_gram
 from tellall.linops.walsh import inner_products, moebius
 
 __all__ = ["TUPLES", "RowFunction", "row_values"]
 
 TUPLES = ("distinct", "subsets", "ordered", "all")
 _ROWS = 1024  # rows formed at once where a weighted gram has no closed form
-_PEOPLE = 256  # rows of the gram made at once, so that its terms stay in cache
 
 
 @final
@@ -45,9 +45,7 @@ class RowFunction(LinearOperator):
         (A s)[i, j] = c_∅ Σ s + c_1 (T s)_i + c_2 (T s)_j + c_12 ((T∘s) Tᵀ)_ij:
 
     one matrix product, O(d^k n) flops and O(n d + d²) memory beside the outcome; larger k fixes the first
-    attribute and goes on. Entry (a, b) of the gram depends only on how many attributes have each of the four
-    pairs of values at a and b: with N_uv of them and h(m) the sum of g g over tuples with m_uv of each,
-    Σ_m h(m) Π N_uv (N_uv − 1)...(N_uv − m_uv + 1) (powers instead for "all"; over k! for subsets).
+    attribute and goes on. The gram has a closed form (:func:`tellall.linops.rowgram.closed_gram`).
     The row-function matrices of the linear-reconstruction paper (Def. 5).
     """
 
@@ -90,7 +88,7 @@ class RowFunction(LinearOperator):
             out: Array = Moments(self.factor, self.k).gram(weights) * self.dtype.type(product_of_all**2)
             return out
         if weights is None:
-            return self._closed_gram()
+            return closed_gram(self.table, self.bits, self.tuples).astype(self.dtype, copy=False)
         total = np.zeros((self.shape[1], self.shape[1]), dtype=np.result_type(self.dtype, weights))
         start = 0
         for rows in self._row_blocks():
@@ -187,28 +185,6 @@ class RowFunction(LinearOperator):
         indices = _index_tuples(self.bits.shape[0], self.k, self.tuples)
         while chunk := list(islice(indices, _ROWS)):
             yield row_values(self.table, self.bits, np.array(chunk, dtype=np.intp))
-
-    def _closed_gram(self) -> Array:
-        terms, d = _gram_terms(self.table), self.bits.shape[0]
-        bits = self.bits.astype(np.float64)
-        ones = bits.sum(axis=0)
-        out = np.empty((self.shape[1], self.shape[1]), dtype=self.dtype)
-        share = factorial(self.k) if self.tuples == "subsets" else 1
-        for start in range(0, self.shape[1], _PEOPLE):
-            here = slice(start, start + _PEOPLE)
-            both = bits[:, here].T @ bits
-            mine, theirs = ones[here, None] - both, ones[None, :] - both
-            counts = (d - both - mine - theirs, theirs, mine, both)  # 00, 01, 10, 11
-            powers = [_powers(count, self.k, falling=self.tuples != "all") for count in counts]
-            total = np.zeros_like(both)
-            for multiplicity, value in terms.items():
-                term: Any = value / share
-                for pair, times in enumerate(multiplicity):
-                    if times:
-                        term = term * powers[pair][times]
-                total += term
-            out[here] = total
-        return out
 
 
 def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
@@ -310,23 +286,3 @@ def _back(spread: Array, T: Array, wanted: set[int]) -> dict[int, Array]:
     if 3 in wanted:
         found[3] = np.einsum("ip,ip->p", spread @ T, T)
     return found
-
-
-def _gram_terms(table: npt.NDArray[np.float64]) -> dict[tuple[int, int, int, int], float]:
-    """Σ g(u) g(v) over all u, v, by how many places have (u, v) = 00, 01, 10, 11."""
-    k = table.size.bit_length() - 1
-    terms: dict[tuple[int, int, int, int], float] = {}
-    for u, v in product(range(table.size), repeat=2):
-        value = float(table[u] * table[v])
-        both, mine, theirs = (u & v).bit_count(), (u & ~v).bit_count(), (v & ~u).bit_count()
-        key = (k - both - mine - theirs, theirs, mine, both)
-        terms[key] = terms.get(key, 0.0) + value
-    return {key: value for key, value in terms.items() if value}
-
-
-def _powers(count: Array, k: int, *, falling: bool) -> list[Array]:
-    """count^0 .. count^k, or the falling factorials count (count − 1) ... of the same lengths."""
-    powers = [np.ones_like(count)]
-    for times in range(k):
-        powers.append(powers[-1] * (count - times if falling else count))
-    return powers

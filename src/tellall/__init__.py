@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tellall import datasets
+from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
@@ -23,7 +24,7 @@ from tellall.io import read
 from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
-from tellall.risk import Risk, score
+from tellall.risk import RealRisk, Risk, score
 from tellall.statistics import Marginals, Means
 from tellall.version import __version__ as __version__
 
@@ -66,6 +67,8 @@ __all__ = [
     "ProfileTable",
     "ProjectedLeastSquares",
     "Public",
+    "RealReconstruction",
+    "RealRisk",
     "Reconstruction",
     "Release",
     "ReleaseLimit",

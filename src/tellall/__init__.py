@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tellall import datasets
+from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
@@ -24,7 +25,7 @@ from tellall.io import read
 from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
-from tellall.risk import Risk, score
+from tellall.risk import RealRisk, Risk, score
 from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts, Tables
 from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.version import __version__ as __version__
@@ -70,6 +71,8 @@ __all__ = [
     "ProfileTable",
     "ProjectedLeastSquares",
     "Public",
+    "RealReconstruction",
+    "RealRisk",
     "Reconstruction",
     "Release",
     "ReleaseLimit",

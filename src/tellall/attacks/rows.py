@@ -81,7 +81,9 @@ def reconstruct_rows(
     people = rows.n if absent == "zeros" or release.imprint is None else release.imprint.people
     presence = _Presence(tables, people, absent == "zeros", scale=tables.scale)
     about_presence = Release(release.values, presence, release.protections)
-    return reconstruct(about_presence, rows, decoder, prior, rng)
+    attack = reconstruct(about_presence, rows, decoder, prior, rng)
+    assert isinstance(attack, Reconstruction)  # presence is a bit
+    return attack
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,7 @@ class _Presence(Statistic):
         return float(self.people) if self.scale == "fractions" else 1.0
 
     def values(self, dataset: Dataset) -> Array:
-        if dataset.secret is None:
-            raise invalid("dataset", "one that says who is there", "no secret")
-        counts = self.tables.membership(dataset.public) @ dataset.secret.astype(np.float64)
+        counts = self.tables.membership(dataset.public) @ dataset.bits.astype(np.float64)
         return np.asarray(counts / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
@@ -140,7 +140,7 @@ def _candidates(
 ) -> tuple[Public, tuple[Column, npt.NDArray[Any]] | None]:
     """The public columns that the release is about, and the secret where the candidates have one."""
     secret = None
-    if isinstance(candidates, Dataset) and candidates.secret is not None:
+    if isinstance(candidates, Dataset) and candidates.secret is not None and candidates.levels:
         secret = (Column(candidates.secret_name, tuple(candidates.meaning)), candidates.secret)
     if isinstance(candidates, Dataset):
         public = candidates.public

@@ -74,6 +74,10 @@ class Statistic(ABC):
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
 
+    def size_for(self, public: Public, levels: int) -> int:
+        """How many values are published of a secret of that many values (zero: real numbers)."""
+        return self.size(public)
+
     def comparable(self) -> Statistic:
         """The same statistic, a person's column of its equations independent of the other people."""
         return self

@@ -15,7 +15,7 @@ from tellall.errors import invalid
 from tellall.linops import Array, Dense
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.classifiers import Classifier, Known, as_classifier, predictions, remember
-from tellall.statistics.subsets import Mask, Subset, as_subset, members, secret_bits, subset_to_plain
+from tellall.statistics.subsets import Mask, Subset, as_subset, members, subset_to_plain
 
 __all__ = ["ErrorRates"]
 
@@ -92,7 +92,7 @@ class ErrorRates(Statistic):
         return float(len(self.classifiers)), sqrt(len(self.classifiers))
 
     def values(self, dataset: Dataset) -> Array:
-        secret = secret_bits(dataset)
+        secret = dataset.bits.astype(np.float64)
         wrong = predictions(self.classifiers, dataset.public) != secret
         return np.asarray((wrong & self._members(dataset.public)).sum(axis=1) / self.units(dataset.public))
 

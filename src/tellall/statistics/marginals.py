@@ -11,10 +11,10 @@ import numpy as np
 
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import InvalidInput, invalid
-from tellall.linops import Array, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
+from tellall.linops import Array, Blocks, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
 from tellall.statistics.base import Equations, Statistic, check_scale
 
-__all__ = ["Marginals"]
+__all__ = ["Marginals", "cell_counts", "cells_of", "check_sets"]
 
 _MOST_CELLS = 50_000_000
 _MOST_MEMBERSHIPS = 500_000_000
@@ -41,6 +41,7 @@ class Marginals(Statistic):
 
         value(c, 1) = Σ_{i in c} s_i,        value(c, 0) = N_c − Σ_{i in c} s_i,
 
+    and of a secret of more than two values every value has its own unknowns, value(c, v) = Σ_{i in c} s_iv:
     which is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
     pattern used, not only "all ones". One person replaced moves two cells of each table by one each:
     L1 sensitivity 2t, L2 sensitivity √(2t) for t tables.
@@ -66,7 +67,7 @@ class Marginals(Statistic):
         if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or ways < 1:
             raise invalid("ways", "a whole number of 1 or more, the secret counted", ways)
         object.__setattr__(self, "ways", int(ways))
-        object.__setattr__(self, "attributes", _check_sets(attributes, int(ways)))
+        object.__setattr__(self, "attributes", check_sets(attributes, int(ways)))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
@@ -87,7 +88,7 @@ class Marginals(Statistic):
         return chosen
 
     def size(self, public: Public) -> int:
-        return 2 * sum(_cells(public, places) for places in self.sets(public))
+        return 2 * sum(cells_of(public, places) for places in self.sets(public))
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
@@ -106,27 +107,41 @@ class Marginals(Statistic):
     def values(self, dataset: Dataset) -> Array:
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
-        tables = _tables(dataset.public, self.sets(dataset.public))
-        yes = tables @ dataset.secret.astype(np.float64)
-        everybody = tables @ np.ones(dataset.n)
-        counts = np.stack([everybody - yes, yes], axis=1).ravel()
+        if not dataset.levels:
+            raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
+        tables = cell_counts(dataset.public, self.sets(dataset.public))
+        having = [(dataset.secret == value).astype(np.float64) for value in range(dataset.levels)]
+        counts = np.stack([tables @ bits for bits in having], axis=1).ravel()
         return counts / self.units(dataset.public)
+
+    def size_for(self, public: Public, levels: int) -> int:
+        if not levels:
+            raise invalid("levels", "two or more, for a table", levels)
+        return self.size(public) // 2 * levels
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
-        tables = _tables(public, sets)
+        tables = cell_counts(public, sets)
         cells = tables.shape[0]
-        operator = RowScale(RowSelect(tables, np.repeat(np.arange(cells), 2)), np.tile([-1.0, 1.0], cells))
+        levels = values.size // cells
         target = values.copy()
-        target[0::2] -= tables @ np.ones(public.n)
+        operator: LinearOperator
+        if levels == 2:
+            rows, signs = np.repeat(np.arange(cells), 2), np.tile([-1.0, 1.0], cells)
+            operator = RowScale(RowSelect(tables, rows), signs)
+            target[0::2] -= tables @ np.ones(public.n)
+        else:  # one block of people per value; the cells of a table have the secret last
+            order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
+            operator = RowSelect(Blocks([tables] * levels), order)
         used = sorted({place for places in sets for place in places})
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
         return Equations(operator, target, alike)
 
 
-def _check_sets(
+def check_sets(
     attributes: Sequence[Sequence[str | int]] | None, ways: int
 ) -> tuple[tuple[str | int, ...], ...] | None:
+    """The chosen column sets of ways − 1 columns each, if they are such."""
     if attributes is None:
         return None
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
@@ -141,13 +156,14 @@ def _check_sets(
     return sets
 
 
-def _cells(public: Public, places: tuple[int, ...]) -> int:
+def cells_of(public: Public, places: tuple[int, ...]) -> int:
+    """How many cells the table of these columns has."""
     return prod(public.levels[place] for place in places)
 
 
-def _tables(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
+def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The operator that counts people per cell, for every table."""
-    sizes = [_cells(public, places) for places in sets]
+    sizes = [cells_of(public, places) for places in sets]
     if 2 * sum(sizes) > _MOST_CELLS:
         raise _too_large("cells", 2 * sum(sizes))
     if _products_are_cheaper(public, sets):

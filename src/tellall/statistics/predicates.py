@@ -16,7 +16,6 @@ from tellall.linops.rowfunction import row_values
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.boolean import NAMES, as_table, is_degenerate, is_symmetric, split, truth_table
 from tellall.statistics.indicators import Indicators
-from tellall.statistics.subsets import secret_bits
 
 __all__ = ["Predicates"]
 
@@ -132,7 +131,7 @@ class Predicates(Statistic):
         return float(self.size(public)), sqrt(self.size(public))
 
     def values(self, dataset: Dataset) -> Array:
-        secret = secret_bits(dataset)
+        secret = dataset.bits.astype(np.float64)
         known, operator = self._parts(dataset.public)
         return np.asarray((known + operator @ secret) / self.units(dataset.public))
 

@@ -16,7 +16,7 @@ from tellall.errors import invalid
 from tellall.linops import Array, Dense, LinearOperator, Sparse
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.conditions import Condition
-from tellall.statistics.subsets import Mask, Subset, as_subset, members, secret_bits, subset_to_plain
+from tellall.statistics.subsets import Mask, Subset, as_subset, members, subset_to_plain
 
 __all__ = ["SubsetCounts"]
 
@@ -78,7 +78,7 @@ class SubsetCounts(Statistic):
         return float(len(self.subsets)), sqrt(len(self.subsets))
 
     def values(self, dataset: Dataset) -> Array:
-        secret = secret_bits(dataset)
+        secret = dataset.bits.astype(np.float64)
         counts = self._memberships(dataset.public) @ secret
         return np.asarray(counts / self.units(dataset.public))
 

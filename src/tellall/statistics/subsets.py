@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Dataset, Public
+from tellall.data import Public
 from tellall.errors import invalid
 from tellall.statistics.conditions import Condition, parse_condition
 
-__all__ = ["Mask", "Subset", "as_subset", "members", "secret_bits", "subset_to_plain"]
+__all__ = ["Mask", "Subset", "as_subset", "members", "subset_to_plain"]
 
 Bits = npt.NDArray[np.bool_]
 
@@ -86,13 +86,3 @@ def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
     if subset.people != public.n:
         raise invalid(parameter, f"masks of one bit per person ({public.n})", f"{subset.people} bits")
     return subset.bits
-
-
-def secret_bits(dataset: Dataset) -> npt.NDArray[np.float64]:
-    """The secret as numbers 0 and 1, for statistics that count who has it."""
-    if dataset.secret is None:
-        raise invalid("dataset", "one with a secret, to count who has it", "no secret")
-    secret = np.asarray(dataset.secret)
-    if secret.dtype.kind not in "biuf" or not np.isin(secret, (0, 1)).all():
-        raise invalid("secret", "bits (0 or 1), to count who has it", f"values of type {secret.dtype}")
-    return secret.astype(np.float64)

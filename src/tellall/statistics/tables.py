@@ -14,7 +14,7 @@ from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, invalid
 from tellall.linops import Array, LinearOperator
 from tellall.statistics.base import Statistic, check_scale
-from tellall.statistics.marginals import _cells, _check_sets, _tables
+from tellall.statistics.marginals import cell_counts, cells_of, check_sets
 
 __all__ = ["Tables"]
 
@@ -56,7 +56,7 @@ class Tables(Statistic):
         if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or ways < 1:
             raise invalid("ways", "a whole number of 1 or more", ways)
         object.__setattr__(self, "ways", int(ways))
-        object.__setattr__(self, "attributes", _check_sets(attributes, int(ways) + 1))
+        object.__setattr__(self, "attributes", check_sets(attributes, int(ways) + 1))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
@@ -77,7 +77,7 @@ class Tables(Statistic):
         return chosen
 
     def size(self, public: Public) -> int:
-        return sum(_cells(public, places) for places in self.sets(public))
+        return sum(cells_of(public, places) for places in self.sets(public))
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
@@ -86,7 +86,7 @@ class Tables(Statistic):
 
     def membership(self, public: Public) -> LinearOperator:
         """Cells × people: who is in which cell."""
-        return _tables(public, self.sets(public))
+        return cell_counts(public, self.sets(public))
 
     def values(self, dataset: Dataset) -> Array:
         counts = self.membership(dataset.public) @ np.ones(dataset.n)

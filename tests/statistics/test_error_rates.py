@@ -211,7 +211,10 @@ def fails(x):
             "fitted to the 6 public columns; got one fitted to 2",
         ),
         (lambda p: ta.publish(ta.Dataset(p.public), ta.ErrorRates(["a0 == 1"])), "no secret"),
-        (lambda p: ta.ErrorRates.from_plain({"models": []}), "described by classifiers, subset and scale"),
+        (
+            lambda p: ta.ErrorRates.from_plain({"models": []}),
+            "described by classifiers, subset, scale and order",
+        ),
         (lambda p: ta.ErrorRates([{"bits": "ff", "people": 8}]), "predictions with a description"),
     ],
 )

@@ -99,6 +99,28 @@ def test_the_real_counting_query_transcript_gives_all_73_people(decoder):
     assert np.array_equal(attack.guess, truth)
 
 
+def test_masks_meet_people_only_in_their_order(tmp_path):
+    people = random_people(20, 8, seed=11)
+    masks = np.random.default_rng(12).integers(0, 2, (30, 20))
+    turned = people.public.take(np.arange(20)[::-1])
+    for statistic in (ta.SubsetCounts(masks), ta.ErrorRates(["a0 == 1"], subset=masks[0])):
+        release = ta.publish(people, statistic)
+        for known in (release, ta.Release.load(release.save(tmp_path / "r.json"))):
+            ta.linearise(known, people.public)
+            with pytest.raises(ta.InvalidInput, match="the order in which the masks list them"):
+                ta.linearise(known, turned)
+    by_condition = ta.publish(people, ta.SubsetCounts(["a0 == 1"]))
+    assert ta.linearise(by_condition, turned).n == 20
+
+
+def test_a_risk_of_masks_is_scored_without_a_population_model():
+    people = random_people(40, 8, seed=13)
+    masks = np.random.default_rng(14).integers(0, 2, (80, 40))
+    risk = ta.score(ta.reconstruct(ta.publish(people, ta.SubsetCounts(masks)), people.public), people.secret)
+    assert risk.accuracy == 1.0
+    assert set(risk.baselines) == {"majority", "public"}
+
+
 def test_an_answer_given_many_times_counts_once():
     people = random_people(30, 5, seed=9)
     masks = np.random.default_rng(10).integers(0, 2, (60, 30))
@@ -149,7 +171,7 @@ def test_sensitivity_is_attained_by_replacing_a_person():
         (lambda p: ta.publish(p, ta.SubsetCounts([[0, 1]])), "one bit per person \\(20\\); got 2 bits"),
         (lambda p: ta.publish(p, ta.SubsetCounts(["b0 == 1"])), "a column of the table"),
         (lambda p: ta.publish(ta.Dataset(p.public), ta.SubsetCounts(["a0 == 1"])), "no secret"),
-        (lambda p: ta.SubsetCounts.from_plain({"subset": []}), "described by subsets and scale"),
+        (lambda p: ta.SubsetCounts.from_plain({"subset": []}), "described by subsets, scale and order"),
         (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 9, "bits": "ff"}]}), "masks of 9 bits"),
         (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 9, "bits": "ffff"}]}), "of 9 bits"),
         (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 8, "bits": "xx"}]}), "hexadecimal"),

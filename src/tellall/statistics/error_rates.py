@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -15,7 +15,15 @@ from tellall.errors import invalid
 from tellall.linops import Array, Dense
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.classifiers import Classifier, Known, as_classifier, predictions, remember
-from tellall.statistics.subsets import Mask, Subset, as_subset, members, subset_to_plain
+from tellall.statistics.subsets import (
+    Mask,
+    Subset,
+    as_subset,
+    check_order,
+    file_order,
+    members,
+    subset_to_plain,
+)
 
 __all__ = ["ErrorRates"]
 
@@ -54,6 +62,7 @@ class ErrorRates(Statistic):
     classifiers: tuple[Classifier, ...]
     subset: Subset | None = None
     scale: str = "fractions"
+    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom a mask was given for
 
     def __init__(
         self,
@@ -97,6 +106,7 @@ class ErrorRates(Statistic):
         return np.asarray((wrong & self._members(dataset.public)).sum(axis=1) / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
+        check_order(self.order, public)
         chosen = self._members(public)
         predicted = predictions(self.classifiers, public)
         known = (predicted & chosen).sum(axis=1)
@@ -106,23 +116,31 @@ class ErrorRates(Statistic):
 
     def settle(self, public: Public, *, secret: bool = True) -> ErrorRates:
         kept = tuple(remember(classifier, public) for classifier in self.classifiers)
-        return ErrorRates(kept, self.subset, scale=self.scale)
+        made = ErrorRates(kept, self.subset, scale=self.scale)
+        return made._in_order(file_order(public)) if isinstance(self.subset, Mask) else made
 
     def to_plain(self) -> dict[str, Any]:
         """The statistic as plain data: trees as nested conditions, objects as their predictions."""
         plain: dict[str, Any] = {"classifiers": [classifier.to_plain() for classifier in self.classifiers]}
         if self.subset is not None:
             plain["subset"] = subset_to_plain(self.subset)
-        return plain if self.scale == "fractions" else {**plain, "scale": self.scale}
+        more = {"scale": self.scale, "order": self.order}
+        return plain | {key: value for key, value in more.items() if value not in ("fractions", "")}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> ErrorRates:
         """The statistic that the plain data describe."""
-        unknown = sorted(set(plain) - {"classifiers", "subset", "scale"})
+        unknown = sorted(set(plain) - {"classifiers", "subset", "scale", "order"})
         if unknown or "classifiers" not in plain:
             got = ", ".join(unknown) or "no classifiers"
-            raise invalid("ErrorRates", "described by classifiers, subset and scale", got)
-        return cls(plain["classifiers"], plain.get("subset"), scale=plain.get("scale", "fractions"))
+            raise invalid("ErrorRates", "described by classifiers, subset, scale and order", got)
+        made = cls(plain["classifiers"], plain.get("subset"), scale=plain.get("scale", "fractions"))
+        return made._in_order(str(plain.get("order", "")))
+
+    def _in_order(self, order: str) -> ErrorRates:
+        made = ErrorRates(self.classifiers, self.subset, scale=self.scale)
+        object.__setattr__(made, "order", order)
+        return made
 
     def _members(self, public: Public) -> npt.NDArray[np.bool_]:
         if self.subset is None:

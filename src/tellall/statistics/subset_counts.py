@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
@@ -16,7 +16,15 @@ from tellall.errors import invalid
 from tellall.linops import Array, Dense, LinearOperator, Sparse
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.conditions import Condition
-from tellall.statistics.subsets import Mask, Subset, as_subset, members, subset_to_plain
+from tellall.statistics.subsets import (
+    Mask,
+    Subset,
+    as_subset,
+    check_order,
+    file_order,
+    members,
+    subset_to_plain,
+)
 
 __all__ = ["SubsetCounts"]
 
@@ -42,8 +50,8 @@ class SubsetCounts(Statistic):
     value_j = Σ_{i in subset j} s_i: the operator is the 0/1 matrix of memberships, kept sparse where it is
     large and has few ones. The same subset published r times with the same value is one answer given r times
     (query engines repeat themselves), so each of them counts as 1/r of an answer. One person replaced moves
-    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order, so a
-    release of masks must meet them in that order.
+    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order: a
+    release of masks remembers it and refuses people in another.
 
     Examples
     --------
@@ -54,9 +62,10 @@ class SubsetCounts(Statistic):
 
     subsets: tuple[Subset, ...]
     scale: str = "counts"
+    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom masks were given for
 
     def __init__(
-        self, subsets: Sequence[str | npt.ArrayLike] | npt.ArrayLike, *, scale: str = "counts"
+        self, subsets: Sequence[str | npt.ArrayLike | Subset] | npt.ArrayLike, *, scale: str = "counts"
     ) -> None:
         chosen = _check_subsets(subsets)
         object.__setattr__(self, "subsets", chosen)
@@ -77,12 +86,17 @@ class SubsetCounts(Statistic):
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         return float(len(self.subsets)), sqrt(len(self.subsets))
 
+    def settle(self, public: Public, *, secret: bool = True) -> SubsetCounts:
+        listed = any(isinstance(subset, Mask) for subset in self.subsets)
+        return self._in_order(file_order(public)) if listed else self
+
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)
         counts = self._memberships(dataset.public) @ secret
         return np.asarray(counts / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
+        check_order(self.order, public)
         chosen = self._memberships(public)
         alike = group_rows(chosen).index
         return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
@@ -90,17 +104,23 @@ class SubsetCounts(Statistic):
     def to_plain(self) -> dict[str, Any]:
         """The statistic as plain data: conditions as they were written, masks as hexadecimal digits."""
         plain: dict[str, Any] = {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
-        return plain if self.scale == "counts" else {**plain, "scale": self.scale}
+        more = {"scale": self.scale, "order": self.order}
+        return plain | {key: value for key, value in more.items() if value not in ("counts", "")}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> SubsetCounts:
         """The statistic that the plain data describe."""
-        unknown = sorted(set(plain) - {"subsets", "scale"})
+        unknown = sorted(set(plain) - {"subsets", "scale", "order"})
         if unknown or "subsets" not in plain:
-            raise invalid(
-                "SubsetCounts", "described by subsets and scale", ", ".join(unknown) or "no subsets"
-            )
-        return cls(plain["subsets"], scale=plain.get("scale", "counts"))
+            got = ", ".join(unknown) or "no subsets"
+            raise invalid("SubsetCounts", "described by subsets, scale and order", got)
+        made = cls(plain["subsets"], scale=plain.get("scale", "counts"))
+        return made._in_order(str(plain.get("order", "")))
+
+    def _in_order(self, order: str) -> SubsetCounts:
+        made = SubsetCounts(self.subsets, scale=self.scale)
+        object.__setattr__(made, "order", order)
+        return made
 
     def _memberships(self, public: Public) -> npt.NDArray[np.uint8]:
         """Subsets × people."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from tellall.data import Public
 from tellall.errors import invalid
 from tellall.statistics.conditions import Condition, parse_condition
 
-__all__ = ["Mask", "Subset", "as_subset", "members", "subset_to_plain"]
+__all__ = ["Mask", "Subset", "as_subset", "check_order", "file_order", "members", "subset_to_plain"]
 
 Bits = npt.NDArray[np.bool_]
 
@@ -86,3 +87,15 @@ def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
     if subset.people != public.n:
         raise invalid(parameter, f"masks of one bit per person ({public.n})", f"{subset.people} bits")
     return subset.bits
+
+
+def file_order(public: Public) -> str:
+    """A fingerprint of the public rows in their order: masks mean people by their place."""
+    codes = np.ascontiguousarray(public.codes, dtype=np.uint32)
+    return hashlib.blake2b(codes.tobytes(), digest_size=16).hexdigest()
+
+
+def check_order(order: str, public: Public) -> None:
+    """Nothing, if people come in the order they had when the masks were made."""
+    if order and order != file_order(public):
+        raise invalid("public", "the people in the order in which the masks list them", "another order")

@@ -1,6 +1,7 @@
 """Releases of several kinds, each too little alone, solved together."""
 
 import numpy as np
+import pytest
 from tests.conftest import random_people
 
 import tellall as ta
@@ -30,3 +31,16 @@ def test_parts_that_fall_short_alone_have_full_rank_and_every_bit_together():
     print(f"together: rank {together.evidence.rank}, {int((together.guess == people.secret).sum())} right")
     assert together.evidence.rank == 60
     assert np.array_equal(together.guess, people.secret)
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [ta.Predicates("and", 2), ta.SubsetCounts(["a0 == 1"]), ta.ErrorRates(["a0 == 1"])],
+    ids=lambda statistic: type(statistic).__name__,
+)
+def test_statistics_of_bits_refuse_other_secrets(statistic):
+    public = random_people(30, 3, seed=2).public.codes.T
+    for secret in (np.arange(30) % 3, np.linspace(0, 1, 30)):
+        people = ta.Dataset.from_arrays(public, secret)
+        with pytest.raises(ta.InvalidInput, match="secret must be bits"):
+            ta.publish(people, statistic)

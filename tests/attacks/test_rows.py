@@ -44,6 +44,14 @@ def test_candidates_may_be_a_dataset_with_the_secret():
         ta.reconstruct_rows(release, people.public)
 
 
+def test_candidates_may_have_a_secret_of_several_values():
+    rng = np.random.default_rng(12)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (40, 14)), np.arange(40) % 3)
+    present = np.flatnonzero(rng.integers(0, 2, 40))
+    attack = ta.reconstruct_rows(ta.publish(people.take(present), ta.Marginals(3)), people)
+    assert np.flatnonzero(attack.guess).tolist() == present.tolist()
+
+
 def test_categories_and_chosen_columns(fair):
     people = fair.take(np.random.default_rng(7).permutation(fair.n)[:60])
     present = np.arange(60) % 2 == 0

@@ -76,6 +76,15 @@ def test_one_product_serves_and_or_xor(name, k):
     assert np.array_equal(operator.gram(), Moments(factor, k).gram())
 
 
+@pytest.mark.parametrize("tuples", ["distinct", "all"])
+def test_equal_weights_use_the_closed_form(monkeypatch, tuples):
+    operator = RowFunction([0, 1, 1, -1], bits(6, 9, seed=1), tuples)
+    dense = operator.to_dense()
+    monkeypatch.setattr(RowFunction, "_row_blocks", lambda self: pytest.fail("the matrix was formed"))
+    weights = np.full(operator.shape[0], 0.25)
+    assert np.allclose(operator.gram(weights), 0.25 * dense.T @ dense)
+
+
 def test_rows_come_in_the_documented_order():
     T = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])
     first_not_second = [0, 0, 1, 0]

@@ -177,6 +177,25 @@ def test_a_risk_can_be_scored():
     assert "population" in risk.baselines
 
 
+def test_the_rate_of_nobody_is_missing():
+    people = random_people(30, 10, seed=7)
+    alone = "a0 == 1 and a1 == 1 and a2 == 1 and a3 == 1 and a4 == 1 and a5 == 1 and a6 == 1"
+    nobody = f"{alone} and a0 == 0"
+    release = ta.publish(people, ta.ErrorRates(["a7 == 1"], subset=nobody))
+    assert np.isnan(release.values).all()
+    assert ta.linearise(release, people.public).target.size == 0
+    assert ta.publish(people, ta.ErrorRates(["a7 == 1"], subset=nobody, scale="counts")).values.tolist() == [
+        0
+    ]
+    codes = people.public.codes.copy()
+    codes[:7, 0] = 1
+    codes[6, 1:] = 0  # one person satisfies the condition, so folds without them have nobody
+    people = ta.Dataset.from_arrays(codes.T, people.secret)
+    release = ta.publish(people, ta.ErrorRates(["a7 == 1"], subset=alone), ta.Gaussian(0.1), rng=0)
+    attack = ta.reconstruct([release, ta.publish(people, ta.Predicates("xor", 3))], people.public)
+    assert "population" in ta.score(attack, people.secret).baselines
+
+
 def fails(x):
     raise RuntimeError("no\nway")
 
@@ -196,7 +215,10 @@ def fails(x):
         (lambda p: ta.ErrorRates(["a0 == 1"], subset=[0, 2]), "subset must be masks of bits"),
         (lambda p: ta.ErrorRates(["a0 == 1"], scale="percent"), "scale must be"),
         (lambda p: ta.publish(p, ta.ErrorRates(["b == 1"])), "a column of the table"),
-        (lambda p: ta.publish(p, ta.ErrorRates(["a0 == 1"], subset=np.zeros(40))), "one person or more"),
+        (
+            lambda p: ta.publish(p, ta.ErrorRates(["a0 == 1"], subset=np.zeros(40, dtype=int))),
+            "one person or more",
+        ),
         (lambda p: ta.publish(p, ta.ErrorRates(["a0 == 1"], subset=[0, 1])), "one bit per person"),
         (lambda p: ta.publish(p, ta.ErrorRates([fails])), "RuntimeError: no way"),
         (lambda p: ta.publish(p, ta.ErrorRates([DecisionTreeClassifier()])), "NotFittedError"),

@@ -39,7 +39,8 @@ class ErrorRates(Statistic):
         columns (``lambda x: x["age"] >= 40``; x is also an array of people × columns), a condition such as
         ``"age >= 40"``, or a tree of conditions ``{"if": "age >= 40", "then": 1, "else": {...}}``.
     subset
-        The people it was measured on, a mask or a condition; everybody where not given.
+        The people it was measured on, a mask or a condition; everybody where not given. Where nobody
+        satisfies the condition the rates are missing.
     scale
         "fractions" of those people, or "counts" of errors.
 
@@ -79,6 +80,8 @@ class ErrorRates(Statistic):
         object.__setattr__(self, "classifiers", chosen)
         object.__setattr__(self, "subset", None if subset is None else as_subset(subset, "subset"))
         object.__setattr__(self, "scale", check_scale(scale))
+        if isinstance(self.subset, Mask) and not self.subset.bits.any():
+            raise invalid("subset", "one person or more", "nobody")
         if isinstance(self.subset, Mask) or any(isinstance(classifier, Known) for classifier in chosen):
             object.__setattr__(
                 self, "no_population", "Predictions or a subset given person by person cover nobody else."
@@ -94,7 +97,7 @@ class ErrorRates(Statistic):
         return len(self.classifiers)
 
     def units(self, public: Public) -> float:
-        return float(self._members(public).sum()) if self.scale == "fractions" else 1.0
+        return max(1.0, float(self._members(public).sum())) if self.scale == "fractions" else 1.0
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the numbers of errors, one person replaced."""
@@ -103,7 +106,10 @@ class ErrorRates(Statistic):
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)
         wrong = predictions(self.classifiers, dataset.public) != secret
-        return np.asarray((wrong & self._members(dataset.public)).sum(axis=1) / self.units(dataset.public))
+        chosen = self._members(dataset.public)
+        if self.scale == "fractions" and not chosen.any():
+            return np.full(len(self.classifiers), np.nan)
+        return np.asarray((wrong & chosen).sum(axis=1) / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
         check_order(self.order, public)
@@ -145,7 +151,4 @@ class ErrorRates(Statistic):
     def _members(self, public: Public) -> npt.NDArray[np.bool_]:
         if self.subset is None:
             return np.ones(public.n, dtype=bool)
-        chosen = members(self.subset, public, "subset")
-        if not chosen.any():
-            raise invalid("subset", "one person or more", "nobody")
-        return chosen
+        return members(self.subset, public, "subset")

@@ -19,6 +19,8 @@ _TOP, _BOTTOM, _RIGHT, _FOOT = 30.0, 330.0, 20.0, 46.0
 _GLYPH = 6.6  # width of a letter, on average, at the size of the labels
 _FAR = 4000.0  # pixels: beyond this a line has left the chart, and browsers need no more
 _LINE_HEIGHT = 15.0
+_TINY = 1e-250  # what is smaller is off a log scale, as zero is
+_SAME = 1e-9  # values that differ by less, relatively, are drawn as one
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Point = tuple[float, float]
@@ -37,7 +39,8 @@ class Scale:
     def __call__(self, value: float) -> float:
         """The pixel of a value; zero and below are far off on a log scale."""
         if self.log:
-            share = -_FAR if value <= 0 else log10(value / self.low) / log10(self.high / self.low)
+            span = log10(self.high) - log10(self.low)
+            share = -_FAR if value <= 0 else (log10(value) - log10(self.low)) / span
         else:
             share = (value - self.low) / (self.high - self.low)
         pixel = self.start + share * (self.stop - self.start)
@@ -138,7 +141,7 @@ def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
     """
     first, last = floor(log10(low) + 1e-9), floor(log10(high) + 1e-9)
     decades = last - first + 1
-    factors = (1, 2, 5) if decades <= 2 or log10(high / low) < 2 else (1,)
+    factors = (1, 2, 5) if decades <= 2 or log10(high) - log10(low) < 2 else (1,)
     step = max(1, ceil(decades / count))
     marks = [float(f"{factor}e{k}") for k in range(last, first - 1, -step) for factor in factors]
     return sorted(mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9))
@@ -148,16 +151,17 @@ def _ends(axis: Axis, values: Iterable[float]) -> tuple[float, float]:
     """Where an axis begins and ends."""
     if axis.categories:
         return -0.5, len(axis.categories) - 0.5
-    seen = [value for value in values if isfinite(value) and (value > 0 or not axis.log)]
+    seen = [value for value in values if isfinite(value) and (value > _TINY or not axis.log)]
     least, most = (min(seen), max(seen)) if seen else (1.0, 10.0)
     low, high = least if axis.low is None else axis.low, most if axis.high is None else axis.high
     if axis.log:
-        if high <= low:
+        if high <= low * (1 + _SAME):
             low, high = low / 2, low * 2
-        pad = (high / low) ** 0.03
+        pad = 10 ** (0.03 * (log10(high) - log10(low)))
         return low / (pad if axis.low is None else 1), high * (pad if axis.high is None else 1)
-    if high <= low:
-        low, high = low - 0.5, low + 0.5
+    if high - low <= _SAME * max(abs(low), abs(high), 1e-200):  # one value: give it room
+        room = 0.5 * abs(low) or 0.5
+        low, high = low - room, low + room
     marks = ticks(low, high)
     return marks[0] if axis.low is None else low, marks[-1] if axis.high is None else high
 
@@ -296,8 +300,17 @@ def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
         else:
             at = y(rule.value)
             over = at - 5 if at > _TOP + _LINE_HEIGHT else at + 14
-            lines.append(Line(x.start, at, x.stop, at, rule.label, x.stop - 4, over, "end"))
+            text_x, anchor = _freer(points, over, _GLYPH * len(rule.label), x)
+            lines.append(Line(x.start, at, x.stop, at, rule.label, text_x, over, anchor))
     return tuple(lines)
+
+
+def _freer(points: Sequence[Point], height: float, wide: float, x: Scale) -> tuple[float, str]:
+    """Where words of this width go along a flat rule: right or, where fewer points are near, left."""
+    near = [across for across, down in points if abs(down - height) < 20]
+    right = sum(across > x.stop - wide - 8 for across in near)
+    left = sum(across < x.start + wide + 8 for across in near)
+    return (x.start + 6, "start") if left < right else (x.stop - 4, "end")
 
 
 def _emptier(points: Sequence[Point], span: tuple[float, float], shift: float) -> float:

@@ -53,7 +53,7 @@ def powers(attacks, *, n, d, pool, protect, releases, rate=0.01):
 
 
 def test_with_many_reference_people_the_likelihood_ratio_is_strongest():
-    """Exact frequencies, 2n reference people: its lead over each other is above 0 by a paired 99 % interval."""
+    """Exact frequencies, 2n reference people: a lead over each other by a paired 99 % interval."""
     found = powers(
         ("likelihood-ratio", "pool", "single", "homer"), n=50, d=600, pool=100, protect=None, releases=200
     )

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.report.drawing import Scale, draw, log_ticks
+from tellall.report.axes import Scale, log_ticks
+from tellall.report.drawing import draw
 from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
 
 reals = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])

@@ -24,7 +24,8 @@ __all__ = ["rerun", "statements"]
 _TRACED = "each member traced w.p. 1 − δ"
 _NOTES = (
     "The paper has theorems and no experiments: every statement is simulated and set beside its theorem.",
-    f"δ is {DELTA} throughout. Intervals are 95 %, over runs; a run is one release.",
+    f"δ is {DELTA} throughout. Intervals are 95 %, over runs; a run is one release. Verdicts go by "
+    "the value, not by the ends of its interval.",
     "Printed thresholds are sound but have level δ² (E-RT-1); “hoeffding” is the smaller sound one.",
     "Orders of growth are the theorems'; the simulations show how far from the constants attacks succeed.",
 )

@@ -8,43 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, isfinite, log10
+from math import isfinite
 
-from tellall.report.figures import WIDTH, Tick, short, ticks
-from tellall.report.plot import Axis, Figure, Series
+from tellall.report.axes import GLYPH, LONGEST, Scale, axis_ticks, crowded, ends, tick_text
+from tellall.report.figures import WIDTH, Tick, short
+from tellall.report.plot import Figure, Series
 
-__all__ = ["Drawing", "Line", "Scale", "Shape", "draw", "log_ticks"]
+__all__ = ["Drawing", "Line", "Shape", "draw"]
 
 _TOP, _BOTTOM, _RIGHT, _FOOT = 30.0, 330.0, 20.0, 46.0
-_GLYPH = 6.6  # width of a letter, on average, at the size of the labels
-_FAR = 4000.0  # pixels: beyond this a line has left the chart, and browsers need no more
 _LINE_HEIGHT = 15.0
-_TINY = 1e-250  # what is smaller is off a log scale, as zero is
-_SAME = 1e-9  # values that differ by less, relatively, are drawn as one
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Scale:
-    """From values to pixels, evenly or by their logarithm."""
-
-    low: float
-    high: float
-    start: float
-    stop: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        """The pixel of a value; zero and below are far off on a log scale."""
-        if self.log:
-            span = log10(self.high) - log10(self.low)
-            share = -_FAR if value <= 0 else (log10(value) - log10(self.low)) / span
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        pixel = self.start + share * (self.stop - self.start)
-        return round(min(max(pixel, -_FAR), _FAR), 1)
 
 
 @dataclass(frozen=True)
@@ -102,16 +77,16 @@ def draw(figure: Figure) -> Drawing:
     The template clips at the frame: what is beyond an axis with given ends is not drawn, and a line to it
     leaves the frame. O(number of points).
     """
-    y_low, y_high = _ends(figure.y, [v for one in figure.series for v in _heights(one)] + _ruled(figure, "y"))
-    y_marks = _axis_ticks(figure.y, y_low, y_high)
-    longest = max((len(_text(figure.y, mark, y_marks)) for mark in y_marks), default=1)
-    left, right = 18 + _GLYPH * longest, WIDTH - _RIGHT
-    x_low, x_high = _ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
-    x_marks = _axis_ticks(figure.x, x_low, x_high)
+    y_low, y_high = ends(figure.y, [v for one in figure.series for v in _heights(one)] + _ruled(figure, "y"))
+    y_marks = axis_ticks(figure.y, y_low, y_high)
+    longest = max((len(tick_text(figure.y, mark, y_marks)) for mark in y_marks), default=1)
+    left, right = 18 + GLYPH * longest, WIDTH - _RIGHT
+    x_low, x_high = ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
+    x_marks = axis_ticks(figure.x, x_low, x_high)
     x = Scale(x_low, x_high, left, right, figure.x.log)
     y = Scale(y_low, y_high, _BOTTOM, _TOP, figure.y.log)
-    slanted = _crowded(figure.x.categories, right - left)
-    deep = _GLYPH * 0.5 * max((len(short(name, 30)) for name in figure.x.categories), default=0)
+    slanted = crowded(figure.x.categories, right - left)
+    deep = GLYPH * 0.5 * max((len(short(name, LONGEST)) for name in figure.x.categories), default=0)
     return Drawing(
         width=WIDTH,
         height=_BOTTOM + _FOOT + (deep if slanted else 0),
@@ -121,49 +96,12 @@ def draw(figure: Figure) -> Drawing:
         bottom=_BOTTOM,
         x_label=figure.x.words,
         y_label=figure.y.words,
-        x_ticks=tuple(Tick(x(mark), _text(figure.x, mark, x_marks)) for mark in x_marks),
-        y_ticks=tuple(Tick(y(mark), _text(figure.y, mark, y_marks)) for mark in y_marks),
+        x_ticks=tuple(Tick(x(mark), tick_text(figure.x, mark, x_marks)) for mark in x_marks),
+        y_ticks=tuple(Tick(y(mark), tick_text(figure.y, mark, y_marks)) for mark in y_marks),
         shapes=tuple(_shape(one, style, x, y) for style, one in enumerate(figure.series)),
         rules=_rules(figure, x, y),
         slanted=slanted,
     )
-
-
-def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
-    """Powers of ten in an interval, with 2 and 5 between them where there are few.
-
-    Examples
-    --------
-    >>> log_ticks(0.5, 30)
-    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
-    >>> log_ticks(1e-12, 1.0)
-    [1e-12, 1e-10, 1e-08, 1e-06, 0.0001, 0.01, 1.0]
-    """
-    first, last = floor(log10(low) + 1e-9), floor(log10(high) + 1e-9)
-    decades = last - first + 1
-    factors = (1, 2, 5) if decades <= 2 or log10(high) - log10(low) < 2 else (1,)
-    step = max(1, ceil(decades / count))
-    marks = [float(f"{factor}e{k}") for k in range(last, first - 1, -step) for factor in factors]
-    return sorted(mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9))
-
-
-def _ends(axis: Axis, values: Iterable[float]) -> tuple[float, float]:
-    """Where an axis begins and ends."""
-    if axis.categories:
-        return -0.5, len(axis.categories) - 0.5
-    seen = [value for value in values if isfinite(value) and (value > _TINY or not axis.log)]
-    least, most = (min(seen), max(seen)) if seen else (1.0, 10.0)
-    low, high = least if axis.low is None else axis.low, most if axis.high is None else axis.high
-    if axis.log:
-        if high <= low * (1 + _SAME):
-            low, high = low / 2, low * 2
-        pad = 10 ** (0.03 * (log10(high) - log10(low)))
-        return low / (pad if axis.low is None else 1), high * (pad if axis.high is None else 1)
-    if high - low <= _SAME * max(abs(low), abs(high), 1e-200):  # one value: give it room
-        room = 0.5 * abs(low) or 0.5
-        low, high = low - room, low + room
-    marks = ticks(low, high)
-    return marks[0] if axis.low is None else low, marks[-1] if axis.high is None else high
 
 
 def _heights(series: Series) -> tuple[float, ...]:
@@ -174,29 +112,6 @@ def _heights(series: Series) -> tuple[float, ...]:
 
 def _ruled(figure: Figure, axis: str) -> list[float]:
     return [rule.value for rule in figure.rules if rule.axis == axis]
-
-
-def _axis_ticks(axis: Axis, low: float, high: float) -> list[float]:
-    if axis.categories:
-        return [float(place) for place in range(len(axis.categories))]
-    marks = log_ticks(low, high) if axis.log else ticks(low, high)
-    slack = 1e-9 * (high - low)
-    return [mark for mark in marks if low - slack <= mark <= high + slack]
-
-
-def _text(axis: Axis, value: float, marks: Sequence[float]) -> str:
-    """A tick's words: a category, a power of ten where the axis is wide, else the number."""
-    if axis.categories:
-        return short(axis.categories[int(value)], 30)
-    wide = axis.log and (min(marks) < 0.00099 or max(marks) > 99_999)
-    power = round(log10(value)) if wide else 0
-    if wide and abs(value / 10.0**power - 1) < 1e-9:
-        return "1" if power == 0 else "10" + str(power).translate(_SUPERSCRIPT)
-    return f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
-
-
-def _crowded(categories: Sequence[str], width: float) -> bool:
-    return any(_GLYPH * len(short(name, 30)) > 0.95 * width / len(categories) for name in categories)
 
 
 def _shape(series: Series, style: int, x: Scale, y: Scale) -> Shape:
@@ -290,7 +205,7 @@ def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
         if not isfinite(rule.value):
             continue
         if rule.axis == "x":
-            at, wide = x(rule.value), _GLYPH * len(rule.label)
+            at, wide = x(rule.value), GLYPH * len(rule.label)
             fits = at + 6 + wide < x.stop
             text_x, anchor = (at + 5, "start") if fits else (at - 5, "end")
             span = (text_x, text_x + wide) if fits else (text_x - wide, text_x)
@@ -300,7 +215,7 @@ def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
         else:
             at = y(rule.value)
             over = at - 5 if at > _TOP + _LINE_HEIGHT else at + 14
-            text_x, anchor = _freer(points, over, _GLYPH * len(rule.label), x)
+            text_x, anchor = _freer(points, over, GLYPH * len(rule.label), x)
             lines.append(Line(x.start, at, x.stop, at, rule.label, text_x, over, anchor))
     return tuple(lines)
 

@@ -28,7 +28,7 @@ from tellall.statistics import Marginals, Means
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tellall import genomics, privacy
+    from tellall import bounds, genomics, privacy
     from tellall.attacks.accuracy import Accuracy, accuracy
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
@@ -82,6 +82,7 @@ __all__ = [
     "accuracy",
     "audit",
     "audit_mechanism",
+    "bounds",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
@@ -123,7 +124,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("genomics", "privacy"):
+    if name in ("bounds", "genomics", "privacy"):
         return import_module(f"tellall.{name}")
     for module, names in _ON_DEMAND.items():
         if name in names:

@@ -237,4 +237,4 @@ def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, flo
     low, middle, high = law(mean - step), law(mean), law(mean + step)
     bend = (high - 2 * middle + low) / step**2 * spread / 2
     slope = (high - low) / (2 * step)
-    return middle + bend, abs(bend) + 4 * doubt * abs(slope)
+    return middle + bend, float(abs(bend) + 4 * doubt * abs(slope))

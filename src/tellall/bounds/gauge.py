@@ -43,7 +43,7 @@ class Gauge:
     limit
         No decoder does better; None where the noise allows no such statement.
     error
-        How far the predictions can be off for being estimated.
+        How far the predictions may be off for being estimated; zero where they were computed.
     notes
         What the numbers assume.
     """

@@ -31,7 +31,7 @@ class Prediction:
         Of ridge least squares, the ridge at the prior of the rate: what tellall's decoder does before its
         box.
     error
-        How far these two can be off for being estimated; zero where they were computed.
+        How far these two may be off for being estimated (itself an estimate); zero where they were computed.
     rank
         The rank of the equations, None where it was not computed.
     method
@@ -74,7 +74,7 @@ def predict(
     *,
     size: npt.ArrayLike | None = None,
     rate: float = 0.5,
-    probes: int = 4,
+    probes: int = 2,
     gram_limit: int = GRAM_LIMIT,
     rng: Rng = 0,
 ) -> Prediction:
@@ -102,8 +102,8 @@ def predict(
     is the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of
     the count. O(G³) for G groups; beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its
     mean over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance
-    over people, estimated from two halves of the probes, gives the second-order correction, which is also
-    counted as error.
+    over people, estimated from two halves of the probes, gives the second-order correction. The error
+    stated is four standard errors of the mean and the size of that correction.
 
     Examples
     --------
@@ -129,12 +129,16 @@ def predict(
 
 
 def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -> Prediction:
-    gram = np.asarray(operator.gram(weights), dtype=np.float64)
+    groups = size.size
+    top = float(weights.max(initial=0.0)) or 1.0
+    relative = weights / top  # equal weights leave a Gram matrix of whole numbers exact, also in float32
+    gram = top * np.asarray(operator.gram(relative), dtype=np.float64)
     prior = size * rate * (1 - rate)
-    rank = _rank(gram)
+    exact = operator.dtype == np.float64 or bool(np.isin(relative, (0.0, 1.0)).all())
+    rank = _rank(gram, groups * (1e-13 if exact else 1e-7))
     ridged = gram + np.diag(1 / prior)
     with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
-    if rank < gram.shape[0]:
+    if rank < groups:
         return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
     plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), 0.5 if _alone(size) else rate)
     return Prediction(plain, with_prior, 0.0, rank, "inverse")
@@ -145,12 +149,12 @@ def _alone(size: Array) -> bool:
     return bool((size == 1).all())
 
 
-def _rank(gram: Array) -> int:
+def _rank(gram: Array, tolerance: float) -> int:
     from scipy.linalg import lapack
 
     root = np.sqrt(gram.diagonal())
     safe = np.where(root > 0, root, 1.0)
-    return int(lapack.dpstrf(gram / (safe[:, None] * safe), tol=gram.shape[0] * 1e-13, lower=0)[2])
+    return int(lapack.dpstrf(gram / (safe[:, None] * safe), tol=tolerance, lower=0)[2])
 
 
 def _inverse_diagonal(matrix: Array) -> Array:
@@ -232,7 +236,9 @@ def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, flo
     mean = float(factors.mean())
     # the noise of the two halves is independent, so their covariance is the variance of κ_i alone
     spread = max(0.0, float(np.cov(factors[:half].mean(axis=0), factors[half:].mean(axis=0))[0, 1]))
-    doubt = float(factors.mean(axis=1).std(ddof=1)) / np.sqrt(factors.shape[0])
+    # a probe misses κ_i by Σ_q M_iq z_i z_q, its mean over people by twice the variance of that over n
+    noise = max(0.0, float(factors.var(axis=1).mean()) - spread)
+    doubt = np.sqrt(2 * noise / factors.size)
     step = 0.05 * mean
     low, middle, high = law(mean - step), law(mean), law(mean + step)
     bend = (high - 2 * middle + low) / step**2 * spread / 2

@@ -31,7 +31,7 @@ from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tellall import genomics, privacy
+    from tellall import bounds, genomics, privacy
     from tellall.attacks.accuracy import Accuracy, accuracy
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
@@ -91,6 +91,7 @@ __all__ = [
     "accuracy",
     "audit",
     "audit_mechanism",
+    "bounds",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
@@ -136,7 +137,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("genomics", "privacy"):
+    if name in ("bounds", "genomics", "privacy"):
         return import_module(f"tellall.{name}")
     for module, names in _ON_DEMAND.items():
         if name in names:

@@ -20,11 +20,32 @@ from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
 from tellall.io import read
-from tellall.noise import Gaussian, Laplace, Rounding
-from tellall.protections import Suppression
+from tellall.noise import (
+    Corruption,
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    Laplace,
+    Rounding,
+    TruncatedNormal,
+)
+from tellall.protections import (
+    CellKey,
+    Combined,
+    Complement,
+    Guarantee,
+    Subsample,
+    SuLQ,
+    Suppression,
+    Swapping,
+    Trivial,
+    WalshNoise,
+    guarantee_of,
+)
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
 from tellall.statistics import Marginals, Means
+from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -50,12 +71,20 @@ __all__ = [
     "Accuracy",
     "Audit",
     "CannotLinearise",
+    "CellKey",
+    "CoefficientUtility",
+    "Combined",
+    "Complement",
+    "Corruption",
     "Dataset",
+    "DiscreteGaussian",
     "Disproof",
     "Evidence",
     "Finding",
     "Gaussian",
     "GaussianLeastSquares",
+    "Geometric",
+    "Guarantee",
     "InvalidInput",
     "Laplace",
     "Marginals",
@@ -74,18 +103,27 @@ __all__ = [
     "SketchedLeastSquares",
     "Skipped",
     "SolverFailed",
+    "SuLQ",
+    "Subsample",
     "Suppression",
+    "Swapping",
     "TellallError",
     "Tracing",
     "TracingPlan",
     "TracingRisk",
+    "Trivial",
+    "TruncatedNormal",
+    "Utility",
+    "WalshNoise",
     "accuracy",
     "audit",
     "audit_mechanism",
+    "coefficient_utility",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
     "genomics",
+    "guarantee_of",
     "linearise",
     "privacy",
     "profile_table",
@@ -99,6 +137,7 @@ __all__ = [
     "strength",
     "trace",
     "tracing_plan",
+    "utility",
 ]
 
 # imported when first used, so that `import tellall` stays quick

@@ -31,6 +31,7 @@ from tellall.protections import (
     WalshNoise,
     guarantee_of,
 )
+from tellall.testing import check_protection
 
 TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}
 ANYWHERE = [
@@ -124,6 +125,15 @@ def test_means_are_published_and_traced(protect, statistic):
 def test_a_protection_that_does_not_fit_says_so(protect):
     with pytest.raises(ta.InvalidInput, match="one that fits the statistic"):
         ta.publish(PEOPLE, ta.Means(), protect)
+
+
+@pytest.mark.parametrize(
+    "protect",
+    [p for p in [*ANYWHERE, *TABLES_ONLY] if not isinstance(p, list | Corruption | Exact)],
+    ids=_name,
+)
+def test_protections_keep_their_laws(protect):
+    check_protection(protect)
 
 
 def test_a_release_that_shows_nothing_teaches_nothing():

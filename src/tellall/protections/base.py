@@ -159,8 +159,8 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
 
 def tables_of(statistic: Published, public: Public) -> Tables:
     """Where the statistic's tables lie among its values; empty where it has none."""
-    columns = tuple(statistic.tables(public))
-    cells = [tuple(public.levels[place] for place in places) for places in columns]
+    columns, levels = tuple(statistic.tables(public)), public.levels
+    cells = [tuple(levels[place] for place in places) for places in columns]
     total = sum(map(prod, cells))
     if not total:
         return Tables()

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tellall import datasets
+from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
@@ -43,7 +44,7 @@ from tellall.protections import (
     guarantee_of,
 )
 from tellall.release import Release, linearise, publish
-from tellall.risk import Risk, score
+from tellall.risk import RealRisk, Risk, score
 from tellall.statistics import Marginals, Means
 from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
@@ -95,6 +96,8 @@ __all__ = [
     "ProfileTable",
     "ProjectedLeastSquares",
     "Public",
+    "RealReconstruction",
+    "RealRisk",
     "Reconstruction",
     "Release",
     "ReleaseLimit",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tellall import datasets
 from tellall.attacks.baseline import Baseline, majority, population, public_only
-from tellall.attacks.reconstruct import reconstruct
+from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit import Audit, Entry, Finding, Plan
 from tellall.audit.result import Job, describe_people
 from tellall.data import Dataset
@@ -82,6 +82,7 @@ def _attack(demo: Demo, ways: int, place: int) -> ReleaseSummary:
     assert people.secret is not None
     release = publish(people, Marginals(ways), protections, rng=seed)
     attack = reconstruct(release, people.public, rng=seed)
+    assert isinstance(attack, Reconstruction)
     reference = population([release], people.public, people.secret, rng=seed)
     risk = score(attack, people.secret, [*demo.before, reference], rng=seed)
     return summarise(attack, risk, statistic=f"every {ways}-way table", protection=label)

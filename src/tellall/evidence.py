@@ -15,7 +15,7 @@ from tellall.noise import Noise
 from tellall.solve.intervals import Enclosure, enclose
 from tellall.solve.row_space import row_space
 
-__all__ = ["COUNT_FLOOR", "Block", "Evidence", "System"]
+__all__ = ["COUNT_FLOOR", "Account", "Addition", "Block", "Evidence", "System"]
 
 # The spread that exact counts are given, so that the evidence never counts as infinitely sure of a rounding
 # to whole people; chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
@@ -41,12 +41,15 @@ class Block:
         The least spread that each row is given in an attack.
     skipped
         Values that give no equation, and why.
+    rows
+        Which of the release's values each equation comes from.
     """
 
     operator: LinearOperator
     target: Array
     noise: Noise
     alike: IntArray
+    rows: IntArray
     std: Array
     bound: Array
     slack: Array
@@ -61,9 +64,15 @@ class Evidence:
     blocks: tuple[Block, ...]
 
     def __post_init__(self) -> None:
-        people = {block.operator.shape[1] for block in self.blocks}
+        people = {block.alike.size for block in self.blocks}
         if len(people) != 1:
             raise invalid("releases", "one or more, about the same people", f"people: {sorted(people)}")
+        unknowns = {block.operator.shape[1] for block in self.blocks}
+        if len(unknowns) != 1:
+            values = sorted(count // people.copy().pop() for count in unknowns)
+            raise invalid(
+                "releases", "about the same secret", f"secrets of different numbers of values {values}"
+            )
 
     @classmethod
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
@@ -170,6 +179,75 @@ class Evidence:
     def determined(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """For each group, whether the equations alone fix its count: its unit vector is in the row space."""
         return self._row_space[1]
+
+    @property
+    def pinned(self) -> int:
+        """How many people the equations alone pin down: those determined who are alone in their group."""
+        fixed = (self.determined & (self.system.size == 1)).reshape(self.values, -1).all(axis=0)
+        return int(fixed.sum())
+
+    def account(self) -> Account:
+        """What these equations can do, before any attack, and what each release adds.
+
+        O(P³) for P groups of people alike, once per release.
+        """
+        from scipy.linalg import eigvalsh
+
+        energy = eigvalsh(self.grouped.gram()).clip(min=0)
+        least = energy[energy.size - self.rank] if self.rank else 0.0
+        condition = float(np.sqrt(energy[-1] / least)) if least > 0 else float("inf")
+        adds = []
+        for place in range(len(self.blocks)) if len(self.blocks) > 1 else ():
+            rest = Evidence((*self.blocks[:place], *self.blocks[place + 1 :]))
+            adds.append(Addition(self.rank - rest.rank, self.pinned - rest.pinned))
+        size = self.grouped.shape
+        return Account(size[0], self.n, size[1], self.rank, condition, self.pinned, tuple(adds))
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What is lost when one release is left out: rank, and people pinned down."""
+
+    rank: int
+    pinned: int
+
+
+@dataclass(frozen=True)
+class Account:
+    """What equations about people can do, before any attack.
+
+    Attributes
+    ----------
+    equations, people, unknowns
+        How many; people whom no release tells apart share their unknowns.
+    rank
+        Of the equations.
+    condition
+        The ratio of the largest to the least singular value that is not zero.
+    pinned
+        How many people the equations alone pin down, whatever the values.
+    adds
+        What each release adds to the others; empty where there is only one.
+    """
+
+    equations: int
+    people: int
+    unknowns: int
+    rank: int
+    condition: float
+    pinned: int
+    adds: tuple[Addition, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.equations:,} equations about {self.people:,} people ({self.unknowns:,} unknowns): "
+            f"rank {self.rank:,}, condition {self.condition:.3g}, {self.pinned:,} people pinned down"
+        ]
+        lines += [
+            f"  release {place} adds rank {add.rank:,} and pins down {add.pinned:,} people"
+            for place, add in enumerate(self.adds, start=1)
+        ]
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,6 +37,8 @@ class Release:
         The names of the public columns it was computed over.
     imprint
         What it remembers of the public table it was made for, so that it meets no other.
+    levels
+        How many values the secret has: two for bits, zero for real numbers.
     """
 
     values: Array
@@ -44,6 +46,7 @@ class Release:
     protections: tuple[Protection, ...] = ()
     columns: tuple[str, ...] = ()
     imprint: Imprint | None = None
+    levels: int = 2
 
     @property
     def noise(self) -> Noise:
@@ -58,8 +61,12 @@ class Release:
         *,
         public: Public | Dataset | npt.ArrayLike,
         noise: Noise | None = None,
+        levels: int = 2,
     ) -> Release:
-        """The release that an outsider builds from published numbers (NaN where suppressed)."""
+        """The release that an outsider builds from published numbers (NaN where suppressed).
+
+        ``levels`` is how many values the secret has, zero where it is a real number.
+        """
         view = as_public(public)
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
@@ -67,7 +74,7 @@ class Release:
             array = np.asarray(values, dtype=np.float64).ravel()
         except (TypeError, ValueError):
             raise invalid("values", "numbers, NaN where suppressed", values) from None
-        expected = statistic.size(view)
+        expected = statistic.size_for(view, levels)
         if array.size != expected:
             raise invalid("values", f"{expected} numbers, one per published value", f"{array.size} numbers")
         if np.isinf(array).any():
@@ -75,7 +82,7 @@ class Release:
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
         laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic, laws, view.names, view.imprint)
+        return cls(array, statistic, laws, view.names, view.imprint, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
@@ -85,14 +92,16 @@ class Release:
         What is saved is what is published: no seed, no secret, no person; of the public rows their number
         and a fingerprint.
         """
-        parts = Saved(self.values, self.statistic, self.protections, self.columns, self.imprint)
+        parts = Saved(self.values, self.statistic, self.protections, self.columns, self.imprint, self.levels)
         return save(parts, Path(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """The release that was saved there."""
         parts = load(Path(path))
-        return cls(parts.values, parts.statistic, parts.protections, parts.columns, parts.imprint)
+        return cls(
+            parts.values, parts.statistic, parts.protections, parts.columns, parts.imprint, parts.levels
+        )
 
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
@@ -120,9 +129,10 @@ def publish(
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
-    protections = prepare(as_protections(protect), statistic, dataset.public)
+    view = dataset.public
+    protections = prepare(as_protections(protect), statistic, view)
     values = carry_out(protections, dataset, statistic, rng)
-    return Release(values, statistic, protections, dataset.public.names, dataset.public.imprint)
+    return Release(values, statistic, protections, view.names, view.imprint, dataset.levels)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:
@@ -148,7 +158,7 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
             f"fingerprint {release.imprint.fingerprint[:8]}…)",
             f"{view.n} rows, fingerprint {view.imprint.fingerprint[:8]}…",
         )
-    expected = release.statistic.size(view)
+    expected = release.statistic.size_for(view, release.levels)
     if release.values.size != expected:
         raise invalid(
             "public",
@@ -170,7 +180,7 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     operator = equations.operator if shown.size == rows else RowSelect(equations.operator, shown)
     target = equations.target[shown]
     spread = (error[shown], bound[shown], slack[shown], floor[shown])
-    return Evidence((Block(operator, target, noise, equations.alike, *spread, equations.skipped),))
+    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, equations.skipped),))
 
 
 def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:

@@ -31,6 +31,7 @@ class Saved:
     protections: tuple[Protection, ...]
     columns: tuple[str, ...]
     imprint: Imprint | None
+    levels: int
 
 
 def save(release: Saved, path: Path) -> Path:
@@ -67,6 +68,7 @@ def _document(release: Saved) -> dict[str, Any]:
         ],
         "people": imprint.people if imprint else None,
         "fingerprint": imprint.fingerprint if imprint else None,
+        "levels": release.levels,
         "values": [],
     }
 
@@ -114,4 +116,5 @@ def load(path: Path) -> Saved:
         protections=tuple(catalogue.build("protection", plain) for plain in checked.protect),
         columns=names,
         imprint=imprint,
+        levels=checked.levels,
     )

@@ -45,13 +45,17 @@ def check_statistic(statistic: Statistic, people: Dataset) -> None:
     """The laws of a statistic: its size, and its equations exact on an exact release."""
     assert people.secret is not None, "the check needs people with a secret"
     release = publish(people, statistic)
-    assert release.values.size == statistic.size(people.public), "size is the number of published values"
+    expected = statistic.size_for(people.public, people.levels)
+    assert release.values.size == expected, "size is the number of published values"
     evidence = linearise(release, people.public)
-    image = evidence.operator @ people.secret
+    secret = people.secret
+    if evidence.values > 1:  # one block of people per value
+        secret = (np.arange(evidence.values)[:, None] == secret).astype(np.float64).ravel()
+    image = evidence.operator @ secret
     _close(image, evidence.target, "operator @ secret == target on an exact release")
     groups = evidence.groups
-    whole = evidence.operator.to_dense()
-    _close(whole, whole[:, groups.first][:, groups.index], "people alike have equal columns", 0.0)
+    whole = evidence.operator.to_dense().reshape(-1, evidence.values, people.n)
+    _close(whole, whole[..., groups.first][..., groups.index], "people alike have equal columns", 0.0)
 
 
 def check_protection(protection: Protection, *, seed: int = 0, size: int = 200_000) -> None:

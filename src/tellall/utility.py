@@ -88,7 +88,7 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
         raise invalid("clean", "a release with every value shown", clean)
     error = np.abs(noisy.values - clean.values)
     shown = error[~np.isnan(error)]
-    places = tables_of(noisy.statistic, dataset.public)
+    places = tables_of(noisy.statistic, dataset.public, dataset.levels)
     compared = [_compare(clean.values, noisy.values, *block) for block in _blocks(places)]
     by_table = np.concatenate(compared) if compared else np.zeros((0, 4))
     complete = by_table[~np.isnan(by_table).any(axis=1)]

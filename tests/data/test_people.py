@@ -160,9 +160,13 @@ def table(**changes: object) -> dict[str, object]:
     [
         (lambda: ta.Dataset.from_frame(table(), secret="t"), r"secret must be a column .* got 't'"),
         (lambda: ta.Dataset.from_frame(table(secrt=[1, 1, 0]), secret="secret"), "Did you mean 'secrt'"),
-        (lambda: ta.Dataset.from_frame(table(s=[1, 1, 1]), secret="s"), "two values; got the constant 1"),
-        (lambda: ta.Dataset.from_frame(table(s=[1, 2, 3]), secret="s"), "got 3 distinct values"),
-        (lambda: ta.Dataset.from_frame(table(s=["a", "b", "c"]), secret="s"), "got 3 distinct values"),
+        (
+            lambda: ta.Dataset.from_frame(table(s=[1, 1, 1]), secret="s"),
+            "of two values or more; got the constant 1",
+        ),
+        (lambda: ta.Dataset.from_frame(table(s=["a", "b", "c"]), secret="s").bits, "got 3 categories"),
+        (lambda: ta.Dataset.from_frame(table(s=[0.5, 1.5, 2.5]), secret="s").bits, "got real numbers"),
+        (lambda: ta.Dataset.from_frame(table(), secret=None).bits, "with a secret; got no secret"),
         (lambda: ta.Dataset.from_frame(table(s=["a", None, "c"]), secret="s"), "got 1 missing values"),
         (lambda: ta.Dataset.from_frame(table(s=[0, None, 1]), secret="s"), "got 1 missing values"),
         (lambda: ta.Dataset.from_frame(table(), secret="s", public=["z"]), "public must be a column"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.linops import Dense, LinearOperator, Moments, Partition, RowScale, RowSelect, Stack
+from tellall.linops import Blocks, Dense, LinearOperator, Moments, Partition, RowScale, RowSelect, Stack
 from tellall.testing import check_operator
 
 sizes = st.integers(0, 7)
@@ -50,7 +50,17 @@ def test_composed_operators_obey_the_laws(seed, m, n):
     index = rng.integers(0, m, 5)
     stack = Stack([dense, moments, RowSelect(dense, index)])
     scaled = RowScale(stack, rng.normal(size=stack.shape[0]))
-    for operator in (dense, stack, RowSelect(dense, index), scaled, scaled.T, RowSelect(scaled, [0, 0])):
+    blocks = Blocks([dense, moments, dense])
+    for operator in (
+        blocks,
+        blocks.take(rng.permutation(3 * n)[: 2 * n]),
+        dense,
+        stack,
+        RowSelect(dense, index),
+        scaled,
+        scaled.T,
+        RowSelect(scaled, [0, 0]),
+    ):
         check_operator(operator, seed=seed)
     assert np.allclose(RowSelect(dense, index).to_dense(), dense.matrix[index])
 

@@ -121,6 +121,34 @@ def test_means_are_published_and_traced(protect, statistic):
     assert risk is not None
 
 
+@pytest.mark.parametrize(
+    "protect",
+    [
+        p
+        for p in [*ANYWHERE, *TABLES_ONLY]
+        if not any(isinstance(q, Complement | WalshNoise) for q in _listed(p))
+    ],
+    ids=_name,
+)
+def test_secrets_of_three_values_are_protected_too(protect):
+    rng = np.random.default_rng(7)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (90, 5)), rng.permutation(np.arange(90) % 3))
+    release = ta.publish(people, ta.Marginals(2), protect, rng=1)
+    assert release.values.size == 5 * 2 * 3
+    attack = ta.reconstruct(release, people.public, rng=0)
+    assert attack.guess.shape == (90,)
+    assert attack.confidence.min() >= 1 / 3
+    reference = population([release], people.public, people.secret, rng=0)
+    assert ta.score(attack, people.secret, [majority(people.secret), reference]).accuracy <= 1
+
+
+@pytest.mark.parametrize("protect", [Complement(0.1), WalshNoise(std=1.0)], ids=_name)
+def test_what_is_for_bits_refuses_three_values(protect):
+    people = ta.Dataset.from_arrays(np.eye(6, dtype=int), [0, 1, 2, 0, 1, 2])
+    with pytest.raises(ta.InvalidInput, match="two values"):
+        ta.publish(people, ta.Marginals(2), protect)
+
+
 @pytest.mark.parametrize("protect", [CellKey(TABLE), SuLQ(1, 0.1), WalshNoise(std=1), Combined()], ids=_name)
 def test_a_protection_that_does_not_fit_says_so(protect):
     with pytest.raises(ta.InvalidInput, match="one that fits the statistic"):

@@ -26,6 +26,24 @@ def test_publishing_again_or_in_another_order_gives_the_same_noise():
     assert not np.array_equal(first, ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE, key=1)).values)
 
 
+def test_averaging_helps_against_fresh_noise_and_not_against_keyed_noise():
+    people = random_people(120, 12, seed=11)
+    wide = {-6: 0.5, 6: 0.5}
+
+    def right(protect, releases):
+        values = [ta.publish(people, ta.Marginals(3), protect, rng=s).values for s in range(releases)]
+        law = ta.Gaussian(6 / np.sqrt(releases))
+        shown = ta.Release.from_values(
+            ta.Marginals(3), np.mean(values, axis=0), public=people.public, noise=law
+        )
+        return np.mean(ta.reconstruct(shown, people.public).guess == people.secret)
+
+    assert right(ta.Gaussian(6), 100) > right(ta.Gaussian(6), 1) + 0.1
+    keyed = [ta.publish(people, ta.Marginals(3), CellKey(wide), rng=s).values for s in range(3)]
+    assert np.array_equal(np.mean(keyed, axis=0), keyed[0])
+    assert right(CellKey(wide), 100) < right(ta.Gaussian(6), 100) - 0.1
+
+
 def test_the_same_people_in_another_table_get_the_same_noise():
     bits = PEOPLE.public.codes.T
     doubled = ta.Dataset.from_arrays(np.column_stack([bits[:, 0], bits[:, 0], bits[:, 1]]), PEOPLE.secret)

@@ -17,11 +17,11 @@ from tellall.attacks.system import estimate_rates
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array, IntArray, RowSelect, Stack
+from tellall.linops import Array, IntArray, LinearOperator, RowSelect, Stack
 from tellall.noise import Rng, as_rng
 from tellall.release import Release, count_scale, linearise, publish
 
-__all__ = ["FOLDS", "Baseline", "baselines", "majority", "population", "public_only"]
+__all__ = ["FOLDS", "Baseline", "baselines", "folds_of", "majority", "population", "public_only"]
 
 FOLDS = 10
 _INNER_FOLDS = 3
@@ -33,12 +33,14 @@ class Baseline:
     """A guess for everybody with the probability that it is right: the shape of an attack's answer."""
 
     name: str
-    guess: npt.NDArray[np.int8]
+    guess: npt.NDArray[np.integer[Any]]
     confidence: Array
 
     @classmethod
     def from_probability(cls, name: str, probability: Array) -> Baseline:
         """The guess that goes with each person's probability of having the secret."""
+        if probability.ndim == 2:  # one column per value of the secret
+            return cls(name, probability.argmax(axis=1), probability.max(axis=1))
         guess = (probability >= 0.5).astype(np.int8)
         return cls(name, guess, np.maximum(probability, 1 - probability))
 
@@ -49,7 +51,9 @@ class Baseline:
 
 def majority(secret: npt.NDArray[Any]) -> Baseline:
     """Everybody is guessed to have what most have."""
-    return Baseline.from_probability("majority", np.full(secret.size, float(np.mean(secret))))
+    share = np.bincount(secret.astype(np.intp), minlength=2) / secret.size
+    everybody = np.full(secret.size, share[1]) if share.size == 2 else np.tile(share, (secret.size, 1))
+    return Baseline.from_probability("majority", everybody)
 
 
 def public_only(public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0) -> Baseline:
@@ -77,14 +81,17 @@ def public_only(public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0) -> Ba
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
         for model, features in models:
-            probability = np.empty(secret.size)
+            probability = np.zeros((secret.size, max(2, int(secret.max()) + 1)))
             for train, test in folds:
                 if np.ptp(secret[train]) == 0:  # nothing to learn from people who are all the same
-                    probability[test] = secret[train][0]
+                    probability[test, int(secret[train][0])] = 1
                     continue
                 model.fit(features[train], secret[train])
-                probability[test] = model.predict_proba(features[test])[:, 1]
-            predictions.append(Baseline.from_probability("public", probability))
+                probability[np.ix_(test, model.classes_.astype(np.intp))] = model.predict_proba(
+                    features[test]
+                )
+            chance = probability[:, 1] if probability.shape[1] == 2 else probability
+            predictions.append(Baseline.from_probability("public", chance))
     return max(predictions, key=lambda baseline: baseline.accuracy(secret))
 
 
@@ -109,8 +116,9 @@ def population(
         if release.statistic.no_population:
             raise CannotLinearise(release.statistic.no_population)
     generator = as_rng(rng)
-    dataset = Dataset(public, secret.astype(np.int8))
-    probability = np.empty(secret.size)
+    levels = releases[0].levels
+    dataset = Dataset(public, secret, meaning=tuple(map(str, range(levels))))
+    probability = np.empty(secret.size if levels == 2 else (secret.size, levels))
     with threadpool_limits(limits=1):
         for train, test in _folds(secret, FOLDS, generator):
             people = dataset.take(train)
@@ -124,23 +132,27 @@ def population(
 def baselines(
     releases: Sequence[Release], public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0
 ) -> list[Baseline]:
-    """All baselines for these releases."""
+    """All baselines that these releases have.
+
+    A statistic of given people (masks, say) has no model of anybody else: there is no population baseline.
+    """
     generator = as_rng(rng)
-    return [
-        majority(secret),
-        public_only(public, secret, rng=generator),
-        population(releases, public, secret, rng=generator),
-    ]
+    found = [majority(secret), public_only(public, secret, rng=generator)]
+    if not any(release.statistic.no_population for release in releases):
+        found.append(population(releases, public, secret, rng=generator))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """A logistic model over the columns of the releases' operators, fitted to releases of some people."""
+    """A logistic model over the columns of the releases' operators, fitted to releases of some people.
+
+    ``offset`` is one number for bits, one per value of a categorical secret.
+    """
 
     releases: tuple[Release, ...]
     evidence: Evidence
-    shown: IntArray
-    offset: float
+    offset: Array
     multipliers: Array
 
     @classmethod
@@ -150,26 +162,30 @@ class _Model:
             publish(people, release.statistic.comparable(), release.protections, rng) for release in releases
         )
         evidence = Evidence.together([linearise(release, people.public) for release in again])
-        shown = np.flatnonzero(~np.isnan(np.concatenate([release.values for release in again])))
-        return cls(again, evidence, shown, _log_odds(evidence), np.zeros(shown.size))
+        return cls(again, evidence, _log_odds(evidence), np.zeros(evidence.target.size))
 
     def refit(self, ridge: float) -> _Model:
         """The model at this ridge, started from where it is."""
-        penalty = ridge + self.evidence.std**2
+        penalty = ridge * _row_scale(self.evidence.operator) + self.evidence.std**2
         return replace(self, multipliers=_maximise(self.evidence, self.offset, penalty, self.multipliers))
 
     def predict(self, public: Public) -> Array:
         """The probability for people who were not in the releases."""
         parts = [
-            release.statistic.equations(public, count_scale(release, public)[0]).operator
-            for release in self.releases
+            RowSelect(
+                release.statistic.equations(public, count_scale(release, public)[0]).operator, block.rows
+            )
+            for release, block in zip(self.releases, self.evidence.blocks, strict=True)
         ]
-        operator = RowSelect(Stack(parts), self.shown)
-        return _sigmoid(self.offset + operator.rmatvec(self.multipliers))
+        _, chance = _law(self.offset, Stack(parts).rmatvec(self.multipliers))
+        return chance[0] if self.offset.size == 1 else chance.T
 
     def loss(self, held: Dataset) -> float:
         """The negative log-likelihood of people who were not in the releases."""
+        assert held.secret is not None
         chance = np.clip(self.predict(held.public), 1e-6, 1 - 1e-6)
+        if chance.ndim == 2:
+            return -float(np.sum(np.log(chance[np.arange(held.n), held.secret])))
         return -float(np.sum(np.log(np.where(held.secret == 1, chance, 1 - chance))))
 
 
@@ -191,7 +207,7 @@ def _choose_ridges(
     return _RIDGES
 
 
-def _maximise(evidence: Evidence, offset: float, penalty: Array, start: Array) -> Array:
+def _maximise(evidence: Evidence, offset: Array, penalty: Array, start: Array) -> Array:
     """The multipliers of the penalised maximum-entropy fit, by L-BFGS."""
     from scipy.optimize import minimize
 
@@ -199,9 +215,9 @@ def _maximise(evidence: Evidence, offset: float, penalty: Array, start: Array) -
     target = evidence.target
 
     def negative(multipliers: Array) -> tuple[float, Array]:
-        score = offset + operator.rmatvec(multipliers)
-        value = np.logaddexp(0, score).sum() - multipliers @ target + 0.5 * penalty @ multipliers**2
-        gradient = operator.matvec(_sigmoid(score)) - target + penalty * multipliers
+        normaliser, chance = _law(offset, operator.rmatvec(multipliers))
+        value = normaliser - multipliers @ target + 0.5 * penalty @ multipliers**2
+        gradient = operator.matvec(chance.ravel()) - target + penalty * multipliers
         return float(value), gradient
 
     if not target.size:
@@ -210,13 +226,31 @@ def _maximise(evidence: Evidence, offset: float, penalty: Array, start: Array) -
     return np.asarray(result.x)
 
 
-def _log_odds(evidence: Evidence) -> float:
-    """The log-odds of the rate that the release itself shows."""
-    one = np.zeros(evidence.n, dtype=np.intp)
-    rate = float(
-        estimate_rates(evidence.operator, evidence.target, evidence.spread, np.ones(evidence.n), one)[0]
+def _law(offset: Array, score: Array) -> tuple[float, Array]:
+    """The log-normaliser over all people and each person's chance, one row per unknown of a person."""
+    from scipy.special import expit, logsumexp, softmax
+
+    by_value = offset[:, None] + score.reshape(offset.size, -1)
+    if offset.size == 1:
+        return float(np.logaddexp(0, by_value).sum()), np.asarray(expit(by_value))
+    return float(logsumexp(by_value, axis=0).sum()), np.asarray(softmax(by_value, axis=0))
+
+
+def _row_scale(operator: LinearOperator) -> Array:
+    """The mean square of each row's entries, weighted by their squares: one for rows of 0, 1 and −1."""
+    squares = operator.squared()
+    everybody = np.ones(operator.shape[1])
+    energy = squares @ everybody
+    return np.where(energy > 0, (squares.squared() @ everybody) / np.where(energy > 0, energy, 1.0), 1.0)
+
+
+def _log_odds(evidence: Evidence) -> Array:
+    """The log-odds of the rate that the release itself shows; of several values the log-rates."""
+    value = np.repeat(np.arange(evidence.values), evidence.n)
+    rates = estimate_rates(
+        evidence.operator, evidence.target, evidence.spread, np.ones(value.size), value, evidence.values
     )
-    return float(np.log(rate) - np.log1p(-rate))
+    return np.log(rates) - np.log1p(-rates) if evidence.values == 1 else np.log(rates)
 
 
 def _folds(secret: npt.NDArray[Any], count: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
@@ -226,13 +260,15 @@ def _folds(secret: npt.NDArray[Any], count: int, rng: np.random.Generator) -> li
     if secret.size < 4:
         raise invalid("people", "4 or more, to compare an attack with a baseline", secret.size)
     order = rng.permutation(secret.size)
-    order = order[np.argsort(secret[order], kind="stable")]  # deal out zeros, then ones
-    fold = np.empty(secret.size, dtype=np.intp)
-    fold[order] = np.arange(secret.size) % count
+    return _deal(order[np.argsort(secret[order], kind="stable")], count)  # deal out zeros, then ones
+
+
+def folds_of(n: int, count: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
+    """Train and test people of each fold."""
+    return _deal(rng.permutation(n), max(2, min(count, n // 2)))
+
+
+def _deal(order: IntArray, count: int) -> list[tuple[IntArray, IntArray]]:
+    fold = np.empty(order.size, dtype=np.intp)
+    fold[order] = np.arange(order.size) % count
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
-
-
-def _sigmoid(score: Array) -> Array:
-    from scipy.special import expit
-
-    return np.asarray(expit(score))

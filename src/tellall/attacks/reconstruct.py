@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.decoders import DECODERS, Decoded, decode
+from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
 from tellall.errors import invalid
@@ -34,24 +36,24 @@ class Reconstruction:
     Attributes
     ----------
     estimate
-        The decoder's own minimiser, in [0, 1] under the box.
+        The decoder's own minimiser, in [0, 1] under the box; one column per value of a categorical secret.
     guess
-        The bit guessed for each person.
+        The bit, or the code of the category, guessed for each person.
     confidence
-        The model's probability that the guess is right, in [0.5, 1].
+        The model's probability that the guess is right, in [0.5, 1] for bits.
     status
-        How the decoder ended; anything but "solved" comes with advice.
+        How the decoder ended; anything but "solved" or "trusted" comes with advice.
     prior
         The rate of the secret that the attack assumed, or read off the release, among the people whose bit
-        the bounds leave open.
+        the bounds leave open; one per value of a categorical secret.
     """
 
     estimate: Array
-    guess: npt.NDArray[np.int8]
+    guess: npt.NDArray[np.integer[Any]]
     confidence: Array
     status: Status
     decoder: str
-    prior: float
+    prior: float | tuple[float, ...]
     evidence: Evidence
     public: Public
     releases: tuple[Release, ...]
@@ -73,13 +75,15 @@ class Reconstruction:
         space of the operator. O(P³) for P groups of equal people; where P is beyond the Gram
         limit the row space is not computed and "linear" is not claimed.
         """
-        groups = self.evidence.groups
-        alone = groups.counts == 1
-        linear = np.zeros(len(groups), dtype=bool)
-        if len(groups) <= LeastSquares().gram_limit:
-            linear = self.evidence.determined & alone
-        box = self.evidence.enclosure
-        proved = ~np.full(len(groups), box.empty) & ((box.upper == 0) | (box.lower == groups.counts))
+        evidence, groups = self.evidence, self.evidence.groups
+        size, box = evidence.system.size, evidence.enclosure
+        affordable = size.size <= LeastSquares().gram_limit
+        fixed = evidence.determined & (size == 1) if affordable else np.zeros(size.size, dtype=bool)
+        linear = fixed.reshape(evidence.values, -1).all(axis=0)
+        full, none = box.lower == size, box.upper == 0
+        # of bits, none is as good as all; of several values one that everybody has settles the others
+        settled = full | none if evidence.values == 1 else full
+        proved = settled.reshape(evidence.values, -1).any(axis=0) & np.full(len(groups), not box.empty)
         return np.where(proved, "proved", np.where(linear, "linear", "no"))[groups.index]
 
     def __repr__(self) -> str:
@@ -94,9 +98,11 @@ def reconstruct(
     releases: Release | Sequence[Release],
     public: Public | Dataset | npt.ArrayLike,
     decoder: str = "auto",
-    prior: float | None = None,
+    prior: float | Sequence[float] | None = None,
     rng: Rng = None,
-) -> Reconstruction:
+    *,
+    bounds: tuple[float, float] | None = None,
+) -> Reconstruction | RealReconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
     Parameters
@@ -108,12 +114,17 @@ def reconstruct(
     decoder
         "least-squares", or "auto" to let tellall choose (today the same).
     prior
-        The rate of the secret, if the attacker knows it; estimated from the releases otherwise.
+        The rate of the secret (of each of its values, where it has more than two), if the attacker knows
+        it; estimated from the releases otherwise.
     rng
         For the variance estimates of large problems.
+    bounds
+        The least and the largest value of a real secret, if the attacker knows them.
 
     Notes
     -----
+    Real secrets are not rounded: see :func:`tellall.attacks.reals.reconstruct_reals`.
+
     Exact and rounded values bound counts, and bounds are propagated first: what they settle is proved. The
     rest is weighted least squares on groups of people whom no release tells apart, ridge at the prior, box
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
@@ -132,19 +143,34 @@ def reconstruct(
         raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
     view = as_public(public)
     evidence = Evidence.together([linearise(release, view) for release in chosen])
+    if {release.levels for release in chosen} == {0}:
+        if decoder not in ("auto", "least-squares") or prior is not None:
+            raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
+        return reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
+    if bounds is not None:
+        raise invalid("bounds", "left out, since the secret is not a real number", bounds)
+    return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
+
+
+def reconstruct_codes(
+    evidence: Evidence,
+    view: Public,
+    chosen: tuple[Release, ...],
+    decoder: str = "auto",
+    prior: float | Sequence[float] | None = None,
+    rng: Rng = None,
+) -> Reconstruction:
+    """The best guess at everybody's bit or category from the evidence."""
     decoded, rates = _decode(evidence, decoder, prior, as_rng(rng))
-    index, counts = evidence.groups.index, evidence.groups.counts
-    estimate = (decoded.value / counts)[index]
-    guess = (estimate >= 0.5).astype(np.int8)
-    chance = _through_swaps(decoded.chance[index], float(rates[0]), chosen)
-    right = np.where(guess == 1, chance, 1 - chance)
+    chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
+    estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
     return Reconstruction(
         estimate=estimate,
         guess=guess,
-        confidence=np.maximum(right, 0.5),
+        confidence=confidence,
         status=_with_sampling(_with_selection(decoded.status, chosen), chosen),
         decoder=decoded.name,
-        prior=float(rates[0]),
+        prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
         public=view,
         releases=chosen,
@@ -152,23 +178,40 @@ def reconstruct(
     )
 
 
+def _people(evidence: Evidence, decoded: Decoded) -> tuple[Array, npt.NDArray[np.integer[Any]], Array]:
+    """Each person's estimate, guess and the confidence in it."""
+    index = evidence.groups.index
+    share = decoded.value / evidence.system.size
+    if evidence.values == 1:
+        estimate, chance = share[index], decoded.chance[index]
+        guess = (estimate >= 0.5).astype(np.int8)
+        return estimate, guess, np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5)
+    shares, chances = (part.reshape(evidence.values, -1).T[index] for part in (share, decoded.chance))
+    chances = chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
+    codes = shares.argmax(axis=1)
+    sure = np.take_along_axis(chances, codes[:, None], axis=1)[:, 0]
+    return shares, codes, np.maximum(sure, 1 / evidence.values)
+
+
 def _decode(
-    evidence: Evidence, decoder: str, prior: float | None, rng: np.random.Generator
+    evidence: Evidence, decoder: str, prior: float | Sequence[float] | None, rng: np.random.Generator
 ) -> tuple[Decoded, Array]:
     """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
-    given = None if prior is None else np.array([_check_prior(prior)])
+    given = None if prior is None else _check_prior(prior, evidence.values)
     undecided = leave_undecided(evidence, given)
     size = evidence.system.size
     value = evidence.enclosure.lower.copy()
     chance = value / size
     if not undecided.places.size:
-        rates = np.array([float(value.sum() / size.sum())]) if given is None else given
+        held = value.reshape(evidence.values, -1).sum(axis=1)
+        rates = held / evidence.n if given is None else given
         decided = Decoded(value, chance, Status("solved"), "bounds")
         return _with_contradictions(decided, evidence), rates
     found = decode(decoder, undecided, rng)
     value[undecided.places] = found.value
     chance[undecided.places] = found.chance
-    return _with_contradictions(replace(found, value=value, chance=chance), evidence), undecided.rate[:1]
+    whole = replace(found, value=value, chance=chance)
+    return _with_contradictions(whole, evidence), undecided.rates
 
 
 def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
@@ -192,7 +235,7 @@ def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
         and release.noise.bound == np.inf
         for release in releases
     )
-    if status.word != "solved" or not chosen_and_noisy:
+    if not status.settled or not chosen_and_noisy:
         return status
     return Status(
         "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
@@ -207,7 +250,7 @@ def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
     return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
 
 
-def _through_swaps(chance: Array, rate: float, releases: Sequence[Release]) -> Array:
+def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
     """The chance of one's own secret, where what the release tells is the secret held after swapping.
 
     Exact but for the rate: a swapped person holds somebody else's. Several releases, swapped each in its own
@@ -220,7 +263,29 @@ def _through_swaps(chance: Array, rate: float, releases: Sequence[Release]) -> A
     return chance
 
 
-def _check_prior(prior: float) -> float:
-    if isinstance(prior, bool) or not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
-        raise invalid("prior", "a rate strictly between 0 and 1", prior)
-    return float(prior)
+def _check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    if bounds is None:
+        return None
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        raise invalid("bounds", "two numbers, the least and the largest value", bounds) from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise invalid("bounds", "two finite numbers, the first below the second", bounds)
+    return low, high
+
+
+def _check_prior(prior: float | Sequence[float], values: int) -> Array:
+    rule = (
+        "a rate strictly between 0 and 1"
+        if values == 1
+        else f"{values} rates between 0 and 1, summing to one"
+    )
+    try:
+        rates = np.atleast_1d(np.asarray(prior, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise invalid("prior", rule, prior) from None
+    fits = rates.shape == (values,) and bool(((rates > 0) & (rates < 1)).all())
+    if isinstance(prior, bool) or not fits or (values > 1 and abs(rates.sum() - 1) > 1e-6):
+        raise invalid("prior", rule, prior)
+    return rates

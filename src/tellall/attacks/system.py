@@ -31,8 +31,8 @@ class Undecided:
         Bounds on each count, and the people it is a count of.
     value
         The value of the secret each counts.
-    rate
-        The chance of that value before the evidence.
+    rates
+        The chance of each value before the evidence.
     """
 
     places: IntArray
@@ -44,7 +44,12 @@ class Undecided:
     upper: Array
     size: Array
     value: IntArray
-    rate: Array
+    rates: Array
+
+    @property
+    def rate(self) -> Array:
+        """The chance, before the evidence, that a person is one of those each unknown counts."""
+        return self.rates[self.value]
 
     def moments(self, precision: Array, opinion: Array) -> tuple[Array, Array]:
         """Mean and variance of each count, its prior multiplied by exp(−precision (j − opinion)²/2)."""
@@ -64,7 +69,7 @@ def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
     if rates is None:
         rates = estimate_rates(operator, target, system.spread, size, value, evidence.values)
     box_ = (lower[places], upper[places], size)
-    return Undecided(places, operator, target, system.spread, system.slack, *box_, value, rates[value])
+    return Undecided(places, operator, target, system.spread, system.slack, *box_, value, rates)
 
 
 def estimate_rates(

@@ -50,6 +50,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     people = Dataset.from_frame(
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
+    _ = people.bits  # plans are about yes or no
     cuts = [c.name for c in people.public.columns if c.cuts]
     ways = min(3, len(people.public.columns) + 1)
     text = _TEMPLATE.format(

@@ -157,6 +157,7 @@ class Plan:
         """Refuse releases that cannot be computed from these people, all at once."""
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
+        _ = dataset.bits  # refused where the secret has more than two values
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         found: list[Problem] = []

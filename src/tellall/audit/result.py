@@ -16,6 +16,7 @@ from tellall.errors import invalid
 from tellall.report.summary import ReleaseSummary
 from tellall.report.verdict import Verdict, judge
 from tellall.schemas import VERSION
+from tellall.solve import SETTLED
 from tellall.version import __version__
 
 __all__ = ["Audit", "Finding", "Job", "Skipped", "describe_people"]
@@ -205,7 +206,7 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
     unsolved = [
         f"{finding.name}: the attack ended {finding.summary.status}"
         for finding in findings
-        if isinstance(finding, Finding) and finding.summary.status != "solved"
+        if isinstance(finding, Finding) and finding.summary.status not in SETTLED
     ]
     draws = "One draw of the noise was attacked; another could give away a little more or less."
     return [

@@ -212,7 +212,9 @@ def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline])
 
 
 def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:
-    return reconstruct(releases, dataset.public, rng=_rng(plan, _ATTACKING, job.index, draw))
+    attack = reconstruct(releases, dataset.public, rng=_rng(plan, _ATTACKING, job.index, draw))
+    assert isinstance(attack, Reconstruction)  # plans are about bits
+    return attack
 
 
 def _score(

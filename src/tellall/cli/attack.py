@@ -12,6 +12,7 @@ from tellall.cli.options import AsJson, Out, Quiet, Reveal, Seed, check_out, emi
 from tellall.errors import InvalidInput, invalid
 
 if TYPE_CHECKING:
+    from tellall.attacks.reals import RealReconstruction
     from tellall.attacks.reconstruct import Reconstruction
     from tellall.data import Public
     from tellall.release import Release
@@ -40,6 +41,7 @@ def attack(
 
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
+    from tellall.attacks.reals import RealReconstruction
     from tellall.attacks.reconstruct import reconstruct
     from tellall.release import Release
     from tellall.report import text
@@ -48,14 +50,20 @@ def attack(
     check_out(out)
     loaded = [Release.load(path) for path in releases]
     found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed)
-    document = _document(found, loaded, releases, seed)
-    for line in _lines(document):
+    document = _common(found, loaded, releases, seed)
+    if isinstance(found, RealReconstruction):
+        document |= _real(found)
+        lines = _real_lines(document)
+    else:
+        document |= _counted(found)
+        lines = _lines(document)
+    for line in lines:
         talk.print(line, highlight=False, markup=False)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
         talk.print(f"Who is guessed what is in {marked}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=out)
-    raise typer.Exit(0 if found.status.word == "solved" else 3)
+    raise typer.Exit(0 if found.status.settled else 3)
 
 
 def _view(releases: list[Release], path: Path) -> Public:
@@ -72,13 +80,10 @@ def _view(releases: list[Release], path: Path) -> Public:
         raise InvalidInput(f"--public: {error}") from None
 
 
-def _document(found: Reconstruction, releases: list[Release], paths: list[Path], seed: int) -> dict[str, Any]:
-    """What was concluded, counted; no person in it."""
+def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -> dict[str, Any]:
+    """What was attacked and how that ended."""
     from tellall.version import __version__
 
-    groups = found.evidence.groups
-    box = found.evidence.enclosure
-    mixed = (box.lower == box.upper) & (box.lower > 0) & (box.lower < groups.counts)
     return {
         "schema_version": 1,
         "document": "attack",
@@ -92,32 +97,76 @@ def _document(found: Reconstruction, releases: list[Release], paths: list[Path],
         "equations": int(found.evidence.target.size),
         "decoder": found.decoder,
         "status": str(found.status),
-        "rate": found.prior,
-        "guessed_to_have_it": int(found.guess.sum()),
-        "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
-        "proved": int((found.identified == "proved").sum()),
-        "cannot_be_told_apart": int(groups.counts[mixed].sum()),
+        "skipped": list(found.evidence.skipped),
     }
 
 
+def _real(found: RealReconstruction) -> dict[str, Any]:
+    """What was concluded about real numbers; no person in it."""
+    return {
+        "mean": found.mean,
+        "spread": found.spread,
+        "median_std": float(np.median(found.std)),
+        "known_to_a_tenth": int((found.std <= found.spread / 10).sum()),
+    }
+
+
+def _counted(found: Reconstruction) -> dict[str, Any]:
+    """What was concluded about bits or categories, counted; no person in it."""
+    system, box = found.evidence.system, found.evidence.enclosure
+    mixed = (box.lower == box.upper) & (box.lower > 0) & (box.lower < system.size)
+    together = mixed.reshape(found.evidence.values, -1).any(axis=0)
+    return {
+        "rate": found.prior,
+        **_tally(found),
+        "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
+        "proved": int((found.identified == "proved").sum()),
+        "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),
+    }
+
+
+def _tally(found: Reconstruction) -> dict[str, Any]:
+    if found.evidence.values == 1:
+        return {"guessed_to_have_it": int(found.guess.sum())}
+    return {"guessed_values": np.bincount(found.guess, minlength=found.evidence.values).tolist()}
+
+
+def _real_lines(document: dict[str, Any]) -> list[str]:
+    return [
+        f"{document['equations']:,} equations about {document['people']:,} people; "
+        f"{document['decoder']}: {document['status']}",
+        f"Estimated for everybody: to within {document['median_std']:.3g} (median standard deviation), "
+        f"where people differ by {document['spread']:.3g}.",
+        f"{document['known_to_a_tenth']:,} people are known to within a tenth of that.",
+        "Whether the estimates are right, only who holds the truth can tell.",
+    ]
+
+
 def _lines(document: dict[str, Any]) -> list[str]:
+    if "guessed_values" in document:
+        tally = (f"{count:,} × {value}" for value, count in enumerate(document["guessed_values"]))
+        said = f"Guessed values: {', '.join(tally)}."
+    else:
+        said = f"{document['guessed_to_have_it']:,} are guessed to have the secret."
     sure = ", ".join(f"{count:,} with confidence {level}" for level, count in document["confident"].items())
     return [
         f"{document['equations']:,} equations about {document['people']:,} people; "
         f"{document['decoder']}: {document['status']}",
         f"Guessed for everybody; sure of {sure}; {document['proved']:,} proved.",
-        f"{document['guessed_to_have_it']:,} are guessed to have the secret.",
+        said,
         "Whether the guesses are right, only who holds the truth can tell: tellall audit.",
     ]
 
 
-def _people(found: Reconstruction) -> dict[str, Any]:
-    return {
-        "warning": "SECRET: what an attack concludes about single people. Not for publication.",
-        "people": [
-            {"row": row + 1, "guess": int(guess), "confidence": round(float(sure), 4), "identified": str(how)}
-            for row, (guess, sure, how) in enumerate(
-                zip(found.guess, found.confidence, np.asarray(found.identified), strict=True)
-            )
-        ],
-    }
+def _people(found: Any) -> dict[str, Any]:
+    warning = "SECRET: what an attack concludes about single people. Not for publication."
+    if hasattr(found, "std"):
+        pairs = zip(found.estimate, found.std, strict=True)
+        rows: list[dict[str, Any]] = [{"estimate": float(value), "std": float(std)} for value, std in pairs]
+    else:
+        triples = zip(found.guess, found.confidence, np.asarray(found.identified), strict=True)
+        rows = [
+            {"guess": int(guess), "confidence": round(float(sure), 4), "identified": str(how)}
+            for guess, sure, how in triples
+        ]
+    return {"warning": warning, "people": [{"row": place + 1, **row} for place, row in enumerate(rows)]}

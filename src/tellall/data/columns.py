@@ -20,7 +20,7 @@ __all__ = [
     "Bins",
     "Column",
     "encode",
-    "encode_bits",
+    "encode_secret",
     "is_missing",
     "is_numeric",
 ]
@@ -29,6 +29,7 @@ Bins = int | Sequence[float]
 Array = npt.NDArray[np.floating[Any]]
 
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
+MOST_CATEGORIES = 100  # of a secret; more are names, not groups
 DEFAULT_BINS = 10  # otherwise it is cut at its deciles
 MISSING = "missing"
 
@@ -72,14 +73,21 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
     return (*_encode_numbers(name, numbers, bins), numbers)
 
 
-def encode_bits(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], tuple[str, str]]:
-    """The secret as 0/1 and what 0 and 1 stand for: the smaller of its two values is 0, the larger 1.
+def encode_secret(name: str, raw: Any) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
+
+    Two distinct values are bits, the smaller 0 and the larger 1. Text, and whole numbers of at most
+    20 distinct values, are categories in ascending order; other numbers are reals, whose meaning is empty.
 
     Examples
     --------
-    >>> bits, meaning = encode_bits("smokes", np.array(["yes", "no", "no"]))
+    >>> bits, meaning = encode_secret("smokes", np.array(["yes", "no", "no"]))
     >>> bits.tolist(), meaning
     ([1, 0, 0], ('no', 'yes'))
+    >>> encode_secret("stage", np.array([3, 1, 2, 1]))[0].tolist()
+    [2, 0, 1, 0]
+    >>> encode_secret("income", np.array([1.5, 2.5, 3.5]))
+    (array([1.5, 2.5, 3.5]), ())
     """
     column, codes, numbers = encode(name, raw)
     missing = sum(map(is_missing, _objects(raw) if numbers is None else numbers))
@@ -87,15 +95,19 @@ def encode_bits(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], tuple[str, s
         raise invalid(
             name, "known for everybody", f"{missing} missing values", "Leave those people out first."
         )
-    distinct = np.unique(numbers) if numbers is not None else np.unique(codes)
+    distinct = np.unique(codes if numbers is None else numbers)
     if distinct.size == 1:
-        raise invalid(name, "a secret with two values", f"the constant {column.labels[0]}")
-    if distinct.size != 2:
+        raise invalid(name, "a secret of two values or more", f"the constant {column.labels[0]}")
+    if distinct.size == 2:
+        values = codes if numbers is None else numbers
+        return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
+    if numbers is not None and (distinct.size > KEPT_VALUES or (distinct != np.rint(distinct)).any()):
+        return numbers, ()
+    if distinct.size > MOST_CATEGORIES:
         raise invalid(
-            name, "a secret with two values", f"{distinct.size} distinct values", "Make it a yes/no column."
+            name, f"a secret of at most {MOST_CATEGORIES} categories", f"{distinct.size}", "Group them first."
         )
-    values = numbers if numbers is not None else codes
-    return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
+    return codes.astype(np.int16), column.labels
 
 
 def is_numeric(raw: Any) -> bool:

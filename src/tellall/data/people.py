@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data.columns import Bins, Column, encode, encode_bits, is_numeric
+from tellall.data.columns import Bins, Column, encode, encode_secret, is_numeric
 from tellall.data.imprint import Imprint, imprint
 from tellall.errors import invalid
 
@@ -120,9 +120,9 @@ class Dataset:
     public
         The attacker's view.
     secret
-        One bit per person, or None.
+        One bit, category (a code) or real number per person, or None.
     meaning
-        What 0 and 1 of the secret stand for.
+        What the codes of the secret stand for; empty for real numbers.
 
     Examples
     --------
@@ -132,9 +132,9 @@ class Dataset:
     """
 
     public: Public
-    secret: npt.NDArray[np.int8] | None = None
+    secret: npt.NDArray[Any] | None = None
     secret_name: str = "secret"
-    meaning: tuple[str, str] = ("0", "1")
+    meaning: tuple[str, ...] = ("0", "1")
 
     @classmethod
     def from_arrays(
@@ -147,7 +147,7 @@ class Dataset:
         public
             0/1, whole numbers (each value a category) or reals (cut at their deciles for tables).
         secret
-            One value per person, two distinct values; None for the attacker's side.
+            One bit, category or real number per person; None for the attacker's side.
         names
             The names of the columns; ``a0``, ``a1``, ... where not given.
         """
@@ -174,7 +174,7 @@ class Dataset:
         frame
             The table of people.
         secret
-            The column to protect, with two values; None for the attacker's side.
+            The column to protect (bits, categories or real numbers); None for the attacker's side.
         public
             The columns an attacker may know; all but the secret where not given.
         bins
@@ -218,6 +218,21 @@ class Dataset:
         return self.public.n
 
     @property
+    def levels(self) -> int:
+        """How many values the secret has: two for bits, zero for real numbers."""
+        return len(self.meaning)
+
+    @property
+    def bits(self) -> npt.NDArray[np.int8]:
+        """The secret bits; refused where the secret is missing or not of two values."""
+        if self.secret is None:
+            raise invalid("dataset", "one with a secret", "no secret")
+        if self.levels != 2:
+            kind = "real numbers" if not self.levels else f"{self.levels} categories"
+            raise invalid("secret", "bits (two values)", kind, "Make it a yes/no column.")
+        return self.secret
+
+    @property
     def patterns(self) -> Patterns:
         """The distinct public rows with their multiplicities."""
         return self.public.patterns
@@ -230,7 +245,7 @@ class Dataset:
     def __repr__(self) -> str:
         lines = [f"Dataset of {self.n} people, {len(self.patterns)} distinct public rows"]
         if self.secret is not None:
-            lines.append(f"  secret {self.secret_name}: {int(self.secret.sum())} × {self.meaning[1]}")
+            lines.append(f"  secret {self.secret_name}: {_summary(self.secret, self.meaning)}")
         lines.append(f"  public {_listing(self.public.columns)}")
         lines += [
             f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}"
@@ -239,6 +254,16 @@ class Dataset:
         ]
         lines += [f"  left out {reason}" for reason in self.public.left_out]
         return "\n".join(lines)
+
+
+def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
+    """The secret in a few words: no person in it."""
+    if not meaning:
+        return f"real numbers, mean {secret.mean():g}"
+    counts = np.bincount(secret, minlength=len(meaning))
+    shown = range(1, 2) if len(meaning) == 2 else range(min(len(meaning), 6))
+    more = ", ..." if len(meaning) > 6 else ""
+    return ", ".join(f"{counts[code]} × {meaning[code]}" for code in shown) + more
 
 
 def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
@@ -344,9 +369,9 @@ def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
     return array
 
 
-def _secret(name: str, raw: Any) -> tuple[npt.NDArray[np.int8], str, tuple[str, str]]:
-    bits, meaning = encode_bits(name, raw)
-    return bits, name, meaning
+def _secret(name: str, raw: Any) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
+    values, meaning = encode_secret(name, raw)
+    return values, name, meaning
 
 
 def _column_keys(frame: Any) -> dict[str, Any]:

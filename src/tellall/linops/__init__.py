@@ -1,6 +1,7 @@
 """Operators: matrices known by their products. They know nothing of privacy."""
 
 from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.blocks import Blocks
 from tellall.linops.compose import RowScale, RowSelect, Stack
 from tellall.linops.dense import Dense
 from tellall.linops.moments import Moments
@@ -8,6 +9,7 @@ from tellall.linops.partition import Partition
 
 __all__ = [
     "Array",
+    "Blocks",
     "Dense",
     "IntArray",
     "LinearOperator",

@@ -21,7 +21,6 @@ what they offer beside it:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 from tellall.data import Dataset, Public
@@ -61,10 +60,6 @@ class Published(Protocol):
 
     def values(self, dataset: Dataset) -> Array:
         """The statistic computed."""
-        ...
-
-    def size(self, public: Public) -> int:
-        """How many values it has."""
         ...
 
     def units(self, public: Public) -> float:
@@ -124,7 +119,11 @@ def carry_out(
     values = statistic.values(people)
     if statistic.grows and people.n != dataset.n:
         values = values * (dataset.n / people.n)
-    places = tables_of(statistic, dataset.public) if any(map(_needs_tables, protections)) else Tables()
+    places = (
+        tables_of(statistic, dataset.public, dataset.levels)
+        if any(map(_needs_tables, protections))
+        else Tables()
+    )
     for protection in protections:
         if hasattr(protection, "records"):
             continue
@@ -157,15 +156,10 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
     return laws[0] if len(laws) == 1 else Sum(laws)
 
 
-def tables_of(statistic: Published, public: Public) -> Tables:
-    """Where the statistic's tables lie among its values; empty where it has none."""
-    columns, levels = tuple(statistic.tables(public)), public.levels
-    cells = [tuple(levels[place] for place in places) for places in columns]
-    total = sum(map(prod, cells))
-    if not total:
-        return Tables()
-    values_of_secret = statistic.size(public) // total
-    return Tables(columns, tuple((*shape, values_of_secret) for shape in cells))
+def tables_of(statistic: Published, public: Public, levels: int = 2) -> Tables:
+    """Where the tables of a secret of so many values lie among a statistic's values; empty without tables."""
+    columns, sizes = tuple(statistic.tables(public)), public.levels
+    return Tables(columns, tuple((*(sizes[place] for place in places), levels) for places in columns))
 
 
 def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] | None:

@@ -138,9 +138,7 @@ class Complement:
 
     def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
         """The values, that fraction of them of the opposite secret."""
-        if dataset.secret is None or not np.isin(dataset.secret, (0, 1)).all():
-            raise invalid("dataset", "one whose secret is a bit, to take its opposite", "another secret")
-        opposite = statistic.values(replace(dataset, secret=(1 - dataset.secret).astype(np.int8)))
+        opposite = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
         return np.where(as_rng(rng).random(values.shape) < self.fraction, opposite, values)
 
     def perturb(self, values: Array, rng: Rng = None) -> Array:
@@ -167,7 +165,7 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
 
 def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, statistic: Published) -> Array:
     """The sum of the keys of the people in each cell, whole numbers."""
-    public, tables = dataset.public, tables_of(statistic, dataset.public)
+    public, tables = dataset.public, tables_of(statistic, dataset.public, dataset.levels)
     assert dataset.secret is not None
     parts = []
     for places, shape in zip(tables.columns, tables.shapes, strict=True):

@@ -63,12 +63,7 @@ class WalshNoise:
     def prepare(self, statistic: Published, public: Public) -> WalshNoise:
         """The same with the noise of the inner products, in the units of what is published."""
         tables = tables_of(statistic, public)
-        if not len(tables) or any(levels != 2 for shape in tables.shapes for levels in shape):
-            raise invalid(
-                "protect",
-                "one that fits the statistic; WalshNoise fits tables of columns with two values",
-                type(statistic).__name__,
-            )
+        _check_bits(tables)
         count = int(product_labels(tables).max())
         law = self._law(count).scaled(1 / statistic.units(public))
         return replace(self, ways=len(tables.shapes[0]), products=count, noise=law)
@@ -95,6 +90,7 @@ class WalshNoise:
         """The tables made from the noisy inner products."""
         if self.noise is None or self.products is None or self.ways is None:
             raise needs_people(self)
+        _check_bits(tables)
         drawn = np.append(0.0, self.noise.sample(self.products, as_rng(rng)))  # the empty product is n
         noise = walsh(drawn[product_labels(tables)]) / 2**self.ways
         return np.asarray(values + noise.ravel())
@@ -115,6 +111,13 @@ class WalshNoise:
         epsilon = gaussian_epsilon(delta, 2 * math.sqrt(prepared.products), self.std)
         text = f"normal noise on {prepared.products} inner products"
         return Guarantee(epsilon, delta, REPLACED, text)
+
+
+def _check_bits(tables: Tables) -> None:
+    many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
+    if not len(tables) or many:
+        rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
+        raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are no tables")
 
 
 def product_labels(tables: Tables) -> npt.NDArray[np.intp]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tellall.attacks.reconstruct import Reconstruction
 from tellall.risk import LEVELS, Risk
+from tellall.solve import SETTLED
 
 __all__ = ["CURVE", "ReleaseSummary", "average", "summarise"]
 
@@ -107,7 +108,7 @@ def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> Re
     if len(rows) == 1:
         return rows[0]
     baselines = {name: fmean(row.baselines[name] for row in rows) for name in rows[0].baselines}
-    troubled = [row.status for row in rows if row.status != "solved"]
+    troubled = [row.status for row in rows if row.status not in SETTLED]
     return replace(
         rows[0],
         accuracy=fmean(row.accuracy for row in rows),
@@ -123,7 +124,7 @@ def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> Re
             level: {value: round(fmean(row.exposed[level][value] for row in rows)) for value in ("0", "1")}
             for level in rows[0].exposed
         },
-        status=troubled[0] if troubled else "solved",
+        status=troubled[0] if troubled else rows[0].status,
         curve=tuple(
             (level, round(fmean(row.curve[place][1] for row in rows)))
             for place, (level, _) in enumerate(rows[0].curve)

@@ -89,6 +89,9 @@ class ReleaseDocument(_Strict):
     columns: list[ColumnDocument]
     people: Annotated[int, Field(ge=0)] | None = None
     fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    levels: Annotated[
+        int, Field(ge=0, le=1000, description="The values that the tabulated column has; 0: real numbers.")
+    ] = 2
     values: Annotated[
         list[float | None] | ValuesFile, Field(description="null where suppressed, or a file beside.")
     ]

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Array", "Solution", "Status"]
+__all__ = ["SETTLED", "Array", "Solution", "Status"]
+
+SETTLED = ("solved", "trusted")  # the words that come without advice
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -17,12 +19,17 @@ Array = npt.NDArray[np.floating[Any]]
 class Status:
     """How a solve ended, in one word, with advice where it did not end well.
 
-    ``word`` is "solved", "not converged", "contradictory" or "uncalibrated" (guesses
-    stand, confidences may be too high).
+    ``word`` is "solved", "trusted" (solved, and the confidences passed their own checks), "not converged",
+    "contradictory" or "uncalibrated" (guesses stand, confidences may be too high).
     """
 
     word: str
     advice: str = ""
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is nothing to advise."""
+        return self.word in SETTLED
 
     def __str__(self) -> str:
         return f"{self.word}: {self.advice}" if self.advice else self.word

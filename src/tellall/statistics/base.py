@@ -87,6 +87,10 @@ class Statistic(ABC):
         """
         return ()
 
+    def size_for(self, public: Public, levels: int) -> int:
+        """How many values are published of a secret of that many values (zero: real numbers)."""
+        return self.size(public)
+
     def comparable(self) -> Statistic:
         """The same statistic, a person's column of its equations independent of the other people."""
         return self

@@ -11,7 +11,7 @@ import numpy as np
 
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import InvalidInput, invalid
-from tellall.linops import Array, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
+from tellall.linops import Array, Blocks, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
 from tellall.statistics.base import Equations, Statistic, check_scale
 
 __all__ = ["Marginals"]
@@ -40,6 +40,7 @@ class Marginals(Statistic):
 
         value(c, 1) = Σ_{i in c} s_i,        value(c, 0) = N_c − Σ_{i in c} s_i,
 
+    and of a secret of more than two values every value has its own unknowns, value(c, v) = Σ_{i in c} s_iv:
     which is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
     pattern used, not only "all ones". One person replaced moves two cells of each table by one each:
     L1 sensitivity 2t, L2 sensitivity √(2t) for t tables.
@@ -99,19 +100,32 @@ class Marginals(Statistic):
     def values(self, dataset: Dataset) -> Array:
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
+        if not dataset.levels:
+            raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
         tables = _tables(dataset.public, self.sets(dataset.public))
-        yes = tables @ dataset.secret.astype(np.float64)
-        everybody = tables @ np.ones(dataset.n)
-        counts = np.stack([everybody - yes, yes], axis=1).ravel()
+        having = [(dataset.secret == value).astype(np.float64) for value in range(dataset.levels)]
+        counts = np.stack([tables @ bits for bits in having], axis=1).ravel()
         return counts / self.units(dataset.public)
+
+    def size_for(self, public: Public, levels: int) -> int:
+        if not levels:
+            raise invalid("levels", "two or more, for a table", levels)
+        return self.size(public) // 2 * levels
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
         tables = _tables(public, sets)
         cells = tables.shape[0]
-        operator = RowScale(RowSelect(tables, np.repeat(np.arange(cells), 2)), np.tile([-1.0, 1.0], cells))
+        levels = values.size // cells
         target = values.copy()
-        target[0::2] -= tables @ np.ones(public.n)
+        operator: LinearOperator
+        if levels == 2:
+            rows, signs = np.repeat(np.arange(cells), 2), np.tile([-1.0, 1.0], cells)
+            operator = RowScale(RowSelect(tables, rows), signs)
+            target[0::2] -= tables @ np.ones(public.n)
+        else:  # one block of people per value; the cells of a table have the secret last
+            order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
+            operator = RowSelect(Blocks([tables] * levels), order)
         used = sorted({place for places in sets for place in places})
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
         return Equations(operator, target, alike)

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from tests.conftest import random_people
 
 import tellall as ta
 from tellall.attacks.baseline import Baseline, majority
-from tellall.risk import _paired_bootstrap
-from tests.conftest import random_people
+from tellall.risk.categories import _paired_bootstrap
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,10 @@
-"""Risk: what an attack found, beyond what the strongest baseline would have guessed."""
+"""The risk of bits and categories: who is guessed right beyond the strongest baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +12,16 @@ import numpy.typing as npt
 from tellall.attacks.baseline import Baseline, majority
 from tellall.attacks.baseline import baselines as all_baselines
 from tellall.attacks.reconstruct import Reconstruction
-from tellall.attacks.trace import Tracing
-from tellall.attacks.tracing_risk import TracingRisk, score_tracing
 from tellall.errors import invalid
 from tellall.noise import Rng, as_rng
 
-__all__ = ["LEVELS", "Risk", "interval_over_draws", "score"]
+__all__ = ["LEVELS", "Risk", "interval_over_draws", "score_categories"]
 
 LEVELS = (0.95, 0.99)
 _RESAMPLES = 10_000
 _NOTHING_LEARNT = 1e-3
 
-Bits = npt.NDArray[np.int8]
+Codes = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 
 
@@ -50,15 +48,21 @@ class Risk:
     baselines: Mapping[str, float]
     baseline: str
     interval: tuple[float, float]
-    _secret: Bits
+    _secret: Codes
+    _guess: Codes
     _right: Mask
     _confidence: npt.NDArray[np.floating[Any]]
     _foreseen: npt.NDArray[np.floating[Any]]  # the largest probability any baseline gave to the truth
-    _gain: Bits  # 1 where only the attack is right, −1 where only the strongest baseline is
+    _gain: npt.NDArray[np.int8]  # 1 where only the attack is right, −1 where only the strongest baseline is
+
+    @property
+    def levels(self) -> int:
+        """How many values the secret has."""
+        return max(2, int(max(self._secret.max(), self._guess.max())) + 1)
 
     @property
     def hamming(self) -> int:
-        """The number of bits guessed wrong."""
+        """The number of people guessed wrong."""
         return int((~self._right).sum())
 
     @property
@@ -74,7 +78,7 @@ class Risk:
     def exposed_at(self, level: float, value: int | None = None) -> int:
         """How many people are guessed right with this confidence while no baseline was that sure.
 
-        ``value`` counts only those whose secret is 0 or 1.
+        ``value`` counts only those who have that value of the secret.
         """
         return int((self.exposed_people(level) & self._of(value)).sum())
 
@@ -86,8 +90,7 @@ class Risk:
 
     def named(self, level: float = LEVELS[0], value: int = 1) -> tuple[int, int]:
         """How many are said with this confidence to have this value, and how many of those do."""
-        guessed = np.where(self._right, self._secret, 1 - self._secret) == value
-        said = guessed & (self._confidence >= level)
+        said = (self._guess == value) & (self._confidence >= level)
         return int(said.sum()), int((said & self._right).sum())
 
     def found(self, value: int = 1) -> float:
@@ -96,64 +99,24 @@ class Risk:
         return float(self._right[people].mean()) if people.any() else float("nan")
 
     def _of(self, value: int | None) -> Mask:
-        if value not in (None, 0, 1):
-            raise invalid("value", "0, 1 or None", value)
+        if value is not None and (isinstance(value, bool) or value not in range(self.levels)):
+            raise invalid("value", f"from 0 to {self.levels - 1}, or None", value)
         return np.ones(self.n, dtype=bool) if value is None else self._secret == value
 
     def __repr__(self) -> str:
         low, high = self.interval
         return (
-            f"Risk: {self.accuracy:.1%} of {self.n} bits right; strongest baseline ({self.baseline}) "
+            f"Risk: {self.accuracy:.1%} of {self.n} people right; strongest baseline ({self.baseline}) "
             f"{self.baselines[self.baseline]:.1%}; advantage {self.advantage:+.1%} "
             f"[{low:+.1%}, {high:+.1%}]; {self.exposed} people exposed"
         )
 
 
-@overload
-def score(
-    reconstruction: Reconstruction,
-    secret: npt.ArrayLike,
-    baselines: Sequence[Baseline] | None = None,
-    rng: Rng = 0,
-) -> Risk: ...
-@overload
-def score(
-    reconstruction: Tracing,
-    secret: npt.ArrayLike,
-    baselines: None = None,
-    rng: Rng = 0,
-) -> TracingRisk: ...
-def score(
-    reconstruction: Reconstruction | Tracing,
-    secret: npt.ArrayLike,
-    baselines: Sequence[Baseline] | None = None,
-    rng: Rng = 0,
-) -> Risk | TracingRisk:
-    """The risk: the attack compared with the truth and with what one would have guessed anyway.
-
-    Parameters
-    ----------
-    reconstruction
-        What the attack concluded. For a tracing the secret is who was in the data, and the risk a
-        :class:`TracingRisk`.
-    secret
-        The true bits, in file order.
-    baselines
-        Baselines computed before (see :mod:`tellall.attacks.baseline`); majority, public and population
-        where not given.
-    rng
-        Seed of folds, of the releases made again for the population baseline, and of the bootstrap.
-
-    Notes
-    -----
-    A release that moves nobody's estimate from the prior by more than 0.001 tells nothing: the attacker then
-    guesses as without it, so that pure noise scores the majority's accuracy whatever the secret's rate.
-    """
-    if isinstance(reconstruction, Tracing):
-        return score_tracing(reconstruction, secret)
-    if not isinstance(reconstruction, Reconstruction):
-        raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
-    truth = _check_secret(secret, reconstruction.n)
+def score_categories(
+    reconstruction: Reconstruction, secret: npt.ArrayLike, baselines: Sequence[Baseline] | None, rng: Rng
+) -> Risk:
+    """The risk of bits or categories."""
+    truth = _check_secret(secret, reconstruction.n, reconstruction.evidence.values)
     generator = as_rng(rng)
     if baselines is None:
         baselines = all_baselines(reconstruction.releases, reconstruction.public, truth, rng=generator)
@@ -173,6 +136,7 @@ def score(
         baseline=strongest.name,
         interval=_paired_bootstrap(right, strongest.guess == truth, generator),
         _secret=truth,
+        _guess=guess,
         _right=right,
         _confidence=confidence,
         _foreseen=foreseen,
@@ -199,7 +163,8 @@ def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, 
     return float(low), float(high)
 
 
-def _chance_of_truth(baseline: Baseline, truth: Bits) -> npt.NDArray[np.floating[Any]]:
+def _chance_of_truth(baseline: Baseline, truth: Codes) -> npt.NDArray[np.floating[Any]]:
+    """The baseline's probability for the truth; of several values at most this."""
     return np.where(baseline.guess == truth, baseline.confidence, 1 - baseline.confidence)
 
 
@@ -216,10 +181,14 @@ def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generato
     return float(low), float(high)
 
 
-def _check_secret(secret: npt.ArrayLike, n: int) -> Bits:
+def _check_secret(secret: npt.ArrayLike, n: int, values: int) -> Codes:
     array = np.asarray(secret)
     if array.shape != (n,):
-        raise invalid("secret", f"one bit per person ({n})", f"shape {array.shape}")
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
-        raise invalid("secret", "bits, 0 or 1", array)
+        raise invalid(
+            "secret", f"one {'bit' if values == 1 else 'code'} per person ({n})", f"shape {array.shape}"
+        )
+    codes = np.arange(2 if values == 1 else values)
+    if array.dtype.kind not in "biuf" or not np.isin(array, codes).all():
+        rule = "bits, 0 or 1" if values == 1 else f"the codes of categories, 0 to {values - 1}"
+        raise invalid("secret", rule, array)
     return array.astype(np.int8)

@@ -1,0 +1,120 @@
+"""What one would guess about a person's real secret without their own record in the release."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellall.attacks.baseline import FOLDS, folds_of
+from tellall.data import Dataset, Public
+from tellall.evidence import Evidence
+from tellall.linops import Array, RowSelect, Stack
+from tellall.noise import Rng, as_rng
+from tellall.release import Release, count_scale, linearise, publish
+
+__all__ = ["real_baselines"]
+
+_RIDGES = (1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2)  # in units of the mean square of an equation's coefficients
+
+
+def real_baselines(
+    releases: Sequence[Release], public: Public, secret: Array, *, rng: Rng = 0
+) -> dict[str, Array]:
+    """The guess of each baseline for everybody: the median, the public columns, the releases without them."""
+    generator = as_rng(rng)
+    found = {"median": np.full(secret.size, float(np.median(secret)))}
+    found["public"] = _public_only(public, secret, generator)
+    if not any(release.statistic.no_population for release in releases):
+        found["population"] = _population(releases, public, secret, generator)
+    return found
+
+
+def _public_only(public: Public, secret: Array, rng: np.random.Generator) -> Array:
+    """The better of a linear and a tree model from the public columns, out of fold."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.linear_model import Ridge
+    from sklearn.preprocessing import OneHotEncoder
+    from threadpoolctl import threadpool_limits
+
+    codes = public.codes.T.astype(np.int64)
+    numbers = [values for values in public.numbers if values is not None and np.isfinite(values).all()]
+    indicators = OneHotEncoder(dtype=np.float64, sparse_output=False).fit_transform(codes)
+    scaled = [(values - values.mean()) / (values.std() or 1.0) for values in numbers]
+    features = np.hstack([indicators, *(column[:, None] for column in scaled)])
+    seed = int(rng.integers(2**31))
+    models = [
+        (Ridge(alpha=1.0), features),
+        (
+            HistGradientBoostingRegressor(random_state=seed, early_stopping=False, loss="absolute_error"),
+            codes,
+        ),
+    ]
+    guesses = []
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for model, matrix in models:
+            guess = np.empty(secret.size)
+            for train, test in folds_of(secret.size, FOLDS, np.random.default_rng(seed)):
+                guess[test] = model.fit(matrix[train], secret[train]).predict(matrix[test])
+            guesses.append(guess)
+    return min(guesses, key=lambda guess: float(np.abs(guess - secret).mean()))
+
+
+def _population(
+    releases: Sequence[Release], public: Public, secret: Array, rng: np.random.Generator
+) -> Array:
+    """What the releases, made again without a person, say about that person.
+
+    The linear model s_i ≈ offset + A_iᵀ μ whose normal equations need nothing but the published A s:
+    (A Aᵀ + ridge + spread²) μ = z − offset A1; the ridge is chosen by inner folds.
+    """
+    people = Dataset(public, secret, meaning=())
+    guess = np.empty(secret.size)
+    for train, test in folds_of(secret.size, FOLDS, rng):
+        ridge = _choose_ridge(releases, people.take(train), rng)
+        guess[test] = _predict(releases, people.take(train), public.take(test), (ridge,), rng)[0]
+    return guess
+
+
+def _choose_ridge(releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> float:
+    assert people.secret is not None
+    loss = np.zeros(len(_RIDGES))
+    for train, test in folds_of(people.n, 3, rng):
+        guesses = _predict(releases, people.take(train), people.public.take(test), _RIDGES, rng)
+        loss += [np.abs(guess - people.secret[test]).sum() for guess in guesses]
+    return _RIDGES[int(loss.argmin())]
+
+
+def _predict(
+    releases: Sequence[Release],
+    people: Dataset,
+    others: Public,
+    ridges: Sequence[float],
+    rng: np.random.Generator,
+) -> list[Array]:
+    """The guesses for people outside the releases, at each ridge."""
+    again = [publish(people, r.statistic.comparable(), r.protections, rng) for r in releases]
+    evidence = Evidence.together([linearise(release, people.public) for release in again])
+    features = Stack(
+        [
+            RowSelect(
+                release.statistic.equations(others, count_scale(release, others)[0]).operator, block.rows
+            )
+            for release, block in zip(again, evidence.blocks, strict=True)
+        ]
+    )
+    matrix = evidence.operator.to_dense()
+    everybody = matrix.sum(axis=1)
+    size = np.sqrt((matrix**2).mean(axis=1)) + 1e-300  # equations come in units of their own
+    matrix, target, everybody = matrix / size[:, None], evidence.target / size, everybody / size
+    noise = (evidence.spread / size) ** 2
+    kernel = matrix @ matrix.T
+    offset = float(everybody @ target) / max(float(everybody @ everybody), 1e-300)
+    guesses = []
+    for ridge in ridges:
+        system = kernel + np.diag(ridge + noise)
+        multipliers = np.linalg.solve(system, target - offset * everybody)
+        guesses.append(offset + features.rmatvec(multipliers / size))
+    return guesses

@@ -22,12 +22,33 @@ from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
 from tellall.io import read
-from tellall.noise import Gaussian, Laplace, Rounding
-from tellall.protections import Suppression
+from tellall.noise import (
+    Corruption,
+    DiscreteGaussian,
+    Gaussian,
+    Geometric,
+    Laplace,
+    Rounding,
+    TruncatedNormal,
+)
+from tellall.protections import (
+    CellKey,
+    Combined,
+    Complement,
+    Guarantee,
+    Subsample,
+    SuLQ,
+    Suppression,
+    Swapping,
+    Trivial,
+    WalshNoise,
+    guarantee_of,
+)
 from tellall.release import Release, linearise, publish
 from tellall.risk import RealRisk, Risk, score
 from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts, Tables
 from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
+from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -53,13 +74,21 @@ __all__ = [
     "Accuracy",
     "Audit",
     "CannotLinearise",
+    "CellKey",
+    "CoefficientUtility",
+    "Combined",
+    "Complement",
+    "Corruption",
     "Dataset",
+    "DiscreteGaussian",
     "Disproof",
     "ErrorRates",
     "Evidence",
     "Finding",
     "Gaussian",
     "GaussianLeastSquares",
+    "Geometric",
+    "Guarantee",
     "InvalidInput",
     "Laplace",
     "Marginals",
@@ -81,21 +110,30 @@ __all__ = [
     "SketchedLeastSquares",
     "Skipped",
     "SolverFailed",
+    "SuLQ",
+    "Subsample",
     "SubsetCounts",
     "Suppression",
+    "Swapping",
     "Tables",
     "TellallError",
     "Tracing",
     "TracingPlan",
     "TracingRisk",
+    "Trivial",
+    "TruncatedNormal",
+    "Utility",
+    "WalshNoise",
     "accuracy",
     "audit",
     "audit_mechanism",
     "bounds",
+    "coefficient_utility",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
     "genomics",
+    "guarantee_of",
     "is_degenerate",
     "linearise",
     "multilinear",
@@ -113,6 +151,7 @@ __all__ = [
     "trace",
     "tracing_plan",
     "truth_table",
+    "utility",
 ]
 
 # imported when first used, so that `import tellall` stays quick

@@ -14,7 +14,7 @@ from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
 from tellall.linops import Array, RowSelect
 from tellall.noise import Exact, Noise, Rng
-from tellall.protections import Protection, apply, as_protections, noise_of
+from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.saved import Saved, load, save
 from tellall.statistics import Statistic
 
@@ -129,10 +129,10 @@ def publish(
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
-    protections = as_protections(protect)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
-    values = apply(protections, settled.values(dataset), rng)
+    protections = prepare(as_protections(protect), settled, view)
+    values = carry_out(protections, dataset, settled, rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
 
 
@@ -141,8 +141,9 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
 
     Notes
     -----
-    One row per published value; suppressed values have none. The target is the value on the count scale less
-    the part that does not depend on the secret, so that ``operator @ secret == target`` on an exact release.
+    One row per published value; suppressed values, and those of which nothing is known, have none. The target
+    is the value on the count scale less the part that does not depend on the secret, so that ``operator @
+    secret == target`` on an exact release.
     """
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
@@ -167,9 +168,12 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
         )
     counts, noise = count_scale(release, view)
     equations = release.statistic.equations(view, counts)
-    shown = np.flatnonzero(~np.isnan(equations.target))
     rows = equations.target.size
-    error = np.hypot(_times(noise.std, equations.gain, rows), equations.doubt)
+    std: Array | float = noise.std
+    if noise.varies:
+        std = noise.spread(counts, equations.operator.squared() @ np.ones(equations.operator.shape[1]))
+    error = np.hypot(_times(std, equations.gain, rows), equations.doubt)
+    shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
     bound = _times(noise.bound, equations.reach, rows)
     bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
     slack = _times(noise.half_width, equations.reach, rows)
@@ -194,7 +198,7 @@ def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:
     return np.where(np.abs(counts - whole) < 1e-6, whole, counts), noise
 
 
-def _times(size: float, factor: Array | float, rows: int) -> Array:
+def _times(size: Array | float, factor: Array | float, rows: int) -> Array:
     """The size times each row's factor; nothing times an infinite size stays nothing."""
     factors = np.broadcast_to(np.asarray(factor, dtype=np.float64), rows)
     return np.where(factors == 0, 0.0, size * np.where(factors == 0, 1.0, factors))

@@ -79,7 +79,7 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         "data must be a path relative to the file that names it; got /etc/passwd.",
         "releases.0.statistic.kind must be one of ErrorRates, Marginals",
         "Did you mean 'Marginals'?",
-        "releases.0.protect.0.bass is not a parameter of Rounding (base). Did you mean 'base'?",
+        "releases.0.protect.0.bass is not a parameter of Rounding (base, mode). Did you mean 'base'?",
         "releases.0.protect.0.base is needed by Rounding",
         "releases.1.statistik is not a key of a plan. Did you mean 'statistic'?",
         "releases.1.statistic ways must be a whole number of 1 or more",

@@ -18,7 +18,7 @@ from tellall.errors import invalid
 from tellall.evidence import Evidence
 from tellall.linops import Array
 from tellall.noise import Rng, as_rng
-from tellall.protections import Suppression
+from tellall.protections import Subsample, Suppression, Swapping
 from tellall.release import Release, linearise
 from tellall.solve import LeastSquares, Status
 
@@ -162,12 +162,13 @@ def reconstruct_codes(
 ) -> Reconstruction:
     """The best guess at everybody's bit or category from the evidence."""
     decoded, rates = _decode(evidence, decoder, prior, as_rng(rng))
-    estimate, guess, confidence = _people(evidence, decoded)
+    chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
+    estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
     return Reconstruction(
         estimate=estimate,
         guess=guess,
         confidence=confidence,
-        status=_with_selection(decoded.status, chosen),
+        status=_with_sampling(_with_selection(decoded.status, chosen), chosen),
         decoder=decoded.name,
         prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
@@ -239,6 +240,27 @@ def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
     return Status(
         "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
     )
+
+
+def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where people were left out: what is missing is missing from all values at once."""
+    sampled = any(isinstance(p, Subsample) and p.fraction < 1 for r in releases for p in r.protections)
+    if status.word != "solved" or not sampled:
+        return status
+    return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
+
+
+def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
+    """The chance of one's own secret, where what the release tells is the secret held after swapping.
+
+    Exact but for the rate: a swapped person holds somebody else's. Several releases, swapped each in its own
+    way, are about different secrets; then the law of the error alone speaks.
+    """
+    if len(releases) == 1:
+        for protection in releases[0].protections:
+            if isinstance(protection, Swapping):
+                chance = (1 - protection.fraction) * chance + protection.fraction * rate
+    return chance
 
 
 def _check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -90,32 +90,32 @@ def reconstruct_rows(
 class _Presence(Statistic):
     """Tables as a statistic of which candidates are there."""
 
-    tables: Tables
+    published: Tables
     people: int
     zeros: bool
     scale: str = field(kw_only=True)
 
     def describe(self) -> str:
-        return self.tables.describe()
+        return self.published.describe()
 
     def size(self, public: Public) -> int:
-        return self.tables.size(public)
+        return self.published.size(public)
 
     def units(self, public: Public) -> float:
         return float(self.people) if self.scale == "fractions" else 1.0
 
     def values(self, dataset: Dataset) -> Array:
-        counts = self.tables.membership(dataset.public) @ dataset.bits.astype(np.float64)
+        counts = self.published.membership(dataset.public) @ dataset.bits.astype(np.float64)
         return np.asarray(counts / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
-        sets = self.tables.sets(public)
+        sets = self.published.sets(public)
         target = values.copy()
         if self.zeros:  # how many rows of zeros there are is not known
             sizes = [int(np.prod([public.levels[place] for place in places])) for places in sets]
             target[np.cumsum([0, *sizes[:-1]])] = np.nan
         used = sorted({place for places in sets for place in places})
-        return Equations(self.tables.membership(public), target, group_rows(public.codes[used]).index)
+        return Equations(self.published.membership(public), target, group_rows(public.codes[used]).index)
 
 
 def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -> tuple[Public, Tables]:

@@ -77,7 +77,7 @@ class Public:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
     def levels(self) -> tuple[int, ...]:
         """The number of categories of each column."""
         return tuple(column.levels for column in self.columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellall.data import Dataset, Public
@@ -73,6 +74,18 @@ class Statistic(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether the values grow with the number of people, as counts do and fractions do not."""
+        return self.scale == "counts"
+
+    def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
+        """The public columns of each table, by place; none where the values are no tables.
+
+        Tables lie one after the other among the values, cells in C order, the secret last.
+        """
+        return ()
 
     def size_for(self, public: Public, levels: int) -> int:
         """How many values are published of a secret of that many values (zero: real numbers)."""

@@ -87,6 +87,9 @@ class Marginals(Statistic):
                 raise invalid("attributes", "sets of different columns", names)
         return chosen
 
+    def tables(self, public: Public) -> list[tuple[int, ...]]:
+        return self.sets(public)
+
     def size(self, public: Public) -> int:
         return 2 * sum(cells_of(public, places) for places in self.sets(public))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,18 @@ import numpy.typing as npt
 
 from tellall.errors import invalid
 
-__all__ = ["Array", "Exact", "Gaussian", "Laplace", "Noise", "Rng", "Rounding", "Sum", "as_rng"]
+__all__ = [
+    "Array",
+    "Exact",
+    "Noise",
+    "Rng",
+    "Sum",
+    "above_zero",
+    "as_rng",
+    "at_least_zero",
+    "point_mass",
+    "share",
+]
 
 Array = npt.NDArray[np.floating[Any]]
 Rng = int | np.random.Generator | None
@@ -48,6 +60,19 @@ class Noise(ABC):
     def half_width(self) -> float:
         """Half the width of the interval that rounding leaves; zero where nothing is rounded."""
         return 0.0
+
+    @property
+    def varies(self) -> bool:
+        """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
+        return False
+
+    def spread(self, values: Array, reach: Array) -> Array:
+        """The standard deviation of the error of each published value.
+
+        ``reach`` is how many people each value is about. Where the spread varies, ``std`` is the largest
+        that it can be.
+        """
+        return np.full(values.shape, self.std)
 
     @abstractmethod
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
@@ -81,111 +106,6 @@ class Exact(Noise):
         return self
 
 
-@dataclass(frozen=True, init=False, repr=False)
-class Gaussian(Noise):
-    """Normal noise of mean zero.
-
-    Examples
-    --------
-    >>> Gaussian(2.0).std
-    2.0
-    """
-
-    _std: float
-
-    def __init__(self, std: float) -> None:
-        object.__setattr__(self, "_std", _positive("std", std, zero=True))
-
-    def __repr__(self) -> str:
-        return f"Gaussian(std={self._std!r})"
-
-    @property
-    def std(self) -> float:
-        return self._std
-
-    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
-        return as_rng(rng).normal(0.0, self.std, size)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-density at x."""
-        if self.std == 0:
-            return _point_mass(x)
-        ratio = np.asarray(x, dtype=float) / self.std
-        return -0.5 * ratio**2 - math.log(self.std * math.sqrt(2 * math.pi))
-
-    def scaled(self, factor: float) -> Gaussian:
-        return Gaussian(self.std * abs(factor))
-
-
-@dataclass(frozen=True)
-class Laplace(Noise):
-    """Two-sided exponential noise; ``scale`` is not the standard deviation, which is √2 times it (E-CT-2)."""
-
-    scale: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _positive("scale", self.scale, zero=True))
-
-    @property
-    def std(self) -> float:
-        return math.sqrt(2.0) * self.scale
-
-    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
-        return as_rng(rng).laplace(0.0, self.scale, size)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-density at x."""
-        if self.scale == 0:
-            return _point_mass(x)
-        out: Array = -np.abs(np.asarray(x, dtype=float)) / self.scale - math.log(2 * self.scale)
-        return out
-
-    def scaled(self, factor: float) -> Laplace:
-        return Laplace(self.scale * abs(factor))
-
-
-@dataclass(frozen=True)
-class Rounding(Noise):
-    """Rounding to the nearest multiple of ``base``, halves to even.
-
-    Notes
-    -----
-    The attacker models the error as uniform on [−base/2, base/2], standard deviation base/√12; the error
-    itself is a function of the value, never more than base/2.
-    """
-
-    base: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "base", _positive("base", self.base, zero=False))
-
-    @property
-    def std(self) -> float:
-        return self.base / math.sqrt(12.0)
-
-    @property
-    def bound(self) -> float:
-        return self.base / 2
-
-    @property
-    def half_width(self) -> float:
-        return self.base / 2
-
-    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
-        return as_rng(rng).uniform(-self.base / 2, self.base / 2, size)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-density at x under the uniform model."""
-        inside = np.abs(np.asarray(x, dtype=float)) <= self.base / 2
-        return np.where(inside, -math.log(self.base), -np.inf)
-
-    def scaled(self, factor: float) -> Rounding:
-        return Rounding(self.base * abs(factor))
-
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        return np.round(values / self.base) * self.base
-
-
 @dataclass(frozen=True)
 class Sum(Noise):
     """Independent errors added up: what several protections in a row leave behind."""
@@ -204,6 +124,14 @@ class Sum(Noise):
     def half_width(self) -> float:
         return math.fsum(part.half_width for part in self.parts)
 
+    @property
+    def varies(self) -> bool:
+        return any(part.varies for part in self.parts)
+
+    def spread(self, values: Array, reach: Array) -> Array:
+        squares = [part.spread(values, reach) ** 2 for part in self.parts]
+        return np.asarray(np.sqrt(np.sum(squares, axis=0)))
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator = as_rng(rng)
         return sum((part.sample(size, generator) for part in self.parts), start=np.zeros(size))
@@ -218,15 +146,31 @@ class Sum(Noise):
         return values
 
 
-def _positive(name: str, value: float, *, zero: bool) -> float:
-    rule = "a finite number, zero or more" if zero else "a finite number above zero"
+def at_least_zero(name: str, value: float) -> float:
+    """The parameter as a number, refused below zero."""
+    return _checked(name, value, "a finite number, zero or more", lambda number: number >= 0)
+
+
+def above_zero(name: str, value: float) -> float:
+    """The parameter as a number, refused at zero and below."""
+    return _checked(name, value, "a finite number above zero", lambda number: number > 0)
+
+
+def share(name: str, value: float, *, zero: bool = True) -> float:
+    """The parameter as a share of a whole, from 0 to 1."""
+    rule = "a share from 0 to 1" if zero else "a share above 0 and at most 1"
+    return _checked(name, value, rule, lambda number: 0 <= number <= 1 and (zero or number > 0))
+
+
+def _checked(name: str, value: float, rule: str, holds: Callable[[float], bool]) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise invalid(name, rule, value)
     number = float(value)
-    if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+    if not math.isfinite(number) or not holds(number):
         raise invalid(name, rule, value)
     return number
 
 
-def _point_mass(x: npt.ArrayLike) -> Array:
+def point_mass(x: npt.ArrayLike) -> Array:
+    """The log-density of no noise at all."""
     return np.where(np.asarray(x, dtype=float) == 0, np.inf, -np.inf)

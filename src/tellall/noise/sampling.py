@@ -1,0 +1,165 @@
+"""The errors that changed records leave in counts: they depend on the count itself.
+
+These are what an attacker reckons with, not what a curator chooses: see ``tellall.protections``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tellall.noise.base import Array, Noise, Rng, as_rng
+
+__all__ = ["Complemented", "Sampled", "Swapped", "Unknown"]
+
+
+@dataclass(frozen=True)
+class Sampled(Noise):
+    """The error of a count of ``kept`` of ``people`` drawn without replacement, scaled up to all of them.
+
+    Notes
+    -----
+    K of n people counted, N kept: (n/N) H, H hypergeometric, has mean K and variance
+    (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1) (contingency-tables,
+    Proposition B.1). ``std`` is at K = n/2; ``spread`` puts for K the posterior mean
+    reach (H + 1)/(reach N/n + 2), so that a published zero is not taken for certain. A published value is
+    ``unit`` times a count.
+    """
+
+    people: int
+    kept: int
+    unit: float = 1.0
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * float(self.count_std(np.array(self.people / 2)))
+
+    @property
+    def bound(self) -> float:
+        return 0.0 if self.kept == self.people else math.inf
+
+    def count_std(self, count: Array) -> Array:
+        """The standard deviation of the scaled count where the true one is ``count``."""
+        n, kept = self.people, self.kept
+        if n < 2:
+            return np.zeros(np.shape(count))
+        rate = np.clip(count / n, 0.0, 1.0)
+        return n / kept * np.sqrt(kept * rate * (1 - rate) * (n - kept) / (n - 1))
+
+    def tail(self, distance: float) -> float:
+        """A bound on the chance that a scaled count is off by ``distance`` or more.
+
+        Notes
+        -----
+        Serfling: 2 exp(−2 (s N/n)²/(N (1 − (N − 1)/n))), whatever the count; the paper's exp(−2 s²/n) is
+        too small (E-CT-7).
+        """
+        n, kept = self.people, self.kept
+        room = kept * (1 - (kept - 1) / n)
+        return min(1.0, 2 * math.exp(-2 * (distance * kept / n) ** 2 / room))
+
+    def spread(self, values: Array, reach: Array) -> Array:
+        share = self.kept / self.people
+        seen = np.clip(values / self.unit * share, 0.0, reach * share)
+        likely = reach * (np.nan_to_num(seen) + 1) / (reach * share + 2)
+        return self.unit * self.count_std(likely)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        half = self.people // 2
+        drawn = as_rng(rng).hypergeometric(half, self.people - half, self.kept, size)
+        return self.unit * (drawn * (self.people / self.kept) - half)
+
+    def scaled(self, factor: float) -> Sampled:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Swapped(Noise):
+    """The error of a count when a ``fraction`` of all people exchanged secrets in random pairs.
+
+    Notes
+    -----
+    A pair moves the count where one of the two is among the ``reach`` people counted and their secrets
+    differ: variance about fraction · reach (1 − reach/n) · 2π(1 − π). An approximation: π is taken from the
+    value itself, (value + 1)/(reach + 2), and the drift of cells far from the overall rate towards it, by
+    fraction · (π n_c − K), is left out. ``std`` is at reach = n/2, π = 1/2.
+    """
+
+    fraction: float
+    people: int
+    unit: float = 1.0
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * math.sqrt(self.fraction * self.people / 8)
+
+    def spread(self, values: Array, reach: Array) -> Array:
+        seen = np.clip(np.nan_to_num(values / self.unit), 0.0, reach)
+        rate = (seen + 1) / (reach + 2)
+        mixed = reach * (1 - reach / max(self.people, 1)) * 2 * rate * (1 - rate)
+        return np.asarray(self.unit * np.sqrt(self.fraction * np.maximum(mixed, 0.0)))
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return as_rng(rng).normal(0.0, self.std, size)
+
+    def scaled(self, factor: float) -> Swapped:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Complemented(Noise):
+    """The error where a ``fraction`` of the counts are of the people without the secret instead.
+
+    Notes
+    -----
+    A count K of ``reach`` people becomes reach − K, and |reach − 2K| is the same for both: the spread is
+    √fraction times that. ``std`` is at K = 0 for all of ``people``.
+    """
+
+    fraction: float
+    people: int
+    unit: float = 1.0
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * math.sqrt(self.fraction) * self.people
+
+    def spread(self, values: Array, reach: Array) -> Array:
+        return self.unit * math.sqrt(self.fraction) * np.abs(reach - 2 * np.nan_to_num(values) / self.unit)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        generator = as_rng(rng)
+        sign = generator.choice([-1.0, 1.0], size)
+        return np.where(generator.random(size) < self.fraction, sign * self.people * self.unit, 0.0)
+
+    def scaled(self, factor: float) -> Complemented:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Unknown(Noise):
+    """An error about which nothing is known: the value says nothing."""
+
+    @property
+    def std(self) -> float:
+        return math.inf
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return np.full(size, np.nan)
+
+    def scaled(self, factor: float) -> Unknown:
+        return self

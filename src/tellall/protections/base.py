@@ -1,0 +1,183 @@
+"""What a curator does before publishing: to the records, to the values, to whole tables.
+
+A protection is anything with ``perturb(values, rng)``. Some need to know more than the values, and say so by
+what they offer beside it:
+
+``prepare(statistic, public)``
+    the protection with its numbers filled in from what is public, before anything is published;
+``records(dataset, rng)``
+    the people as they are tabulated, before the statistic is computed;
+``perturb_tables(values, tables, rng)``
+    instead of ``perturb``: the values with the places of their tables, still nothing but published values
+    (``by_table`` false where these parameters do not need it);
+``perturb_people(values, dataset, statistic, rng)``
+    instead of ``perturb``: the values with the people behind them;
+``law``
+    the law of the error that an attacker reckons with, where the protection is no ``Noise`` itself;
+``guarantee(statistic, public)``
+    the differential privacy that it promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from tellall.data import Dataset, Public
+from tellall.errors import InvalidInput, invalid
+from tellall.noise import Array, Exact, Noise, Rng, Sum, Tables, as_rng
+
+__all__ = [
+    "Protection",
+    "Published",
+    "apply",
+    "as_protections",
+    "carry_out",
+    "needs_people",
+    "noise_of",
+    "prepare",
+    "sensitivity_of",
+    "tables_of",
+]
+
+
+@runtime_checkable
+class Protection(Protocol):
+    """Anything that turns values into what is published."""
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        """The values as published, missing where nothing is."""
+        ...
+
+
+class Published(Protocol):
+    """What protections may ask of a statistic."""
+
+    @property
+    def grows(self) -> bool:
+        """Whether the values grow with the number of people, as counts do."""
+        ...
+
+    def values(self, dataset: Dataset) -> Array:
+        """The statistic computed."""
+        ...
+
+    def units(self, public: Public) -> float:
+        """What a published value is multiplied with to become a count."""
+        ...
+
+    def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
+        """The public columns of each table, none where the values are no tables."""
+        ...
+
+
+def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[Protection, ...]:
+    """The protections in the order in which they apply."""
+    if protect is None:
+        return ()
+    if not isinstance(protect, Protection | Iterable):
+        raise invalid("protect", "a protection such as Gaussian(2.0), or a list of them", protect)
+    chosen = (protect,) if isinstance(protect, Protection) else tuple(protect)
+    for protection in chosen:
+        if not isinstance(protection, Protection) or isinstance(protection, type):
+            raise invalid("protect", "a protection such as Gaussian(2.0), or a list of them", protection)
+    changed = False
+    for protection in chosen:
+        if changed and hasattr(protection, "records"):
+            raise invalid("protect", "a list with changes to records before changes to values", protection)
+        changed = changed or not hasattr(protection, "records")
+    return chosen
+
+
+def prepare(
+    protections: Sequence[Protection], statistic: Published, public: Public
+) -> tuple[Protection, ...]:
+    """The protections with their numbers filled in for this statistic of these people.
+
+    What is filled in follows from the statistic and the public columns, so that the attacker knows it too.
+    """
+    done: list[Protection] = []
+    for protection in protections:
+        done.append(protection.prepare(statistic, public) if hasattr(protection, "prepare") else protection)
+    return as_protections(done)
+
+
+def carry_out(
+    protections: Sequence[Protection], dataset: Dataset, statistic: Published, rng: Rng = None
+) -> Array:
+    """The values as published after prepared protections.
+
+    Notes
+    -----
+    Records are changed first. Values that grow with the number of people are scaled up where some people
+    were left out.
+    """
+    generator, people = as_rng(rng), dataset
+    for protection in protections:
+        if hasattr(protection, "records"):
+            people = protection.records(people, generator)
+    values = statistic.values(people)
+    if statistic.grows and people.n != dataset.n:
+        values = values * (dataset.n / people.n)
+    places = (
+        tables_of(statistic, dataset.public, dataset.levels)
+        if any(map(_needs_tables, protections))
+        else Tables()
+    )
+    for protection in protections:
+        if hasattr(protection, "records"):
+            continue
+        if hasattr(protection, "perturb_people"):
+            values = protection.perturb_people(values, people, statistic, generator)
+        elif _needs_tables(protection):
+            values = protection.perturb_tables(values, places, generator)  # type: ignore[attr-defined]
+        else:
+            values = protection.perturb(values, generator)
+    return values
+
+
+def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> Array:
+    """The values after each protection in turn, where they need nothing but values."""
+    generator = as_rng(rng)
+    for protection in protections:
+        values = protection.perturb(values, generator)
+    return values
+
+
+def noise_of(protections: Sequence[Protection]) -> Noise:
+    """The law of the error that the protections leave in a published value."""
+    found = (
+        protection if isinstance(protection, Noise) else getattr(protection, "law", None)
+        for protection in protections
+    )
+    laws = tuple(law for law in found if law is not None and not isinstance(law, Exact))
+    if not laws:
+        return Exact()
+    return laws[0] if len(laws) == 1 else Sum(laws)
+
+
+def tables_of(statistic: Published, public: Public, levels: int = 2) -> Tables:
+    """Where the tables of a secret of so many values lie among a statistic's values; empty without tables."""
+    columns, sizes = tuple(statistic.tables(public)), public.levels
+    return Tables(columns, tuple((*(sizes[place] for place in places), levels) for places in columns))
+
+
+def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] | None:
+    """The L1 and L2 sensitivities of the published values, one row replaced; None where unknown."""
+    known: Any = getattr(statistic, "sensitivity", None)
+    if known is None:
+        return None
+    first, second = known(public)
+    units = statistic.units(public)
+    return first / units, second / units
+
+
+def needs_people(protection: object) -> InvalidInput:
+    """The error for a protection that was handed bare values."""
+    return invalid(
+        "protect", "protections of values alone", protection, "Apply this one with publish, to people."
+    )
+
+
+def _needs_tables(protection: Protection) -> bool:
+    return hasattr(protection, "perturb_tables") and bool(getattr(protection, "by_table", True))

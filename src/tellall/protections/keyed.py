@@ -1,0 +1,205 @@
+"""Protections that look at the people behind a value: keyed cells, and counts of the wrong people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.data import Dataset, Public, group_rows
+from tellall.errors import invalid
+from tellall.noise import Array, Noise, Rng, as_rng
+from tellall.noise.base import share
+from tellall.noise.discrete import Finite
+from tellall.noise.sampling import Complemented
+from tellall.protections.base import Published, needs_people, tables_of
+
+__all__ = ["CellKey", "Complement"]
+
+_KEY_BITS = 32  # of a person's key: sums over two million people stay exact in double precision
+_WORD = np.uint64
+
+
+@dataclass(frozen=True, init=False)
+class CellKey(Noise):
+    """Noise from a table, chosen by the people in the cell: same people, same noise.
+
+    Parameters
+    ----------
+    table
+        Errors and their probabilities, as a mapping or as pairs; of mean zero.
+    key
+        The curator's secret number. Another key draws other noise; it is not saved with a release.
+
+    Notes
+    -----
+    Every person has a permanent pseudo-random key, drawn from the curator's key and the person's record; a
+    cell's key is the sum of its people's, and the error is the table's quantile at the scrambled cell key
+    (the cell-key method of the Australian Bureau of Statistics). Publishing again, or the same cell in
+    another table, gives the same error, so averaging does not help. Cells without people stay zero. Fits
+    tables only. O(tables · n).
+
+    Examples
+    --------
+    >>> law = CellKey({-1: 0.25, 0: 0.5, 1: 0.25})
+    >>> law.bound, round(law.std, 3)
+    (1.0, 0.707)
+    """
+
+    table: tuple[tuple[float, float], ...]
+    key: int = field(default=0, repr=False)
+
+    def __init__(self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int = 0) -> None:
+        object.__setattr__(self, "table", _check_table(table))
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or key < 0:
+            raise invalid("key", "a whole number of zero or more", key)
+        object.__setattr__(self, "key", int(key))
+
+    def to_plain(self) -> dict[str, Any]:
+        """What may be written down of it: not the key."""
+        return {"table": [list(pair) for pair in self.table]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CellKey:
+        """The protection of these parameters."""
+        return cls(**plain)
+
+    @property
+    def errors(self) -> Finite:
+        """The law of the error of one cell."""
+        return Finite(self.table)
+
+    @property
+    def std(self) -> float:
+        return self.errors.std
+
+    @property
+    def bound(self) -> float:
+        return self.errors.bound
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return self.errors.sample(size, rng)
+
+    def logpmf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x."""
+        return self.errors.logpmf(x)
+
+    def logpdf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x: this law has no density."""
+        return self.errors.logpmf(x)
+
+    def scaled(self, factor: float) -> Finite:
+        return self.errors.scaled(factor)
+
+    def prepare(self, statistic: Published, public: Public) -> CellKey:
+        """The same, where the statistic has tables."""
+        if not statistic.tables(public):
+            raise invalid("protect", "one that fits the statistic; CellKey fits tables", statistic)
+        return self
+
+    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
+        """The values with each cell's own error added."""
+        keys = _cell_keys(person_keys(dataset, self.key), dataset, statistic)
+        uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, self.key, dtype=_WORD)))
+        error = self.errors.quantile(uniform.astype(np.float64) / 2.0**64)
+        return values + np.where(keys == 0, 0.0, error)
+
+
+@dataclass(frozen=True)
+class Complement:
+    """A random fraction of the values is computed from the opposite of everybody's secret.
+
+    Notes
+    -----
+    The "complement" corruption of linear-reconstruction's experiments: gross errors that look like counts.
+    Bits only.
+    """
+
+    fraction: float
+    people: int | None = None
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fraction", share("fraction", self.fraction))
+
+    def prepare(self, statistic: Published, public: Public) -> Complement:
+        """The same, knowing how many people there are."""
+        return replace(self, people=public.n, unit=1 / statistic.units(public))
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a value."""
+        if self.people is None or self.fraction == 0:
+            return None
+        return Complemented(self.fraction, self.people, self.unit)
+
+    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
+        """The values, that fraction of them of the opposite secret."""
+        opposite = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
+        return np.where(as_rng(rng).random(values.shape) < self.fraction, opposite, values)
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)
+
+
+def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
+    """Every person's permanent key, a function of the curator's key and of the record alone.
+
+    People with equal records are told apart by how many such there are before them.
+    """
+    if dataset.secret is None:
+        raise invalid("dataset", "one with a secret, to key its cells", "no secret")
+    record = np.vstack([dataset.public.codes, np.asarray(dataset.secret)[None, :].astype(np.int64)])
+    groups = group_rows(record)
+    order = np.argsort(groups.index, kind="stable")
+    rank = np.empty(dataset.n, dtype=np.int64)
+    rank[order] = np.arange(dataset.n) - np.repeat(np.cumsum(groups.counts) - groups.counts, groups.counts)
+    state = _scramble(np.full(dataset.n, key, dtype=_WORD))
+    for row in (*record, rank):
+        state = _scramble(state ^ (row.astype(_WORD) + _WORD(1)))
+    return np.maximum((state >> _WORD(64 - _KEY_BITS)).astype(np.int64), 1)
+
+
+def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, statistic: Published) -> Array:
+    """The sum of the keys of the people in each cell, whole numbers."""
+    public, tables = dataset.public, tables_of(statistic, dataset.public, dataset.levels)
+    assert dataset.secret is not None
+    parts = []
+    for places, shape in zip(tables.columns, tables.shapes, strict=True):
+        cell = np.zeros(public.n, dtype=np.intp)
+        for place, levels in zip(places, shape, strict=False):
+            cell = cell * levels + public.codes[place]
+        cell = cell * shape[-1] + dataset.secret
+        parts.append(np.bincount(cell, keys, minlength=int(np.prod(shape))))
+    return np.concatenate(parts)
+
+
+def _scramble(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    with np.errstate(over="ignore"):
+        out = words + _WORD(0x9E3779B97F4A7C15)
+        out = (out ^ (out >> _WORD(30))) * _WORD(0xBF58476D1CE4E5B9)
+        out = (out ^ (out >> _WORD(27))) * _WORD(0x94D049BB133111EB)
+        return out ^ (out >> _WORD(31))
+
+
+def _check_table(table: Mapping[Any, float] | Iterable[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    rule = "errors with their probabilities, such as {-1: 0.25, 0: 0.5, 1: 0.25}"
+    try:
+        pairs = table.items() if isinstance(table, Mapping) else [tuple(pair) for pair in table]
+        found = tuple(sorted((float(error), float(chance)) for error, chance in pairs))
+    except (TypeError, ValueError):
+        raise invalid("table", rule, table) from None
+    errors, chances = np.array([e for e, _ in found]), np.array([c for _, c in found])
+    if not found or not np.isfinite(errors).all() or not (chances >= 0).all():
+        raise invalid("table", rule, table)
+    if len(set(errors.tolist())) < errors.size:
+        raise invalid("table", "a table that has each error once", table)
+    if abs(float(chances.sum()) - 1) > 1e-9:
+        raise invalid("table", "a table whose probabilities sum to 1", f"a sum of {chances.sum():g}")
+    if abs(float(errors @ chances)) > 1e-9 * max(1.0, float(np.abs(errors).max())):
+        raise invalid("table", "a table of mean zero", f"a mean of {errors @ chances:g}")
+    return found

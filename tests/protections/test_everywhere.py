@@ -1,0 +1,242 @@
+"""Every protection with every statistic that it fits: publish, attack, score, save and load."""
+
+import math
+
+import numpy as np
+import pytest
+from tests.conftest import random_people
+
+import tellall as ta
+from tellall import catalogue
+from tellall.attacks.baseline import majority, population
+from tellall.noise import (
+    Corruption,
+    DiscreteGaussian,
+    Exact,
+    Geometric,
+    Laplace,
+    Rounding,
+    Sum,
+    TruncatedNormal,
+)
+from tellall.protections import (
+    CellKey,
+    Combined,
+    Complement,
+    Subsample,
+    SuLQ,
+    Suppression,
+    Swapping,
+    Trivial,
+    WalshNoise,
+    guarantee_of,
+)
+from tellall.testing import check_protection
+
+TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}
+ANYWHERE = [
+    Exact(),
+    ta.Gaussian(1.0),
+    Laplace(0.7),
+    TruncatedNormal(1.0, 2.0),
+    DiscreteGaussian(0.8),
+    Geometric(0.6),
+    Rounding(3),
+    Rounding(3, "random"),
+    Rounding(3, "controlled"),
+    Corruption(0.05, 10.0),
+    Sum((Rounding(2), ta.Gaussian(0.5))),
+    Suppression(4),
+    Suppression(4, complementary=True),
+    Suppression(1e9),
+    Swapping(0.1),
+    Complement(0.05),
+    Subsample(0.5),
+    Trivial(),
+    [Subsample(0.8), Rounding(3), Suppression(4)],
+]
+TABLES_ONLY = [
+    CellKey(TABLE, key=3),
+    SuLQ(2.0, 1e-3),
+    WalshNoise(std=2.0),
+    WalshNoise(epsilon=20.0),
+    WalshNoise(epsilon=2.0, delta=1e-3),
+    Combined(),
+    [SuLQ(5.0, 1e-3), Rounding(3, "controlled")],
+]
+PEOPLE = random_people(60, 5, seed=4)
+MARGINALS = [ta.Marginals(2), ta.Marginals(3), ta.Marginals(2, scale="fractions")]
+
+
+def _name(value):
+    return value.describe() + value.scale if hasattr(value, "describe") else repr(value)
+
+
+def test_no_kind_of_protection_is_left_out():
+    tried = {type(p).__name__ for entry in [*ANYWHERE, *TABLES_ONLY] for p in _listed(entry)}
+    assert set(catalogue.kinds("protection")) == tried
+
+
+def _listed(protect):
+    return protect if isinstance(protect, list) else [protect]
+
+
+@pytest.mark.parametrize("statistic", MARGINALS, ids=_name)
+@pytest.mark.parametrize("protect", [*ANYWHERE, *TABLES_ONLY], ids=_name)
+def test_tables_are_published_attacked_and_scored(protect, statistic, tmp_path):
+    release = ta.publish(PEOPLE, statistic, protect, rng=1)
+    assert release.values.shape == (statistic.size(PEOPLE.public),)
+    assert not np.isinf(release.values).any()
+    again = ta.publish(PEOPLE, statistic, protect, rng=1)
+    assert np.array_equal(release.values, again.values, equal_nan=True)
+    loaded = ta.Release.load(release.save(tmp_path / "release.json"))
+    assert catalogue.label(loaded.protections) == catalogue.label(release.protections)
+    assert np.array_equal(loaded.values, release.values, equal_nan=True)
+    for held in (release, loaded):
+        evidence = ta.linearise(held, PEOPLE.public)
+        assert np.isfinite(evidence.std).all()
+        assert not np.isnan(evidence.target).any()
+    attack = ta.reconstruct(loaded, PEOPLE.public, rng=0)
+    assert attack.status.word in ("solved", "uncalibrated")
+    reference = population([release], PEOPLE.public, PEOPLE.secret, rng=0)
+    risk = ta.score(attack, PEOPLE.secret, [majority(PEOPLE.secret), reference], rng=0)
+    assert 0 <= risk.accuracy <= 1
+    assert -1 <= risk.advantage <= 1
+    promised = guarantee_of(release.protections, statistic, PEOPLE.public)
+    assert promised is None or (promised.epsilon >= 0 and promised.relation == "one row replaced")
+
+
+@pytest.mark.parametrize("protect", ANYWHERE, ids=_name)
+@pytest.mark.parametrize("statistic", [ta.Means(), ta.Means(scale="counts")], ids=_name)
+def test_means_are_published_and_traced(protect, statistic):
+    release = ta.publish(PEOPLE, statistic, protect, rng=1)
+    assert release.values.shape == (5,)
+    assert release.noise.std >= 0
+    if statistic.scale == "counts" or np.isnan(release.values).any():
+        return  # tracing takes means, all of them
+    outsiders = np.random.default_rng(0).integers(0, 2, (40, 5))
+    targets = np.vstack([PEOPLE.public.codes.T[:20], outsiders[:20]])
+    tracing = ta.trace(np.clip(release.values, 0, 1), targets, outsiders[20:], coding="bits", delta=0.1)
+    risk = ta.score(tracing, np.repeat([1, 0], 20))
+    assert risk is not None
+
+
+@pytest.mark.parametrize(
+    "protect",
+    [
+        p
+        for p in [*ANYWHERE, *TABLES_ONLY]
+        if not any(isinstance(q, Complement | WalshNoise) for q in _listed(p))
+    ],
+    ids=_name,
+)
+def test_secrets_of_three_values_are_protected_too(protect):
+    rng = np.random.default_rng(7)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (90, 5)), rng.permutation(np.arange(90) % 3))
+    release = ta.publish(people, ta.Marginals(2), protect, rng=1)
+    assert release.values.size == 5 * 2 * 3
+    attack = ta.reconstruct(release, people.public, rng=0)
+    assert attack.guess.shape == (90,)
+    assert attack.confidence.min() >= 1 / 3
+    reference = population([release], people.public, people.secret, rng=0)
+    assert ta.score(attack, people.secret, [majority(people.secret), reference]).accuracy <= 1
+
+
+@pytest.mark.parametrize("protect", [Complement(0.1), WalshNoise(std=1.0)], ids=_name)
+def test_what_is_for_bits_refuses_three_values(protect):
+    people = ta.Dataset.from_arrays(np.eye(6, dtype=int), [0, 1, 2, 0, 1, 2])
+    with pytest.raises(ta.InvalidInput, match="two values"):
+        ta.publish(people, ta.Marginals(2), protect)
+
+
+@pytest.mark.parametrize("protect", [CellKey(TABLE), SuLQ(1, 0.1), WalshNoise(std=1), Combined()], ids=_name)
+def test_a_protection_that_does_not_fit_says_so(protect):
+    with pytest.raises(ta.InvalidInput, match="one that fits the statistic"):
+        ta.publish(PEOPLE, ta.Means(), protect)
+
+
+@pytest.mark.parametrize(
+    "protect",
+    [p for p in [*ANYWHERE, *TABLES_ONLY] if not isinstance(p, list | Corruption | Exact)],
+    ids=_name,
+)
+def test_protections_keep_their_laws(protect):
+    check_protection(protect)
+
+
+def test_a_release_that_shows_nothing_teaches_nothing():
+    for protect in (Suppression(1e9), Trivial()):
+        release = ta.publish(PEOPLE, ta.Marginals(3), protect)
+        attack = ta.reconstruct(release, PEOPLE.public)
+        assert ta.linearise(release, PEOPLE.public).target.size == 0
+        assert np.ptp(attack.estimate) < 1e-9
+        assert ta.score(attack, PEOPLE.secret, [majority(PEOPLE.secret)]).accuracy == pytest.approx(0.5)
+
+
+def test_scale_zero_is_the_exact_release():
+    exact = ta.publish(PEOPLE, ta.Marginals(3)).values
+    for protect in (
+        ta.Gaussian(0),
+        Laplace(0),
+        DiscreteGaussian(0),
+        Geometric(0),
+        TruncatedNormal(0, 1),
+        Rounding(1, "random"),
+        Rounding(1, "controlled"),
+        Suppression(0, complementary=True),
+        Swapping(0),
+        Subsample(1),
+        Corruption(0, 5),
+        Complement(0),
+        CellKey({0: 1.0}),
+        WalshNoise(std=0),
+    ):
+        release = ta.publish(PEOPLE, ta.Marginals(3), protect, rng=0)
+        assert release.values == pytest.approx(exact, abs=1e-9), protect
+        attack = ta.reconstruct(release, PEOPLE.public)
+        assert attack.status.word == "solved", protect
+
+
+def test_records_change_before_values():
+    with pytest.raises(ta.InvalidInput, match="changes to records before"):
+        ta.publish(PEOPLE, ta.Marginals(2), [Rounding(5), Subsample(0.5)])
+    few = random_people(5, 6, seed=1)  # more tables than people: the combined mechanism samples
+    with pytest.raises(ta.InvalidInput, match="changes to records before"):
+        ta.publish(few, ta.Marginals(3), [Rounding(5), Combined()])
+
+
+def test_bare_values_are_refused_where_people_are_needed():
+    for protection in (Swapping(0.1), Subsample(0.5), Combined(), SuLQ(1, 0.1), WalshNoise(std=1)):
+        with pytest.raises(ta.InvalidInput, match="with publish"):
+            protection.perturb(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("protect", "tolerance"),
+    [
+        (ta.Gaussian(2.0), 0.05),
+        (Rounding(6, "random"), 0.06),  # whole counts: √((36 − 1)/6) instead of √(36/6)
+        (Rounding(6, "controlled"), 0.06),
+        (Corruption(0.1, 10.0), 0.1),
+        (CellKey({-2: 0.2, 0: 0.6, 2: 0.2}), 0.05),
+        (Swapping(0.2), 0.15),
+        (Subsample(0.5), 0.1),
+        (Complement(0.1), 0.15),
+        (SuLQ(3.0, 1e-3), 0.05),
+        (WalshNoise(std=4.0), 0.1),
+        (WalshNoise(epsilon=30.0), 0.1),
+        ([Subsample(0.5), ta.Gaussian(3.0)], 0.1),
+    ],
+    ids=_name,
+)
+def test_errors_are_as_large_as_declared(protect, tolerance):
+    # fixed seeds; the tolerance covers what the docstrings call approximate
+    people = random_people(300, 8, seed=2)
+    exact = ta.linearise(ta.publish(people, ta.Marginals(3)), people.public).target
+    seen, declared = [], []
+    for seed in range(40):
+        fresh = CellKey(protect.table, key=seed) if isinstance(protect, CellKey) else protect
+        evidence = ta.linearise(ta.publish(people, ta.Marginals(3), fresh, rng=seed), people.public)
+        seen.append(np.mean((evidence.target - exact) ** 2))
+        declared.append(np.mean(evidence.std**2))
+    assert math.sqrt(np.mean(seen) / np.mean(declared)) == pytest.approx(1, abs=tolerance)

@@ -213,6 +213,9 @@ def test_group_accuracy_is_at_least_the_majority_and_falls_with_noise(people, sd
         logit = np.log((1 - rate) / rate)
         closed = (1 - rate) * ndtr(0.5 / sd + sd * logit) + rate * ndtr(0.5 / sd - sd * logit)
         assert here == pytest.approx(closed, rel=1e-6)
+        plain = group_accuracy(size, np.array([sd]), rate, prior=False)
+        assert plain == pytest.approx(ndtr(0.5 / sd))  # rounding at 1/2 does not care about the rate
+    assert group_accuracy(size, np.array([sd]), rate, prior=False) <= here + 1e-9
 
 
 def test_statistics_that_have_no_fixed_equations_are_refused():

@@ -1,6 +1,16 @@
 """Solvers: minimise a norm of A x − z. They know nothing of privacy."""
 
 from tellall.solve.base import Solution, Status
+from tellall.solve.least_absolute import AbsoluteProblem, LeastAbsolute, PreparedAbsolute
 from tellall.solve.least_squares import BoxProblem, LeastSquares, Prepared
 
-__all__ = ["BoxProblem", "LeastSquares", "Prepared", "Solution", "Status"]
+__all__ = [
+    "AbsoluteProblem",
+    "BoxProblem",
+    "LeastAbsolute",
+    "LeastSquares",
+    "Prepared",
+    "PreparedAbsolute",
+    "Solution",
+    "Status",
+]

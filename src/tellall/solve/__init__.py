@@ -1,16 +1,22 @@
 """Solvers: minimise a norm of A x − z. They know nothing of privacy."""
 
 from tellall.solve.base import Solution, Status
+from tellall.solve.exhaustive import Enumeration, Exhaustive, WholeProblem, WholeRange, whole_range
 from tellall.solve.least_absolute import AbsoluteProblem, LeastAbsolute, PreparedAbsolute
 from tellall.solve.least_squares import BoxProblem, LeastSquares, Prepared
 
 __all__ = [
     "AbsoluteProblem",
     "BoxProblem",
+    "Enumeration",
+    "Exhaustive",
     "LeastAbsolute",
     "LeastSquares",
     "Prepared",
     "PreparedAbsolute",
     "Solution",
     "Status",
+    "WholeProblem",
+    "WholeRange",
+    "whole_range",
 ]

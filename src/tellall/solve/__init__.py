@@ -4,6 +4,7 @@ from tellall.solve.base import Solution, Status
 from tellall.solve.exhaustive import Enumeration, Exhaustive, WholeProblem, WholeRange, whole_range
 from tellall.solve.least_absolute import AbsoluteProblem, LeastAbsolute, PreparedAbsolute
 from tellall.solve.least_squares import BoxProblem, LeastSquares, Prepared
+from tellall.solve.section import SectionBound, section_upper_bound
 
 __all__ = [
     "AbsoluteProblem",
@@ -14,9 +15,11 @@ __all__ = [
     "LeastSquares",
     "Prepared",
     "PreparedAbsolute",
+    "SectionBound",
     "Solution",
     "Status",
     "WholeProblem",
     "WholeRange",
+    "section_upper_bound",
     "whole_range",
 ]

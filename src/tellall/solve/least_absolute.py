@@ -120,7 +120,8 @@ class PreparedAbsolute(ABC):
         target = target.astype(np.float64, copy=False)
         floor = _NOTHING * self.problem.objective(self._middle, target)
         x, y, stats = self._solve(target, floor)
-        stats |= self._certificate(x, y, target, floor)
+        if "gap" not in stats:
+            stats |= self._certificate(x, y, target, floor)
         status = Status("solved")
         if not stats["gap"] <= self.options.gap:
             left = f"the duality gap is {stats['gap']:.1e} of the objective"
@@ -176,8 +177,11 @@ class _FirstOrder(PreparedAbsolute):
         def place(x: Array) -> Array:
             return np.clip(self._middle + columns * x, problem.lower, problem.upper)
 
+        certificate: dict[str, float] = {}
+
         def accept(x: Array, y: Array) -> bool:
-            return self._certificate(place(x), rows * y, target, floor)["gap"] <= self.options.gap
+            certificate.update(self._certificate(place(x), rows * y, target, floor))
+            return certificate["gap"] <= self.options.gap
 
         x, y, walk = saddle_point(
             saddle, gap=self.options.gap, floor=floor, iterations=self.options.iterations, accept=accept
@@ -187,6 +191,8 @@ class _FirstOrder(PreparedAbsolute):
             "restarts": float(walk.restarts),
             "outliers": float(system.count),
         }
+        if walk.accepted:
+            stats |= certificate
         return place(x), rows * y, stats
 
 

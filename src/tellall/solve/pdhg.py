@@ -13,9 +13,10 @@ from tellall.solve.splitting import Split
 __all__ = ["Saddle", "Walk", "saddle_point"]
 
 _CHECK = 10  # iterations between two looks at the gap
-_STEP = 0.98  # of the longest step that the norm allows; the norm is known from below
-_FELL = 0.37  # restart when the gap has fallen to this part of what it was at the last restart
+_STEP = 0.99  # of the longest step that the norm allows; the norm is known from below
+_FELL = 0.5  # restart when the gap has fallen to this part of what it was at the last restart
 _FELL_SOMEWHAT = 0.8  # or to this part, once it rises again
+_FOLLOW = 0.7  # how much of the way the primal weight follows what was travelled
 _LONG_MOVE = 1e-2  # of the iterate: shorter moves do not measure the norm
 _LONG = 0.2  # or when this part of all iterations has gone by since
 
@@ -47,7 +48,7 @@ class Walk:
 
     iterations: int
     restarts: int
-    weight: float
+    accepted: bool
 
 
 def saddle_point(
@@ -67,7 +68,7 @@ def saddle_point(
     -----
     One step is x⁺ = clip(x − τ Kᵀ y), y⁺ = clip(shrink(y + ς (K (2 x⁺ − x) − b), ς slack)) with τ ς ‖K‖² < 1;
     the iterate moves to (k+1)/(k+2) (2 (x⁺, y⁺) − (x, y)) + 1/(k+2) start, k steps after a restart at start
-    (the reflected Halpern iteration: Lu and Yang 2024). Restart when the gap has fallen to 1/e, or
+    (the reflected Halpern iteration: Lu and Yang 2024). Restart when the gap has fallen to half, or
     rises after a fall; √(ς/τ) then follows how far y and x have travelled. Images under K are combined like
     the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none.
     """
@@ -85,7 +86,7 @@ def saddle_point(
     start, since, restarts = now, 0, 0
     primal, dual = saddle.bounds(now[2], now[1], now[3])
     last = previous = primal - dual
-    step, done = now, 0
+    step, done, accepted = now, 0, False
     for done in range(1, iterations + 1):
         x, y, x_image, y_image = now
         ahead = np.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
@@ -102,13 +103,14 @@ def saddle_point(
             primal, dual = saddle.bounds(step[2], step[1], step[3])
             now_gap = primal - dual
             if now_gap <= gap * max(primal, floor):
-                if accept(step[0][:n], step[1][:m]):
+                accepted = accept(step[0][:n], step[1][:m])
+                if accepted:
                     break
                 gap /= 2
             fell = now_gap <= _FELL * last or _FELL_SOMEWHAT * last >= now_gap > previous
             if fell or since >= max(_LONG * done, 40 * _CHECK):
                 moved = [float(np.linalg.norm(a - c)) for a, c in zip(step[:2], start[:2], strict=True)]
-                weight = float(np.sqrt(weight * _ratio(moved[1], moved[0], weight)))
+                weight *= (_ratio(moved[1], moved[0], weight) / weight) ** _FOLLOW
                 now, start, since, last, previous = step, step, 0, now_gap, now_gap
                 restarts += 1
                 continue
@@ -118,7 +120,7 @@ def saddle_point(
             (1 - part) * (2 * new - old) + part * first
             for new, old, first in zip(step, now, start, strict=True)
         )
-    return step[0][:n], step[1][:m], Walk(done, restarts, weight)
+    return step[0][:n], step[1][:m], Walk(done, restarts, accepted)
 
 
 def _ratio(above: float, below: float, otherwise: float) -> float:

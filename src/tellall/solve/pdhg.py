@@ -59,7 +59,7 @@ def saddle_point(
     iterations: int,
     accept: Callable[[Array, Array], bool],
 ) -> tuple[Array, Array, Walk]:
-    """x and y where the duality gap is small: the last ones looked at, accepted or not.
+    """The best x and the best y that were looked at, accepted or not.
 
     ``accept`` is asked once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
     iteration; it may look closer and refuse, which asks for more.
@@ -87,6 +87,8 @@ def saddle_point(
     primal, dual = saddle.bounds(now[2], now[1], now[3])
     last = previous = primal - dual
     step, done, accepted = now, 0, False
+    best_primal, best_x = primal, now[0]
+    best_dual, best_y = dual, now[1]
     for done in range(1, iterations + 1):
         x, y, x_image, y_image = now
         ahead = np.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
@@ -102,8 +104,13 @@ def saddle_point(
             norm = max(norm, _stretch(ahead, x, ahead_image, x_image))
             primal, dual = saddle.bounds(step[2], step[1], step[3])
             now_gap = primal - dual
-            if now_gap <= gap * max(primal, floor):
-                accepted = accept(step[0][:n], step[1][:m])
+            # a bound is a bound wherever it comes from: the best x and the best y need not meet
+            if primal < best_primal:
+                best_primal, best_x = primal, step[0]
+            if dual > best_dual:
+                best_dual, best_y = dual, step[1]
+            if best_primal - best_dual <= gap * max(best_primal, floor):
+                accepted = accept(best_x[:n], best_y[:m])
                 if accepted:
                     break
                 gap /= 2
@@ -120,7 +127,7 @@ def saddle_point(
             (1 - part) * (2 * new - old) + part * first
             for new, old, first in zip(step, now, start, strict=True)
         )
-    return step[0][:n], step[1][:m], Walk(done, restarts, accepted)
+    return best_x[:n], best_y[:m], Walk(done, restarts, accepted)
 
 
 def _ratio(above: float, below: float, otherwise: float) -> float:

@@ -144,6 +144,17 @@ def test_exact_data_have_no_objective_to_be_relative_to():
     assert np.abs(solution.value - secret).max() < 0.01
 
 
+def test_double_precision_takes_over_where_single_stalls():
+    rng = np.random.default_rng(0)
+    operator = Moments(rng.choice(np.array([-1.0, 1.0], dtype=np.float32), size=(20, 90)), 2)
+    m, n = operator.shape
+    target = operator @ rng.integers(0, 2, n) + rng.normal(0, 0.005, m)  # a thousandth of the signal
+    made = AbsoluteProblem(operator, np.ones(m), np.zeros(n), np.ones(n), np.zeros(m))
+    solution = STEPS.prepare(made).solve(target)
+    assert solution.status.word == "solved"
+    assert solution.stats["objective"] <= EXACT.prepare(made).solve(target).stats["objective"] * (1 + 1e-4)
+
+
 def test_not_converging_is_said_with_advice():
     made, target, _ = pairs(150, 26, 1, [-1.0, 1.0])
     solution = LeastAbsolute(exact_limit=0, iterations=20).prepare(made).solve(target)

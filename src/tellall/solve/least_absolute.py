@@ -12,7 +12,7 @@ import numpy as np
 from tellall.errors import invalid
 from tellall.linops import LinearOperator
 from tellall.solve.base import Array, Solution, Status
-from tellall.solve.pdhg import Saddle, saddle_point
+from tellall.solve.pdhg import Saddle, Walk, saddle_point
 from tellall.solve.splitting import Scaled, Split, even_out
 
 __all__ = ["AbsoluteProblem", "LeastAbsolute", "PreparedAbsolute"]
@@ -84,7 +84,10 @@ class LeastAbsolute:
     slack included, proved by a dual point and computed in double precision whatever the operator's
     precision. Where the optimum is below a thousandth of the objective in the middle of the box, the gap is
     relative to that thousandth. The minimiser need not be unique; compare objectives. LP decoding of the
-    linear-reconstruction paper (Theorem 2.2), which has neither box nor slack. One step costs two products.
+    linear-reconstruction paper (Theorem 2.2), which has neither box nor slack. One step costs two products;
+    where single precision stalls, as it does when the noise is tiny, double precision takes over.
+    HiGHS ends at an arbitrary vertex of the optimal points, the steps at one near the middle of the box: as a
+    guess, where the optimum is far from unique, the latter is the better one.
     """
 
     gap: float = 1e-4
@@ -158,42 +161,51 @@ class _FirstOrder(PreparedAbsolute):
         )
 
     def _solve(self, target: Array, floor: float) -> tuple[Array, Array, dict[str, float]]:
-        problem, dtype = self.problem, self.problem.operator.dtype
-        system = self.system
+        problem, system = self.problem, self.system
         rows, columns = system.scaled.rows, system.scaled.columns
-        half = (problem.upper - problem.lower) / 2
-        # in float64, because the iteration only sees what is left
+        # in double precision, because the iteration only sees what is left
         shifted = target - problem.operator.matvec(self._middle)
         if not system.norm:
             return self._middle, _idle(problem, shifted), {"iterations": 0.0}
-        saddle = Saddle(
-            system,
-            target=(rows * shifted).astype(dtype),
-            slack=(rows * problem.slack).astype(dtype),
-            half=np.divide(half, columns, out=np.zeros_like(half), where=columns > 0).astype(dtype),
-            ceiling=np.divide(problem.weights, rows, out=np.zeros(rows.size), where=rows > 0).astype(dtype),
-        )
+        certificate: dict[str, float] = {}
 
         def place(x: Array) -> Array:
             return np.clip(self._middle + columns * x, problem.lower, problem.upper)
-
-        certificate: dict[str, float] = {}
 
         def accept(x: Array, y: Array) -> bool:
             certificate.update(self._certificate(place(x), rows * y, target, floor))
             return certificate["gap"] <= self.options.gap
 
-        x, y, walk = saddle_point(
-            saddle, gap=self.options.gap, floor=floor, iterations=self.options.iterations, accept=accept
-        )
-        stats = {
-            "iterations": float(walk.iterations),
-            "restarts": float(walk.restarts),
-            "outliers": float(system.count),
-        }
-        if walk.accepted:
-            stats |= certificate
-        return place(x), rows * y, stats
+        def walk_on(
+            system: Split, left: int, start: tuple[Array, Array, float] | None
+        ) -> tuple[Array, Array, Walk]:
+            saddle = _saddle(problem, system, shifted)
+            return saddle_point(
+                saddle, gap=self.options.gap, floor=floor, iterations=left, accept=accept, start=start
+            )
+
+        most = self.options.iterations
+        x, y, walk = walk_on(system, most, None)
+        stats = {"iterations": float(walk.iterations), "restarts": float(walk.restarts)}
+        if not walk.accepted and walk.iterations < most:
+            begun = (x.astype(np.float64), y.astype(np.float64), walk.weight)
+            x, y, walk = walk_on(system.in_double(), most - walk.iterations, begun)
+            stats = {"iterations": stats["iterations"] + walk.iterations, "restarts": float(walk.restarts)}
+        stats["outliers"] = float(system.count)
+        return place(x), rows * y, stats | (certificate if walk.accepted else {})
+
+
+def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
+    """The saddle point problem in the scaled unknowns, in the precision of the scales."""
+    rows, columns = system.scaled.rows, system.scaled.columns
+    half = (problem.upper - problem.lower) / 2
+    return Saddle(
+        system,
+        target=(rows * shifted).astype(rows.dtype),
+        slack=(rows * problem.slack).astype(rows.dtype),
+        half=(half / columns).astype(rows.dtype),
+        ceiling=(problem.weights / rows).astype(rows.dtype),
+    )
 
 
 def _idle(problem: AbsoluteProblem, residual: Array) -> Array:

@@ -16,6 +16,7 @@ _CHECK = 10  # iterations between two looks at the gap
 _STEP = 0.99  # of the longest step that the norm allows; the norm is known from below
 _FELL = 0.5  # restart when the gap has fallen to this part of what it was at the last restart
 _FELL_SOMEWHAT = 0.8  # or to this part, once it rises again
+_STALLED = 300  # steps in which single precision must halve the gap, or a third of all steps so far
 _FOLLOW = 0.7  # how much of the way the primal weight follows what was travelled
 _LONG_MOVE = 1e-2  # of the iterate: shorter moves do not measure the norm
 _LONG = 0.2  # or when this part of all iterations has gone by since
@@ -49,6 +50,7 @@ class Walk:
     iterations: int
     restarts: int
     accepted: bool
+    weight: float
 
 
 def saddle_point(
@@ -58,11 +60,12 @@ def saddle_point(
     floor: float,
     iterations: int,
     accept: Callable[[Array, Array], bool],
+    start: tuple[Array, Array, float] | None = None,
 ) -> tuple[Array, Array, Walk]:
     """The best x and the best y that were looked at, accepted or not.
 
     ``accept`` is asked once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
-    iteration; it may look closer and refuse, which asks for more.
+    iteration; it may look closer and refuse, which asks for more. ``start`` is x, y and √(ς/τ).
 
     Notes
     -----
@@ -70,7 +73,8 @@ def saddle_point(
     the iterate moves to (k+1)/(k+2) (2 (x⁺, y⁺) − (x, y)) + 1/(k+2) start, k steps after a restart at start
     (the reflected Halpern iteration: Lu and Yang 2024). Restart when the gap has fallen to half, or
     rises after a fall; √(ς/τ) then follows how far y and x have travelled. Images under K are combined like
-    the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none.
+    the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none. Below double
+    precision the walk ends early where roundings keep the gap from falling.
     """
     system, dtype = saddle.system, saddle.target.dtype
     m, n, k = saddle.target.size, saddle.half.size, system.count
@@ -81,14 +85,17 @@ def saddle_point(
     no_slack = not slack.any()
     norm = system.norm
     weight = _ratio(float(np.linalg.norm(saddle.ceiling)), float(np.linalg.norm(saddle.half)), 1.0)
+    x, y, weight = start or (np.zeros(n, dtype=dtype), np.zeros(m, dtype=dtype), weight)
+    x, y = system.extend(x), np.concatenate([y, nothing])
     # the iterate and its images: x, y, K x, Kᵀ y
-    now = tuple(np.zeros(size, dtype=dtype) for size in (n + k, m + k, m + k, n + k))
-    start, since, restarts = now, 0, 0
+    now: tuple[Array, ...] = (x, y, system.product(x), system.back(y))
+    first, since, restarts = now, 0, 0
     primal, dual = saddle.bounds(now[2], now[1], now[3])
     last = previous = primal - dual
     step, done, accepted = now, 0, False
     best_primal, best_x = primal, now[0]
     best_dual, best_y = dual, now[1]
+    halved, when = last, 0  # the best gap when it last halved, and the step at which it did
     for done in range(1, iterations + 1):
         x, y, x_image, y_image = now
         ahead = np.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
@@ -114,20 +121,24 @@ def saddle_point(
                 if accepted:
                     break
                 gap /= 2
+            if best_primal - best_dual <= halved / 2:
+                halved, when = best_primal - best_dual, done
+            elif dtype != np.float64 and done - when > max(_STALLED, done / 3):
+                break
             fell = now_gap <= _FELL * last or _FELL_SOMEWHAT * last >= now_gap > previous
             if fell or since >= max(_LONG * done, 40 * _CHECK):
-                moved = [float(np.linalg.norm(a - c)) for a, c in zip(step[:2], start[:2], strict=True)]
+                moved = [float(np.linalg.norm(a - c)) for a, c in zip(step[:2], first[:2], strict=True)]
                 weight *= (_ratio(moved[1], moved[0], weight) / weight) ** _FOLLOW
-                now, start, since, last, previous = step, step, 0, now_gap, now_gap
+                now, first, since, last, previous = step, step, 0, now_gap, now_gap
                 restarts += 1
                 continue
             previous = now_gap
         part = 1 / (since + 1)
         now = tuple(
-            (1 - part) * (2 * new - old) + part * first
-            for new, old, first in zip(step, now, start, strict=True)
+            (1 - part) * (2 * new - old) + part * begun
+            for new, old, begun in zip(step, now, first, strict=True)
         )
-    return best_x[:n], best_y[:m], Walk(done, restarts, accepted)
+    return best_x[:n], best_y[:m], Walk(done, restarts, accepted, weight)
 
 
 def _ratio(above: float, below: float, otherwise: float) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -67,6 +67,15 @@ class Split:
     @property
     def _level(self) -> float:
         return float(self.values[-1])
+
+    def extend(self, x: Array) -> Array:
+        """(x, ρ) with the ρ that keeps the further equations."""
+        return np.concatenate([x, self.values / self._level * (self.right.T @ x)]) if self.count else x
+
+    def in_double(self) -> Split:
+        """The same, working in double precision."""
+        rows, columns = self.scaled.rows.astype(np.float64), self.scaled.columns.astype(np.float64)
+        return replace(self, scaled=Scaled(self.scaled.operator, rows, columns))
 
     def product(self, x: Array) -> Array:
         """The image of (x, ρ)."""

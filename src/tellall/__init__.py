@@ -24,7 +24,7 @@ from tellall.noise import Gaussian, Laplace, Rounding
 from tellall.protections import Suppression
 from tellall.release import Release, linearise, publish
 from tellall.risk import Risk, score
-from tellall.statistics import Marginals, Means
+from tellall.statistics import Estimator, Marginals, Means
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ __all__ = [
     "CannotLinearise",
     "Dataset",
     "Disproof",
+    "Estimator",
     "Evidence",
     "Finding",
     "Gaussian",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
     from tellall.attacks.trace import Tracing, trace
     from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
+    from tellall.foreign import read_coefficients, release_from_fits
     from tellall.privacy import PrivacyProfile
     from tellall.private_ols import (
         GaussianLeastSquares,
@@ -92,7 +93,9 @@ __all__ = [
     "profile_table",
     "publish",
     "read",
+    "read_coefficients",
     "reconstruct",
+    "release_from_fits",
     "release_limit",
     "robust_strength",
     "score",
@@ -111,6 +114,7 @@ _ON_DEMAND = {
     "tellall.attacks.strength": ("TracingPlan", "robust_strength", "strength", "tracing_plan"),
     "tellall.attacks.trace": ("Tracing", "trace"),
     "tellall.attacks.tracing_risk": ("Disproof", "TracingRisk", "disprove_epsilon"),
+    "tellall.foreign": ("read_coefficients", "release_from_fits"),
     "tellall.privacy": ("PrivacyProfile",),
     "tellall.private_ols": (
         "GaussianLeastSquares",

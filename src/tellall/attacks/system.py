@@ -14,6 +14,7 @@ __all__ = ["Undecided", "count_moments", "estimate_rates", "leave_undecided"]
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
+_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +78,13 @@ def estimate_rates(
     If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the unknowns of
     v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that weighted
     regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
+    For bits and where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is
+    used whole: rows that are mixtures of each other, as regression coefficients are, then count once.
     """
     reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
+    rows, unknowns = operator.shape
+    if values == 1 and rows <= _MOST_ROWS and rows**2 * unknowns <= _MOST_FLOPS:
+        return _rate_from_correlated(operator, target, spread, size, reach[:, 0])
     squares = operator.squared()
     energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
     margin = 0.5 / (float(size.sum()) / values + 1)
@@ -90,6 +96,26 @@ def estimate_rates(
         rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
         rates = np.clip(rates, margin, 1 - margin)
     return rates
+
+
+def _rate_from_correlated(
+    operator: LinearOperator, target: Array, spread: Array, size: Array, reach: Array
+) -> Array:
+    """The rate by generalised least squares, from the eigenvectors of the rows' common covariance."""
+    from scipy.linalg import eigh
+
+    if not target.size:
+        return np.array([RATE_MEAN])
+    rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
+    energy, vectors = eigh(rows @ rows.T)
+    energy = np.maximum(energy, 0.0)
+    reach, target = vectors.T @ (reach / spread), vectors.T @ (target / spread)
+    margin, rate = 0.5 / (float(size.sum()) + 1), RATE_MEAN
+    for _ in range(8):
+        weight = 1 / (rate * (1 - rate) * energy + 1)
+        top = float(reach @ (weight * target)) + RATE_PRECISION * RATE_MEAN
+        rate = min(max(top / (float(reach @ (weight * reach)) + RATE_PRECISION), margin), 1 - margin)
+    return np.array([rate])
 
 
 def count_moments(

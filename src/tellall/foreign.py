@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.data import Dataset, Public, as_public
+from tellall.data.columns import is_missing
 from tellall.errors import invalid
 from tellall.io import read_table
 from tellall.linops import Array
@@ -221,7 +222,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _number(term: str, block: Any, value: Any) -> float:
-    if value is None or value == "":
+    if is_missing(value) or value == "":
         return float("nan")
     try:
         number = float(value)

@@ -96,7 +96,7 @@ def _from_statsmodels(results: Any) -> Fitted:
     if not getattr(results, "converged", True) or not (outcome or {}).get("converged", True):
         raise _unfit("converged", "a fit that is not")
     solver = str((settings or {}).get("optimizer", "newton"))
-    tolerance = 0.0 if kind == "OLS" else _NEWTON if solver == "newton" else _OTHER
+    tolerance = 0.0 if kind == "OLS" else _NEWTON if solver.lower() in ("newton", "irls") else _OTHER
     names = [str(name) for name in model.exog_names]
     values = np.asarray(results.params, dtype=np.float64)
     at = [j for j, name in enumerate(names) if name.lower() in INTERCEPTS]

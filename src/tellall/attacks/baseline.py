@@ -151,6 +151,12 @@ class _Model:
         )
         evidence = Evidence.together([linearise(release, people.public) for release in again])
         shown = np.flatnonzero(~np.isnan(np.concatenate([release.values for release in again])))
+        if shown.size != evidence.target.size:  # some published values give no equation
+            targets = [
+                release.statistic.equations(people.public, count_scale(release, people.public)[0]).target
+                for release in again
+            ]
+            shown = np.flatnonzero(~np.isnan(np.concatenate(targets)))
         return cls(again, evidence, shown, _log_odds(evidence), np.zeros(shown.size))
 
     def refit(self, ridge: float) -> _Model:

@@ -70,6 +70,9 @@ class Estimator(Statistic):
     first order only (and H is reckoned with half of all answers yes where it depends on them), so their
     rows never prove anything. Memory rows × n.
 
+    Exact coefficients are given a spread of 1e-3 of their row's typical entry, far below anybody's
+    weight in it: unlike counts they lose nothing to whole numbers, and the attack's equations stay solvable.
+
     The equation does not hold at separable or otherwise unbounded fits, at a kink of the loss, or where
     dependent columns leave the coefficients open; those are left out and named in ``skipped``. A minimum on
     the boundary of a constraint looks like any other coefficient to an outsider: it must not be given.

@@ -108,7 +108,7 @@ def _whitened_squares(model: Published) -> ScoreRows:
     scale = np.where(norms > 0, norms, 1.0)
     orthogonal, triangle = np.linalg.qr(tall / scale)
     spread = np.linalg.svd(triangle, compute_uv=False)
-    if spread[-1] < COLLINEAR * spread[0]:
+    if spread[-1] <= COLLINEAR * spread[0]:
         return _rotated_squares(model, tall)
     people = model.counts.size
     back = solve_triangular(triangle, np.eye(scale.size)) / scale[:, None]  # the inverse of R, unscaled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def release_from_fits(
     >>> people = Dataset.from_arrays([[1, 0], [1, 1], [0, 1], [1, 0]], secret=[1, 0, 0, 1])
     >>> fit = LinearRegression(fit_intercept=False).fit(people.public.codes.T, people.secret)
     >>> release_from_fits(fit, people)
-    Release of 1 linear fits on 2 columns: 2 values; exact
+    Release of 1 linear fit on 2 columns: 2 values; exact
     """
     view = as_public(public)
     several = isinstance(results, Sequence) and not hasattr(results, "params")
@@ -171,8 +172,6 @@ def _coefficients(fit: Fitted) -> Array:
 
 def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator:
     """The statistic with the tolerance that the fits themselves show."""
-    from dataclasses import replace
-
     assert people.secret is not None
     models, loss = statistic.models(people.public), loss_of(statistic.loss)
     answers = people.secret.astype(np.float64)

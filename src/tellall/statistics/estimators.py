@@ -135,7 +135,8 @@ class Estimator(Statistic):
         sizes = {len(names) for names in self.blocks} if self.blocks else {self.block}
         width = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{min(sizes)}"
         columns = "column" if width == "1" else "columns"
-        count = f"{len(self.blocks)} {name} fits on" if self.blocks else f"{name} fits on every block of"
+        many = "" if self.blocks and len(self.blocks) == 1 else "s"
+        count = f"{len(self.blocks)} {name} fit{many} on" if self.blocks else f"{name} fits on every block of"
         more = " with an intercept" if self.intercept else ""
         return f"{count} {width} {columns}{more}" + (f", ridge {self.penalty:g}" if self.penalty else "")
 

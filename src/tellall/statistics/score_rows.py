@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -94,8 +94,7 @@ def _plain_squares(model: Published) -> ScoreRows:
     """Xᵀ s = (XᵀX + Λ) θ~."""
     matrix = model.x.T @ (model.counts[:, None] * model.x) + np.diag(model.ridge)
     rows = _plain(model.x.T, matrix @ model.theta, matrix, model.tolerance * model.counts.sum())
-    lost = np.isnan(model.theta).any()
-    return ScoreRows(rows.operator, rows.target, rows.gain, rows.reach, rows.doubt, _LOST if lost else "")
+    return replace(rows, trouble=_LOST if np.isnan(model.theta).any() else "")
 
 
 def _whitened_squares(model: Published) -> ScoreRows:
@@ -113,16 +112,11 @@ def _whitened_squares(model: Published) -> ScoreRows:
     people = model.counts.size
     back = solve_triangular(triangle, np.eye(scale.size)) / scale[:, None]  # the inverse of R, unscaled
     operator = back @ (orthogonal[:people] / root).T
-    lost = np.isnan(model.theta)
     rows = _white(operator, model.theta, back @ back.T, model.tolerance * model.counts.sum())
-    reason = (
-        ""
-        if not lost.any()
-        else _LOST
-        if lost.all()
-        else f"{int(lost.sum())} of its coefficients are missing"
-    )
-    return ScoreRows(rows.operator, rows.target, rows.gain, rows.reach, rows.doubt, reason)
+    lost = int(np.isnan(model.theta).sum())
+    if 0 < lost < model.theta.size:
+        return replace(rows, trouble=f"{lost} of {model.theta.size} coefficients are not published")
+    return replace(rows, trouble=_LOST if lost else "")
 
 
 def _rotated_squares(model: Published, tall: Array) -> ScoreRows:

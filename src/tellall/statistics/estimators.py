@@ -13,7 +13,7 @@ from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.linops import Array, Dense
 from tellall.statistics.base import Equations, Statistic
-from tellall.statistics.conditions import Conditions, conditions
+from tellall.statistics.assumptions import Conditions, conditions
 from tellall.statistics.curvature import is_affine
 from tellall.statistics.fitting import Fit, fit
 from tellall.statistics.losses import Loss, Squared, loss_name, loss_of

@@ -77,6 +77,39 @@ def test_no_kind_of_protection_is_left_out():
     assert set(catalogue.kinds("protection")) == tried
 
 
+def test_what_is_filled_in_is_saved_and_not_asked_for():
+    for kind in (Subsample, Swapping, Complement):
+        assert list(catalogue.parameters(kind)) == ["fraction"]
+    assert list(catalogue.parameters(SuLQ)) == ["epsilon", "delta"]
+    assert list(catalogue.parameters(WalshNoise)) == ["std", "epsilon", "delta"]
+    for protect in (Subsample(0.5), Swapping(0.1), SuLQ(1, 0.1), WalshNoise(std=1)):
+        prepared = protect.prepare(ta.Marginals(2), PEOPLE.public)
+        assert catalogue.build("protection", catalogue.to_plain(prepared)) == prepared
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"kind": "Subsample", "fraction": 0.5, "people": "all"},
+        {"kind": "Subsample", "fraction": 0.5, "people": 0},
+        {"kind": "Swapping", "fraction": 0.5, "unit": -1.0},
+        {"kind": "Complement", "fraction": 0.5, "people": True},
+        {"kind": "SuLQ", "epsilon": 1.0, "delta": 0.1, "noise": 3},
+        {"kind": "SuLQ", "epsilon": 1.0, "delta": 0.1, "noise": {"kind": "Trivial"}},
+        {"kind": "WalshNoise", "std": 1.0, "ways": 2.5},
+        {"kind": "WalshNoise", "std": 1.0, "noise": {"kind": "Rounding", "base": 5}},
+        {"kind": "CellKey", "table": [["a", 1]]},
+        {"kind": "CellKey", "tabel": []},
+        {"kind": "TruncatedNormal", "scale": 1.0},
+        {"kind": "Sum", "parts": [3]},
+    ],
+    ids=str,
+)
+def test_hostile_files_are_refused(plain):
+    with pytest.raises(ta.InvalidInput):
+        catalogue.build("protection", plain)
+
+
 def _listed(protect):
     return protect if isinstance(protect, list) else [protect]
 

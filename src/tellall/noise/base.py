@@ -112,6 +112,10 @@ class Sum(Noise):
 
     parts: tuple[Noise, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple) or not all(isinstance(part, Noise) for part in self.parts):
+            raise invalid("parts", "noise laws", self.parts)
+
     @property
     def std(self) -> float:
         return math.hypot(*(part.std for part in self.parts))

@@ -33,6 +33,7 @@ __all__ = [
     "apply",
     "as_protections",
     "carry_out",
+    "check_count",
     "needs_people",
     "noise_of",
     "prepare",
@@ -170,6 +171,13 @@ def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] 
     first, second = known(public)
     units = statistic.units(public)
     return first / units, second / units
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is filled in by a file and is no count of one or more."""
+    known = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is not None and not known:
+        raise invalid(name, "a whole number of one or more, or left out", value)
 
 
 def needs_people(protection: object) -> InvalidInput:

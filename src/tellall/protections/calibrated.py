@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,12 +45,16 @@ class SuLQ:
     7.461263
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("noise",)
+
     epsilon: float
     delta: float
     noise: Gaussian | None = None
 
     def __post_init__(self) -> None:
         epsilon, delta = check_budget(self.epsilon, self.delta, pure=False)
+        if not isinstance(self.noise, Gaussian | None):
+            raise invalid("noise", "normal noise, or left out", self.noise)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 

@@ -197,6 +197,15 @@ def test_protections_keep_their_laws(protect):
     check_protection(protect)
 
 
+def test_changed_records_are_for_counts():
+    class Coefficients(ta.Means):
+        counts_people = False
+
+    for protect in (Swapping(0.1), Subsample(0.5), Complement(0.1)):
+        with pytest.raises(ta.InvalidInput, match="fits counts of people; got Coefficients"):
+            ta.publish(PEOPLE, Coefficients(), protect)
+
+
 def test_a_release_that_shows_nothing_teaches_nothing():
     for protect in (Suppression(1e9), Trivial()):
         release = ta.publish(PEOPLE, ta.Marginals(3), protect)

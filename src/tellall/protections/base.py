@@ -34,6 +34,7 @@ __all__ = [
     "as_protections",
     "carry_out",
     "check_count",
+    "check_counts",
     "needs_people",
     "noise_of",
     "prepare",
@@ -53,6 +54,11 @@ class Protection(Protocol):
 
 class Published(Protocol):
     """What protections may ask of a statistic."""
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether the values are numbers of people, or shares of them."""
+        ...
 
     @property
     def grows(self) -> bool:
@@ -178,6 +184,13 @@ def check_count(name: str, value: object) -> None:
     known = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if value is not None and not known:
         raise invalid(name, "a whole number of one or more, or left out", value)
+
+
+def check_counts(protection: object, statistic: Published) -> None:
+    """Refuse a protection whose error is known for numbers of people only."""
+    if not statistic.counts_people:
+        rule = f"one that fits the statistic; {type(protection).__name__} fits counts of people"
+        raise invalid("protect", rule, type(statistic).__name__)
 
 
 def needs_people(protection: object) -> InvalidInput:

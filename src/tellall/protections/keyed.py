@@ -15,7 +15,7 @@ from tellall.noise import Array, Noise, Rng, as_rng
 from tellall.noise.base import above_zero, share
 from tellall.noise.discrete import Finite
 from tellall.noise.sampling import Complemented
-from tellall.protections.base import Published, check_count, needs_people, tables_of
+from tellall.protections.base import Published, check_count, check_counts, needs_people, tables_of
 
 __all__ = ["CellKey", "Complement"]
 
@@ -131,6 +131,7 @@ class Complement:
 
     def prepare(self, statistic: Published, public: Public) -> Complement:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property

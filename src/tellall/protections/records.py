@@ -12,7 +12,7 @@ from tellall.errors import invalid
 from tellall.noise import Array, Noise, Rng, as_rng
 from tellall.noise.base import above_zero, share
 from tellall.noise.sampling import Sampled, Swapped
-from tellall.protections.base import Published, check_count, needs_people
+from tellall.protections.base import Published, check_count, check_counts, needs_people
 
 __all__ = ["Subsample", "Swapping"]
 
@@ -47,6 +47,7 @@ class Swapping:
 
     def prepare(self, statistic: Published, public: Public) -> Swapping:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property
@@ -102,6 +103,7 @@ class Subsample:
 
     def prepare(self, statistic: Published, public: Public) -> Subsample:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     def kept(self, n: int) -> int:

@@ -21,6 +21,7 @@ what they offer beside it:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 from tellall.data import Dataset, Public
@@ -67,6 +68,10 @@ class Published(Protocol):
 
     def values(self, dataset: Dataset) -> Array:
         """The statistic computed."""
+        ...
+
+    def size_for(self, public: Public, levels: int) -> int:
+        """How many values it has of a secret of that many values."""
         ...
 
     def units(self, public: Public) -> float:
@@ -166,7 +171,12 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
 def tables_of(statistic: Published, public: Public, levels: int = 2) -> Tables:
     """Where the tables of a secret of so many values lie among a statistic's values; empty without tables."""
     columns, sizes = tuple(statistic.tables(public)), public.levels
-    return Tables(columns, tuple((*(sizes[place] for place in places), levels) for places in columns))
+    shapes = [tuple(sizes[place] for place in places) for places in columns]
+    total = sum(map(prod, shapes))
+    if not total:
+        return Tables()
+    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
+    return Tables(columns, tuple((*shape, last) for shape in shapes))
 
 
 def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] | None:

@@ -103,7 +103,9 @@ class Combined:
         """The mechanism that adds less noise here."""
         tables = len(statistic.tables(public))
         if not tables:
-            raise invalid("protect", "one that fits the statistic; Combined fits tables", statistic)
+            raise invalid(
+                "protect", "one that fits the statistic; Combined fits tables", type(statistic).__name__
+            )
         if public.n <= tables:
             return Subsample(0.5).prepare(statistic, public)
         return SuLQ(self.epsilon, self.delta).prepare(statistic, public)

@@ -86,7 +86,7 @@ class Statistic(ABC):
     def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
         """The public columns of each table, by place; none where the values are no tables.
 
-        Tables lie one after the other among the values, cells in C order, the secret last.
+        Tables lie one after the other among the values, cells in C order, the secret last where they have it.
         """
         return ()
 

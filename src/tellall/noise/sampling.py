@@ -85,9 +85,10 @@ class Swapped(Noise):
     Notes
     -----
     A pair (i, j) moves A s by (a_i − a_j)(s_j − s_i): variance about
-    fraction · (Σ a² − (Σ a)²/n) · 2π(1 − π), which for a cell of r people is fraction · r (1 − r/n) · 2π(1 − π). An approximation: π is taken from a
-    cell's own value, (K + 1)/(r + 2), and is 1/2 for rows of both signs; the drift of cells far from the
-    overall rate towards it, by fraction · (π r − K), is left out. ``std`` is at Σ a² = n, Σ a = 0, π = 1/2.
+    fraction · (Σ a² − (Σ a)²/n) · 2π(1 − π), which for a cell of r people is
+    fraction · r (1 − r/n) · 2π(1 − π). An approximation: π is taken from a cell's own value, (K + 1)/(r + 2),
+    and is 1/2 for rows of both signs; the drift of cells far from the overall rate towards it, by
+    fraction · (π r − K), is left out. ``std`` is at Σ a² = n, Σ a = 0, π = 1/2.
     """
 
     fraction: float

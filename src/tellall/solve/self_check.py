@@ -1,0 +1,86 @@
+"""A rehearsal: the decoder tried on a secret drawn from its own model, to see whether its confidences hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tellall.linops import LinearOperator
+from tellall.solve.base import Array
+from tellall.solve.channel import Channel
+from tellall.solve.counts import CountPrior
+
+__all__ = ["Rehearsal", "rehearse"]
+
+_ALARM = 4.0  # standard errors of the number of wrong guesses
+_TOLERATED = 0.15  # and this share of it, which confidences can bear
+
+
+class Belief(Protocol):
+    """What a decoder ends with: a Gaussian opinion of every count."""
+
+    @property
+    def precision(self) -> Array: ...
+
+    @property
+    def opinion(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """How the confidences did: `wrong` guesses against `expected`, and the factor that mends the log-odds."""
+
+    wrong: float = 0.0
+    expected: float = 0.0
+    temperature: float = 1.0
+    calibrated: bool = True
+
+    @property
+    def advice(self) -> str:
+        """What happened, where the confidences did not hold."""
+        return (
+            f"on a simulated secret with the same equations {self.wrong:.0f} guesses were wrong where "
+            f"{self.expected:.0f} were expected; log-odds were scaled by {self.temperature:.2f}"
+        )
+
+
+def rehearse(
+    prior: CountPrior,
+    operator: LinearOperator,
+    channel: Channel,
+    decode: Callable[[Array], Belief],
+    rng: np.random.Generator,
+) -> Rehearsal:
+    """The decoder's record on counts drawn from the prior and errors drawn from the channel.
+
+    Notes
+    -----
+    If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
+    decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied by
+    the number that makes the simulated secret likeliest. One more run of the decoder.
+    """
+    truth = prior.sample(rng)
+    image = np.asarray(operator @ truth.astype(operator.dtype), dtype=np.float64)
+    belief = decode(image + channel.sample(image.size, rng))
+    log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
+    doubt = 1 / (1 + np.exp(np.abs(log_odds)))
+    right = np.where(log_odds >= 0, truth, prior.size - truth)
+    wrong, expected = float(np.sum(prior.size - right)), float(prior.size @ doubt)
+    spread = np.sqrt(float(prior.size @ (doubt * (1 - doubt)))) + 1
+    if abs(wrong - expected) <= _ALARM * spread + _TOLERATED * expected:
+        return Rehearsal(wrong, expected)
+    return Rehearsal(wrong, expected, _temperature(np.abs(log_odds), right, prior.size - right), False)
+
+
+def _temperature(strength: Array, right: Array, wrong: Array) -> float:
+    """The factor on the log-odds under which what was right and wrong is likeliest."""
+    from scipy.optimize import minimize_scalar
+
+    def cost(log_factor: float) -> float:
+        scaled = np.exp(log_factor) * strength
+        return float(right @ np.logaddexp(0, -scaled) + wrong @ np.logaddexp(0, scaled))
+
+    return float(np.exp(minimize_scalar(cost, bounds=(-6, 3), method="bounded").x))

@@ -111,7 +111,7 @@ class CountPrior:
     def _laws(self, precision: Array, opinion: Array) -> list[tuple[_SameSize, Array]]:
         from scipy.special import softmax
 
-        out = []
+        out: list[tuple[_SameSize, Array]] = []
         for group in self._sizes:
             sure = np.asarray(precision)[group.place, None] if np.ndim(precision) else precision
             away = group.counts - opinion[group.place, None]

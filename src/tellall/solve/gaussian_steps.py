@@ -38,7 +38,8 @@ class _Distinct:
 
     def gather(self, values: Array) -> Array:
         """Σ over equal rows."""
-        return np.bincount(self.index, values, minlength=self.matrix.shape[0])
+        total = np.bincount(self.index, values, minlength=self.matrix.shape[0])
+        return total.astype(np.float64, copy=False)
 
 
 @final
@@ -87,7 +88,8 @@ class GaussianSteps:
             if self.operator.shape[0] * self.operator.shape[1] <= _MOST_ENTRIES:
                 image = self._distinct.matrix @ half.T
                 each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
-                return weights * each
+                exact: Array = weights * each
+                return exact
             dtype = self.operator.dtype
             alone = self.operator.squared().matvec(variance.astype(dtype))
             total = self.operator.shape[1] - float(precision @ variance)  # tr(C Aᵀ W A)
@@ -115,7 +117,8 @@ class GaussianSteps:
             half, _ = lapack.dtrtri(factor, lower=1)
             together = 1 - np.einsum("ij,ij->j", half, half)
             own = np.divide(weights, merged[distinct.index], where=weights > 0, out=np.zeros_like(weights))
-            return own * together[distinct.index]
+            out: Array = own * together[distinct.index]
+            return out
 
         return GaussianPosterior(mean, left / precision, shares)
 

@@ -81,8 +81,8 @@ def pass_messages(
     v = (A∘A) τ; R = z − A x + v ∘ S; S ← score(R, v); ρ = (A∘A)ᵀ curvature; r = x + AᵀS/ρ; x, τ ← moments of
     the count given the opinion r of precision ρ. Two products an iteration where all entries have the same
     size, four elsewhere; O(n + m) memory beside the operator. Only x and τ are damped: damping S as well
-    leaves it a step behind its correction v ∘ S, and ends in a cycle. Exact in the limit for matrices whose entries
-    are like independent ones; nothing is promised for others, so the result carries what must agree:
+    leaves it a step behind its correction v ∘ S, and ends in a cycle. Exact in the limit for matrices whose
+    entries are like independent ones; nothing is promised for others, so the result carries what must agree:
     `agreement` (the ordinary residuals' mean square over the predicted one) and `fall` (the typical residual
     at the end over that at the start).
     """

@@ -88,8 +88,8 @@ class PosteriorSolution(Solution):
     log_odds
         Its log-odds, which keep their digits where the chance is all but 0 or 1.
     status
-        "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": guesses stand,
-        confidences may be off. "not converged" or "contradictory" with advice.
+        "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": guesses
+        stand, confidences may be off. "not converged": the best that was found, with advice.
     """
 
     chance: Array = field(default_factory=lambda: np.zeros(0))
@@ -109,8 +109,8 @@ class Posterior:
     Parameters
     ----------
     method
-        "message-passing", "expectation", or "auto": message passing where all entries of the operator have one
-        size and there are many unknowns, expectation propagation elsewhere and where the first fails its checks.
+        "message-passing", "expectation", or "auto": message passing where all entries of the operator have
+        one size and there are many unknowns, expectation propagation elsewhere and where the first fails.
     gram_limit
         Up to this many unknowns expectation propagation is used; above, only products.
     small
@@ -122,10 +122,20 @@ class Posterior:
 
     Notes
     -----
-    Linear-reconstruction's least squares minimises a norm and rounds; this averages over all secrets. Costs are
-    those of `pass_messages` and `propagate`. What is returned has passed four checks or says which it failed:
-    the iteration settled, the residual fell, its size is the predicted one, and on a simulated secret with the
-    same operator and noise the confidences were right.
+    Least squares minimises a norm and rounds; this averages over all secrets, weighing each by how well it
+    explains the values. Costs are those of `pass_messages` and `propagate`. What is returned has passed four
+    checks or says which it failed: the iteration settled, the residual fell, its size is the predicted one,
+    and on a simulated secret with the same operator and noise the confidences were right.
+
+    Examples
+    --------
+    >>> from tellall.linops import Dense
+    >>> one = np.ones(3)
+    >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    >>> problem = CountProblem(sums, np.full(3, 0.2), one, 0 * one, one, rate=0.5)
+    >>> solution = Posterior().prepare(problem).solve(np.array([1.1, 0.0, 0.9]))
+    >>> np.round(solution.value).tolist(), str(solution.status)
+    ([1.0, 0.0, 0.0], 'trusted')
     """
 
     method: str = "auto"
@@ -206,6 +216,9 @@ class PreparedPosterior:
                 out.append(("expectation", lambda z: propagate(self.steps, self.prior, self.channel, z)))
             if self.problem.contaminated is not False:
                 out.append(("expectation", self._propagate_contaminated))
+            elif self.channel.slack is not None:  # intervals taken for variances, which settle more easily
+                plain = Channel(self.channel.total)
+                out.append(("expectation", lambda z: propagate(self.steps, self.prior, plain, z)))
         return out
 
     def _pass(self, target: Array, damping: float, patience: int) -> Passed:
@@ -273,6 +286,8 @@ class PreparedPosterior:
     def _misfit(self, value: Array, target: Array) -> float:
         whole = np.round(value)
         gap = np.abs(self.problem.operator @ whole - target)
+        if self.problem.slack is not None:
+            gap = np.maximum(gap - self.problem.slack, 0)
         return float(np.sum(gap / self.problem.std)) - self.prior.log_prior(whole)
 
     def _solution(self, log_odds: Array, status: Status, opinion: Opinion, name: str) -> PosteriorSolution:

@@ -1,4 +1,4 @@
-"""A rehearsal: the decoder tried on a secret drawn from its own model, to see whether its confidences hold."""
+"""A rehearsal: the decoder tried on a secret drawn from its own model. Do its confidences hold?"""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def rehearse(
     Notes
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
-    decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied by
-    the number that makes the simulated secret likeliest. One more run of the decoder.
+    decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
+    by the number that makes the simulated secret likeliest. One more run of the decoder.
     """
     truth = prior.sample(rng)
     image = np.asarray(operator @ truth.astype(operator.dtype), dtype=np.float64)

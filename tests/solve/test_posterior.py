@@ -141,8 +141,22 @@ def test_nonsense_equations_are_not_trusted():
     problem, target, _ = pairs(300, seed=5, contaminated=False)
     rng = np.random.default_rng(0)
     solution = solved(problem, rng.permutation(target) + 50 * rng.normal(size=target.size))
-    assert solution.status.word in ("uncalibrated", "not converged")
+    assert solution.status.word in ("contradictory", "not converged")
     assert solution.status.advice
+
+
+def test_bits_beyond_the_gram_limit_take_one_gaussian_step():
+    problem, target, secret = pairs(300, noise=0.05, bits=True, seed=11)
+    solution = solved(problem, target, gram_limit=0)
+    assert right(solution, secret).mean() > 0.97
+    assert solution.status.word in ("trusted", "uncalibrated")
+    # the calibration allowed for is that of the test above, on the share of right guesses
+    assert abs(solution.confidence.mean() - right(solution, secret).mean()) < 0.05
+
+
+def test_without_a_rehearsal_nothing_is_called_trusted():
+    problem, target, _ = pairs(300, seed=5)
+    assert solved(problem, target, rehearsal=False).status.word == "solved"
 
 
 def test_where_nothing_settles_the_box_is_asked(monkeypatch):

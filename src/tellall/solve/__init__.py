@@ -2,9 +2,10 @@
 
 from tellall.solve.base import Solution, Status
 from tellall.solve.certificate import hamming_certificate, hamming_from_image
+from tellall.solve.count_problem import CountProblem, PosteriorSolution
 from tellall.solve.counts import CountPrior, count_moments
 from tellall.solve.least_squares import BoxProblem, LeastSquares, Prepared
-from tellall.solve.posterior import CountProblem, Posterior, PosteriorSolution, PreparedPosterior
+from tellall.solve.posterior import Posterior, PreparedPosterior
 
 __all__ = [
     "BoxProblem",

@@ -3,103 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from tellall.errors import invalid
-from tellall.linops import LinearOperator
-from tellall.solve.base import Array, Solution, Status
+from tellall.solve.base import Array, Status
 from tellall.solve.channel import Channel
+from tellall.solve.count_problem import CountProblem, PosteriorSolution
 from tellall.solve.counts import CountPrior
 from tellall.solve.expectation import Propagated, propagate
 from tellall.solve.gaussian_steps import GaussianSteps
-from tellall.solve.least_squares import BoxProblem, LeastSquares
+from tellall.solve.least_squares import BoxProblem, LeastSquares, Prepared
 from tellall.solve.message_passing import Passed, Spread, pass_messages
 from tellall.solve.self_check import Rehearsal, rehearse
 
-__all__ = ["CountProblem", "Posterior", "PosteriorSolution", "PreparedPosterior"]
+__all__ = ["Posterior", "PreparedPosterior"]
 
 _AGREES = 1.25  # predicted and actual residuals, as a ratio of mean squares
 _NOISE_AGREES = 1.4  # learnt and declared noise variance
 _MOST_GROSS = 0.6  # above this share of gross errors the "ordinary" rows are not the majority
+_CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
 _SETTLED = 5.0  # times the tolerance: what still counts as converged
-
-
-@dataclass(frozen=True, eq=False)
-class CountProblem:
-    """Rows A t = z + error about the counts t_p of groups, t_p ~ Binomial(size_p, rate) in lower_p … upper_p.
-
-    Parameters
-    ----------
-    operator
-        A, one column per group.
-    std
-        The standard deviation of the Gaussian part of each row's error, above zero.
-    size, lower, upper
-        The number of people in each group and what is known of the count; lower below upper.
-    rate
-        The chance of the secret before the evidence.
-    slack
-        The half-width of a uniform error on top of the Gaussian one (rounding), per row; None for none.
-    contaminated
-        Whether a share of the rows may have gross errors; None to find out.
-    """
-
-    operator: LinearOperator
-    std: Array
-    size: Array
-    lower: Array
-    upper: Array
-    rate: float
-    slack: Array | None = None
-    contaminated: bool | None = None
-
-    def __post_init__(self) -> None:
-        m, n = self.operator.shape
-        columns = (("std", m), ("size", n), ("lower", n), ("upper", n), ("slack", m))
-        for name, length in columns:
-            value: Array | None = getattr(self, name)
-            if value is not None and (value.shape != (length,) or not np.isfinite(value).all()):
-                raise invalid(name, f"{length} finite numbers", f"shape {value.shape}")
-        if m and self.std.min() <= 0:
-            raise invalid("std", "above zero", float(self.std.min()))
-        if self.slack is not None and m and self.slack.min() < 0:
-            raise invalid("slack", "zero or more", float(self.slack.min()))
-        if not n:
-            raise invalid("operator", "over one group or more", "no columns")
-        if (self.lower < 0).any() or (self.upper > self.size).any() or (self.lower >= self.upper).any():
-            raise invalid("lower", "from 0, below upper, and upper at most size", "bounds that are not")
-        if not 0 < self.rate < 1:
-            raise invalid("rate", "strictly between 0 and 1", self.rate)
-
-
-@dataclass(frozen=True, eq=False)
-class PosteriorSolution(Solution):
-    """The posterior mean of each count, and each member's chance of the secret.
-
-    Attributes
-    ----------
-    value
-        E[t], the expected count.
-    chance
-        E[t]/size: the chance that one member of the group has the secret.
-    log_odds
-        Its log-odds, which keep their digits where the chance is all but 0 or 1.
-    status
-        "trusted": converged, residuals as predicted, and calibrated in rehearsal. "uncalibrated": guesses
-        stand, confidences may be off. "not converged": the best that was found, with advice.
-    """
-
-    chance: Array = field(default_factory=lambda: np.zeros(0))
-    log_odds: Array = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def confidence(self) -> Array:
-        """The chance that the likelier bit is right, in [1/2, 1]."""
-        out: Array = np.maximum(self.chance, 1 - self.chance)
-        return out
 
 
 @dataclass(frozen=True)
@@ -112,11 +39,13 @@ class Posterior:
         "message-passing", "expectation", or "auto": message passing where all entries of the operator have
         one size and there are many unknowns, expectation propagation elsewhere and where the first fails.
     gram_limit
-        Up to this many unknowns expectation propagation is used; above, only products.
+        Up to this many unknowns expectation propagation is used; above, only products: message passing, or
+        one linear-Gaussian step where entries differ in size.
     small
         Below this many unknowns message passing, which is exact only in the limit, is not tried.
-    rehearsal_limit
-        Up to this many unknowns the decoder is tried on a simulated release with the same operator.
+    rehearsal
+        Whether the decoder is tried on a simulated release with the same operator, which doubles the time;
+        without it the status is "solved" where it would be "trusted".
     damping, iterations, tolerance
         Of message passing: the first try; a second one takes damping 0.2 and four times the iterations.
 
@@ -141,7 +70,7 @@ class Posterior:
     method: str = "auto"
     gram_limit: int = 5000
     small: int = 200
-    rehearsal_limit: int = 20_000
+    rehearsal: bool = True
     damping: float = 0.8
     iterations: int = 40
     tolerance: float = 1e-3
@@ -175,12 +104,12 @@ class PreparedPosterior:
 
     def solve(self, target: Array, *, rng: np.random.Generator | None = None) -> PosteriorSolution:
         """The posterior given these values; the generator draws the rehearsal's secret."""
-        m, n = self.problem.operator.shape
+        m = self.problem.operator.shape[0]
         if target.shape != (m,) or not np.isfinite(target).all():
             raise invalid("target", f"{m} finite numbers", f"shape {target.shape}")
         generator = np.random.default_rng(0) if rng is None else rng
         best: tuple[Opinion, str, Callable[[Array], Opinion]] | None = None
-        for name, attempt in self._attempts(target):
+        for name, attempt in self._attempts(generator):
             opinion = attempt(target)
             if best is None or self._trouble(opinion) < self._trouble(best[0]):
                 best = opinion, name, attempt
@@ -190,22 +119,21 @@ class PreparedPosterior:
         opinion, name, attempt = best
         log_odds = self.prior.log_odds(opinion.precision, opinion.opinion)
         if self._trouble(opinion):
-            return self._doubtful(opinion, name, log_odds, target, generator)
-        rehearsal = Rehearsal()
-        if n <= self.options.rehearsal_limit and m:
+            return self._doubtful(opinion, name, log_odds, target)
+        rehearsal = None
+        if self.options.rehearsal:
             rehearsal = rehearse(self.prior, self.problem.operator, opinion.channel, attempt, generator)
-        return self._solution(
-            log_odds * rehearsal.temperature, self._status(opinion, rehearsal), opinion, name
-        )
+            log_odds = log_odds * rehearsal.temperature
+        return self._solution(log_odds, self._status(opinion, rehearsal), opinion, name)
 
-    def _attempts(self, target: Array) -> list[tuple[str, Callable[[Array], Opinion]]]:
+    def _attempts(self, rng: np.random.Generator) -> list[tuple[str, Callable[[Array], Opinion]]]:
         """What to try, in order."""
         n = self.problem.operator.shape[1]
         auto = self.options.method == "auto"
         passing = self.options.method == "message-passing"
         propagating = self.options.method == "expectation"
         affordable = n <= self.options.gram_limit
-        wanted = (n >= self.options.small and self.spread.even) or not affordable
+        wanted = self.spread.even and (n >= self.options.small or not affordable)
         out: list[tuple[str, Callable[[Array], Opinion]]] = []
         if passing or (auto and wanted):
             out.append(("message-passing", lambda z: self._pass(z, self.options.damping, 1)))
@@ -219,6 +147,8 @@ class PreparedPosterior:
             elif self.channel.slack is not None:  # intervals taken for variances, which settle more easily
                 plain = Channel(self.channel.total)
                 out.append(("expectation", lambda z: propagate(self.steps, self.prior, plain, z)))
+        if auto and not affordable:
+            out.append(("least-squares", lambda z: self._one_step(z, rng)))
         return out
 
     def _pass(self, target: Array, damping: float, patience: int) -> Passed:
@@ -249,39 +179,55 @@ class PreparedPosterior:
             trouble += opinion.fall
         return trouble
 
-    def _status(self, opinion: Opinion, rehearsal: Rehearsal) -> Status:
+    def _status(self, opinion: Opinion, rehearsal: Rehearsal | None) -> Status:
         scale = opinion.channel.scale
-        if not rehearsal.calibrated:
+        if rehearsal is not None and not rehearsal.calibrated:
             return Status("uncalibrated", rehearsal.advice)
         if not 1 / _NOISE_AGREES < scale < _NOISE_AGREES:
             seen = f"the noise looks {np.sqrt(scale):.2g} times as large as declared"
             return Status("uncalibrated", f"{seen}; declare what it is")
-        return Status("trusted")
+        return Status("solved" if rehearsal is None else "trusted")
 
-    def _doubtful(
-        self, opinion: Opinion, name: str, log_odds: Array, target: Array, rng: np.random.Generator
-    ) -> PosteriorSolution:
-        """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box."""
+    @cached_property
+    def _boxed(self) -> Prepared:
         prior, problem = self.prior, self.problem
-        weights = 1 / (self.channel.total + np.zeros(target.size))
+        weights = 1 / (self.channel.total + np.zeros(problem.std.size))
         box = BoxProblem(
             problem.operator, weights, 1 / prior.variance, prior.mean, problem.lower, problem.upper
         )
-        prepared = LeastSquares().prepare(box)
-        boxed = prepared.solve(target)
+        return LeastSquares().prepare(box)
+
+    def _one_step(self, target: Array, rng: np.random.Generator) -> Propagated:
+        """The linear-Gaussian posterior divided by its prior: one step of propagation, by products."""
+        box = self._boxed.problem
+        mean, variance = self._boxed.posterior(target, rng=rng)
+        precision = np.maximum(1 / variance - box.ridge, 1e-12 * box.ridge)
+        opinion = (mean / variance - box.ridge * box.center) / precision
+        image = box.operator.matvec(mean.astype(box.operator.dtype))
+        used = float(np.sum(1 - box.ridge * variance))
+        agreement = (float(box.weights @ (target - image) ** 2) + used) / max(target.size, 1)
+        return Propagated(precision, opinion, Channel(self.channel.total), agreement, 0.0, 1)
+
+    def _doubtful(self, opinion: Opinion, name: str, log_odds: Array, target: Array) -> PosteriorSolution:
+        """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box."""
         from scipy.special import expit
 
-        ours = problem.size * expit(log_odds)
-        if self._misfit(boxed.value, target) < self._misfit(ours, target):
-            mean, variance = prepared.posterior(target, rng=rng)
-            precision = np.maximum(1 / variance - box.ridge, 1e-12 * box.ridge)
-            own = (mean / variance - box.ridge * box.center) / precision
-            log_odds, name = prior.log_odds(precision, own), "least-squares"
-        advice = (
-            f"the posterior did not pass its checks; {name} gave the better fit, confidences may be too high"
-        )
-        word = "not converged" if opinion.change > _SETTLED * self.options.tolerance else "uncalibrated"
-        return self._solution(log_odds, Status(word, advice), opinion, name)
+        boxed, size = self._boxed.solve(target).value, self.problem.size
+        if self._misfit(boxed, target) < self._misfit(size * expit(log_odds), target):
+            guess = np.where(2 * boxed >= size, 1.0, -1.0)
+            # where the two disagree about the bit, the box has it and nobody is sure
+            log_odds, name = guess * np.maximum(guess * log_odds, 1e-9), "least-squares"
+        return self._solution(log_odds, self._failure(opinion, name), opinion, name)
+
+    def _failure(self, opinion: Opinion, name: str) -> Status:
+        """Which check failed, and what was returned instead."""
+        kept = f"the guesses are those of {name}, confidences may be too high"
+        if opinion.change > _SETTLED * self.options.tolerance:
+            return Status("not converged", f"the posterior still moves by {opinion.change:.1e}; {kept}")
+        if opinion.agreement > _CONTRADICTION**2:
+            missed = f"the values are missed by {opinion.agreement**0.5:.1f} times the declared noise"
+            return Status("contradictory", f"{missed}; declare the noise they have; {kept}")
+        return Status("uncalibrated", f"the residuals are not of the predicted size; {kept}")
 
     def _misfit(self, value: Array, target: Array) -> float:
         whole = np.round(value)

@@ -79,7 +79,7 @@ def test_a_decoder_that_locks_in_is_caught_in_rehearsal():
         solution = solved(problem, target)
         if solution.status.word == "uncalibrated":
             caught += 1
-            assert "simulated secret" in solution.status.advice
+            assert "simulated secrets" in solution.status.advice
             # scaled down, the mean confidence is near the share of right guesses again
             assert abs(solution.confidence.mean() - right(solution, secret).mean()) < 0.06
     assert caught

@@ -16,7 +16,9 @@ from tellall.solve.counts import CountPrior
 __all__ = ["Rehearsal", "rehearse"]
 
 _ALARM = 4.0  # standard errors of the number of wrong guesses
-_TOLERATED = 0.15  # and this share of it, which confidences can bear
+_TOLERATED = 0.1  # and this share of it, which confidences can bear
+_ENOUGH = 3000  # people guessed in rehearsal
+_MOST_DRAWS = 4
 
 
 class Belief(Protocol):
@@ -42,7 +44,7 @@ class Rehearsal:
     def advice(self) -> str:
         """What happened, where the confidences did not hold."""
         return (
-            f"on a simulated secret with the same equations {self.wrong:.0f} guesses were wrong where "
+            f"on simulated secrets with the same equations {self.wrong:.0f} guesses were wrong where "
             f"{self.expected:.0f} were expected; log-odds were scaled by {self.temperature:.2f}"
         )
 
@@ -60,19 +62,31 @@ def rehearse(
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secret likeliest. One more run of the decoder.
+    by the number that makes the simulated secrets likeliest. One more run of the decoder; up to four where
+    there are few people.
     """
-    truth = prior.sample(rng)
-    image = np.asarray(operator @ truth.astype(operator.dtype), dtype=np.float64)
-    belief = decode(image + channel.sample(image.size, rng))
-    log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
-    doubt = 1 / (1 + np.exp(np.abs(log_odds)))
-    right = np.where(log_odds >= 0, truth, prior.size - truth)
-    wrong, expected = float(np.sum(prior.size - right)), float(prior.size @ doubt)
-    spread = np.sqrt(float(prior.size @ (doubt * (1 - doubt)))) + 1
+    people = float(prior.size.sum())
+    draws = int(np.clip(np.ceil(_ENOUGH / people), 1, _MOST_DRAWS))
+    strength, right, members = list[Array](), list[Array](), list[Array]()
+    for _ in range(draws):
+        truth = prior.sample(rng)
+        image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
+        belief = decode(image + channel.sample(image.size, rng))
+        log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
+        strength.append(np.abs(log_odds))
+        right.append(np.where(log_odds >= 0, truth, prior.size - truth))
+        members.append(prior.size)
+    return _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
+
+
+def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
+    """Whether as many guesses were wrong as the log-odds' strength says."""
+    doubt = 1 / (1 + np.exp(strength))
+    wrong, expected = float(np.sum(size - right)), float(size @ doubt)
+    spread = np.sqrt(float(size @ (doubt * (1 - doubt)))) + 1
     if abs(wrong - expected) <= _ALARM * spread + _TOLERATED * expected:
         return Rehearsal(wrong, expected)
-    return Rehearsal(wrong, expected, _temperature(np.abs(log_odds), right, prior.size - right), False)
+    return Rehearsal(wrong, expected, _temperature(strength, right, size - right), False)
 
 
 def _temperature(strength: Array, right: Array, wrong: Array) -> float:

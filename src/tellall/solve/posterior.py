@@ -124,7 +124,12 @@ class PreparedPosterior:
         if self.options.rehearsal:
             rehearsal = rehearse(self.prior, self.problem.operator, opinion.channel, attempt, generator)
             log_odds = log_odds * rehearsal.temperature
-        return self._solution(log_odds, self._status(opinion, rehearsal), opinion, name)
+        solution = self._solution(log_odds, self._status(opinion, rehearsal), opinion, name)
+        if rehearsal is not None:
+            solution.stats.update(
+                temperature=rehearsal.temperature, rehearsed=rehearsal.wrong, expected=rehearsal.expected
+            )
+        return solution
 
     def _attempts(self, rng: np.random.Generator) -> list[tuple[str, Callable[[Array], Opinion]]]:
         """What to try, in order."""

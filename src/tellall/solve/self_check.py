@@ -15,8 +15,9 @@ from tellall.solve.counts import CountPrior
 
 __all__ = ["Rehearsal", "rehearse"]
 
-_ALARM = 4.0  # standard errors of the number of wrong guesses
-_TOLERATED = 0.1  # and this share of it, which confidences can bear
+_NOTICED = 2.0  # standard errors of the number of wrong guesses: the log-odds are mended
+_ALARM = 4.0  # and so many: mending is not enough to be trusted,
+_TOLERATED = 0.1  # unless the excess is this small a share of them
 _ENOUGH = 3000  # people guessed in rehearsal
 _MOST_DRAWS = 4
 
@@ -62,8 +63,8 @@ def rehearse(
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secrets likeliest. One more run of the decoder; up to four where
-    there are few people.
+    by the number that makes the simulated secrets likeliest; where they are far off, nothing is trusted.
+    One more run of the decoder; up to four where there are few people.
     """
     people = float(prior.size.sum())
     draws = int(np.clip(np.ceil(_ENOUGH / people), 1, _MOST_DRAWS))
@@ -83,10 +84,12 @@ def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     """Whether as many guesses were wrong as the log-odds' strength says."""
     doubt = 1 / (1 + np.exp(strength))
     wrong, expected = float(np.sum(size - right)), float(size @ doubt)
-    spread = np.sqrt(float(size @ (doubt * (1 - doubt)))) + 1
-    if abs(wrong - expected) <= _ALARM * spread + _TOLERATED * expected:
+    spread = np.sqrt(float(size @ (doubt * (1 - doubt))))
+    excess = abs(wrong - expected)
+    if excess <= _NOTICED * spread + 1:
         return Rehearsal(wrong, expected)
-    return Rehearsal(wrong, expected, _temperature(strength, right, size - right), False)
+    calibrated = bool(excess <= _ALARM * spread + _TOLERATED * expected + 1)
+    return Rehearsal(wrong, expected, _temperature(strength, right, size - right), calibrated)
 
 
 def _temperature(strength: Array, right: Array, wrong: Array) -> float:

@@ -57,3 +57,9 @@ def test_a_matrix_too_large_to_write_out_has_about_the_right_shares(monkeypatch)
     assert np.allclose(got.mean, wanted[0])
     assert np.isclose(got.shares().sum(), wanted[2].sum())
     assert got.shares() == pytest.approx(wanted[2], rel=0.3)
+
+
+def test_few_rows_make_many_unknowns_affordable():
+    assert GaussianSteps(Dense(np.ones((5, 30)))).affordable(10)
+    assert GaussianSteps(Dense(np.ones((50, 8)))).affordable(10)
+    assert not GaussianSteps(Dense(np.ones((50, 30)))).affordable(10)

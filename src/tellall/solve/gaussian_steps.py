@@ -59,6 +59,11 @@ class GaussianSteps:
         self.operator = operator
         self._kept: tuple[Array, Array] | None = None
 
+    def affordable(self, limit: int) -> bool:
+        """Whether the shorter side has at most so many, so that it can be factorised again and again."""
+        m, n = self.operator.shape
+        return n <= limit or (m <= min(limit, _NARROW * n) and m * n <= _MOST_ENTRIES)
+
     def step(
         self, precision: Array, pull: Array, weights: Array, row_pull: Array, *, fixed: bool
     ) -> GaussianPosterior:

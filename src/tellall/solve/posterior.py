@@ -39,8 +39,8 @@ class Posterior:
         "message-passing", "expectation", or "auto": message passing where all entries of the operator have
         one size and there are many unknowns, expectation propagation elsewhere and where the first fails.
     gram_limit
-        Up to this many unknowns expectation propagation is used; above, only products: message passing, or
-        one linear-Gaussian step where entries differ in size.
+        Up to this many unknowns (or rows, where there are fewer) expectation propagation is used; above, only
+        products: message passing, or one linear-Gaussian step where entries differ in size.
     small
         Below this many unknowns message passing, which is exact only in the limit, is not tried.
     rehearsal
@@ -137,7 +137,7 @@ class PreparedPosterior:
         auto = self.options.method == "auto"
         passing = self.options.method == "message-passing"
         propagating = self.options.method == "expectation"
-        affordable = n <= self.options.gram_limit
+        affordable = self.steps.affordable(self.options.gram_limit)
         wanted = self.spread.even and (n >= self.options.small or not affordable)
         out: list[tuple[str, Callable[[Array], Opinion]]] = []
         if passing or (auto and wanted):

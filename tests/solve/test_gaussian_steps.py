@@ -63,3 +63,13 @@ def test_few_rows_make_many_unknowns_affordable():
     assert GaussianSteps(Dense(np.ones((5, 30)))).affordable(10)
     assert GaussianSteps(Dense(np.ones((50, 8)))).affordable(10)
     assert not GaussianSteps(Dense(np.ones((50, 30)))).affordable(10)
+
+
+def test_rounding_errors_do_not_break_the_factorisation():
+    matrix = np.ones((40, 6)) * 1e4
+    precision = np.full(6, 1e-9)
+    got = GaussianSteps(Dense(matrix)).step(
+        precision, np.zeros(6), np.full(40, 100.0), np.ones(40), fixed=True
+    )
+    assert np.isfinite(got.mean).all()
+    assert (got.variance > 0).all()

@@ -75,7 +75,7 @@ def test_correlated_attributes_are_calibrated_or_say_so():
 def test_a_decoder_that_locks_in_is_caught_in_rehearsal():
     caught = 0
     for seed in range(3):
-        problem, target, secret = pairs(600, noise=0.22, factors=3, seed=seed)
+        problem, target, secret = pairs(400, noise=0.22, factors=3, seed=seed)
         solution = solved(problem, target)
         if solution.status.word == "uncalibrated":
             caught += 1
@@ -214,13 +214,12 @@ def test_bad_problems_are_refused(change, says):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [{}, {"factors": 3}], ids=["independent", "factors"])
-def test_calibration_over_twenty_instances(kind):
-    there, good, words = calibration(0.5, instances=20, n=2000, **kind)
+@pytest.mark.parametrize("factors", [0, 3], ids=["independent", "factors"])
+def test_calibration_over_twenty_instances(factors):
+    there, good, words = calibration(0.5, instances=20, n=1000 if factors else 2000, factors=factors)
     assert there >= 2000
-    if words == {"trusted"} or not kind:
-        assert words == {"trusted"}
-        assert 0.88 <= good / there <= 0.97
+    assert words == {"trusted"}
+    assert 0.88 <= good / there <= 0.97
 
 
 @pytest.mark.slow

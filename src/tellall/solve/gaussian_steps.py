@@ -84,7 +84,10 @@ class GaussianSteps:
         gram = self._gram(weights, fixed)
         hessian = gram.copy()
         hessian[np.diag_indices_from(hessian)] += precision
-        factor, _ = lapack.dpotrf(hessian, lower=1, clean=1, overwrite_a=1)
+        factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
+        if failed:  # a gram matrix so large beside the sites that its rounding errors show
+            hessian[np.diag_indices_from(hessian)] += 1e-10 * float(hessian.diagonal().max())
+            factor, _ = lapack.dpotrf(hessian, lower=1, clean=1)
         mean = cho_solve((factor, True), right)
         half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
         variance = np.einsum("ij,ij->j", half, half)

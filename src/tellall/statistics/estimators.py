@@ -85,6 +85,7 @@ class Estimator(Statistic):
     """
 
     scale = "counts"  # coefficients have no other
+    counts_people = False
 
     loss: Any
     block: int = 1

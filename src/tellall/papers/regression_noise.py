@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -65,8 +66,14 @@ class Plan:
         Samples for Table 3 (the paper's ten), for Table 2 (the paper's 50), and for each preparation.
     fair_samples, fair_draws
         Samples, and draws of the noise in each, on which families are compared.
+    trade_repeats, stds
+        Samples, and standard deviations of the noise, on which the two attacks are compared.
+    logistic_repeats
+        Samples of each size and noise for logistic regression.
     known
         The sizes at which the attack is set beside its baselines, and how many samples of each.
+    logistic_known
+        The same for logistic regression, one sample each.
     """
 
     repeats: int
@@ -75,32 +82,35 @@ class Plan:
     fair_samples: int
     fair_draws: int
     trade_repeats: int
-    logistic_repeats: int
-    known: tuple[tuple[int, int], ...]
     stds: tuple[float, ...]
+    logistic_repeats: int
+    known: tuple[tuple[int | Literal["d + 1", "all"], int], ...]
+    logistic_known: tuple[int | Literal["d + 1", "all"], ...]
 
 
 _QUICK = Plan(
-    10,
-    50,
-    50,
-    60,
-    50,
-    10,
-    8,
-    ((28, 1), (50, 1), (100, 1), (3047, 1)),
-    (0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0),
+    repeats=10,
+    size_repeats=50,
+    variant_repeats=50,
+    fair_samples=60,
+    fair_draws=50,
+    trade_repeats=10,
+    stds=(0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0),
+    logistic_repeats=12,
+    known=(("d + 1", 4), (50, 4), (100, 4), ("all", 1)),
+    logistic_known=(50, 200),
 )
 _FULL = Plan(
-    10,
-    50,
-    400,
-    400,
-    100,
-    100,
-    60,
-    ((28, 10), (50, 10), (100, 10), (200, 10), (500, 5), (1000, 3), (3047, 1)),
-    (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+    repeats=10,
+    size_repeats=50,
+    variant_repeats=400,
+    fair_samples=400,
+    fair_draws=100,
+    trade_repeats=100,
+    stds=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
+    logistic_repeats=60,
+    known=(("d + 1", 10), (50, 10), (100, 10), (200, 10), (500, 5), (1000, 3), ("all", 1)),
+    logistic_known=("d + 1", 50, 100, 200, 1000),
 )
 
 
@@ -130,7 +140,7 @@ def collect(data: RegressionData, plan: Plan, rng: np.random.Generator) -> Found
     edge = data.d + 1
     size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, data.n})
     lsizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
-    bit_stds = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    bit_stds = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
     return Found(
         data=data,
         sizes=sizes(data, [s for s in size if s <= data.n], plan.size_repeats, rng),
@@ -142,10 +152,10 @@ def collect(data: RegressionData, plan: Plan, rng: np.random.Generator) -> Found
         else None,
         fair=fair(data, n, (1.05, 1.2, 1.5, 2.0, 3.0), plan.fair_samples, plan.fair_draws, rng),
         trade_off=trade_off(data, n, plan.stds, plan.trade_repeats, rng),
-        known=_known(data, plan.known, rng),
+        known=_known(data, [(_size(data, n), count) for n, count in plan.known], rng),
         logistic=logistic_sizes(data, lsizes, plan.logistic_repeats, rng),
         logistic_noise=logistic_noise(data, edge, bit_stds, plan.logistic_repeats, rng),
-        logistic_known=_known_bits(data, (round(1.8 * edge), 200), rng),
+        logistic_known=_known_bits(data, [_size(data, n) for n in plan.logistic_known], rng),
     )
 
 
@@ -174,6 +184,10 @@ def check(data: RegressionData, n: int, rng: np.random.Generator) -> Checks:
     )
 
 
+def _size(data: RegressionData, n: int | str) -> int:
+    return data.d + 1 if n == "d + 1" else data.n if n == "all" else int(n)
+
+
 def _known(
     data: RegressionData, plan: Sequence[tuple[int, int]], rng: np.random.Generator
 ) -> tuple[Known, ...]:
@@ -198,7 +212,7 @@ def _known(
 def _known_bits(data: RegressionData, size: Sequence[int], rng: np.random.Generator) -> tuple[Known, ...]:
     """The attack on exact logistic coefficients beside its baselines, shares of bits right."""
     found = []
-    for n in size:
+    for n in (one for one in size if one <= data.n):
         people = cut_sample(data, n, rng)
         assert people.secret is not None
         attack = reconstruct(publish(people, LOGISTIC), people.public)

@@ -88,7 +88,7 @@ def _recovery(found: Found) -> Iterator[Statement]:
             "advantage over the strongest baseline",
             "Sec. 4.2",
             "no promise",
-            f"error {one.value:.3g}, baseline {one.baseline:.3g}: better by {one.advantage:.2g} "
+            f"error {one.value:.3g}, baseline {one.baseline:.3g}: advantage {one.advantage:.2g} "
             f"[{one.interval[0]:.2g}, {one.interval[1]:.2g}]",
             "no promise",
             f"n = {one.n:,}, no noise, " + ("one sample" if one.samples == 1 else f"{one.samples} samples"),
@@ -219,8 +219,8 @@ def _preparations(found: Found) -> Iterator[Statement]:
         "preparations within a factor of two of Table 3",
         "Table 3",
         "each feature standardised",
-        f"{len(near)} of {len(found.variants)}; {len(near) - len(odd)} of them scale the secret or leave the "
-        "columns uncentred",
+        f"{len(near)} of {len(found.variants)}; {len(odd)} of them with centred columns and the secret as "
+        "it is",
         "no promise",
         "; ".join(one.name for one in near),
     )

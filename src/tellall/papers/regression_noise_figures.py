@@ -102,8 +102,8 @@ def _sweep(found: Found, sweep: Sweep, title: str) -> Figure:
 
 def _variants(found: Found) -> Figure:
     sizes = sorted({one.n for one in found.variants})
-    short = ("standardised", "by the sample", "uncentred")
-    names = tuple(f"{word}, n = {n}" for n in sizes for word in short)
+    short = ("by all", "by sample", "uncentred")
+    names = tuple(f"{word}, {n}" for n in sizes for word in short)
     at = {(one.n, one.how, one.unit): 10**one.distance for one in found.variants}
     series = [
         Series(
@@ -116,10 +116,10 @@ def _variants(found: Found) -> Figure:
     ]
     return Figure(
         "How far each preparation is from Table 3",
-        "The mean factor between ours and the printed cells, all three families. Columns: standardised over "
-        "all records, by the sample's own mean and deviation, or divided by their deviation only. With "
-        "centred columns and the secret as it is, nothing comes near.",
-        Axis("columns", categories=names),
+        "The mean factor between ours and the printed cells, all three families. Columns: standardised by "
+        "the mean and deviation of all records, by the sample's own, or divided by their deviation only "
+        "(uncentred). With centred columns and the secret as it is, nothing comes near.",
+        Axis("columns standardised, records in a sample", categories=names),
         Axis("mean factor off", log=True, low=1.0),
         tuple(series),
         (Rule(2.0, "factor 2"),),
@@ -158,7 +158,7 @@ def _utility(found: Found) -> Figure:
 def _fair(found: Found) -> Figure:
     levels = [one.level for one in found.fair if one.family == "Laplace"]
     names = tuple("equal std" if level is None else f"utility ×{level:g}" for level in levels)
-    series = []
+    series = [Series(FAMILIES[0], range(len(levels)), [1.0] * len(levels))]
     for family in FAMILIES[1:]:
         chosen = [one for one in found.fair if one.family == family]
         series.append(
@@ -179,7 +179,6 @@ def _fair(found: Found) -> Figure:
         Axis("made equal in", categories=names),
         Axis("attack error / Gaussian's", low=0.8, high=1.2),
         tuple(series),
-        (Rule(1.0, "Gaussian noise"),),
     )
 
 
@@ -194,8 +193,8 @@ def _attacks(found: Found) -> Figure:
         "A stronger attack: the same coefficients, decoded with the noise in mind",
         "The paper's least-squares solution beside tellall's, which takes records as normal with a mean and "
         f"spread read off the release (empirical Bayes); n = {trade.n}, means over {trade.plain.shape[2]} "
-        "samples. An error above the flat line is no privacy gained: guessing would do better. At equal "
-        "standard deviation the families fall on one another.",
+        "samples. An error above the flat line is no privacy gained: guessing would do better. The "
+        "families have equal standard deviations.",
         Axis(_NOISE, log=True),
         Axis("mean absolute error", log=True),
         tuple(series),
@@ -205,11 +204,11 @@ def _attacks(found: Found) -> Figure:
 
 def _trade_off(found: Found) -> Figure:
     trade = found.trade_off
-    kept = [place for place, std in enumerate(trade.stds) if std >= 1]
+    kept = [place for place, std in enumerate(trade.stds) if std >= 3]  # less noise costs nothing that shows
     series = [
         Series(
             f"{family}, {name}",
-            trade.utility[k, kept].mean(axis=1),
+            trade.utility[k, kept].mean(axis=1) - 1,
             errors[k, kept].mean(axis=1),
             kind="both",
         )
@@ -218,9 +217,10 @@ def _trade_off(found: Found) -> Figure:
     ]
     return Figure(
         "Privacy against utility",
-        "Attack error against the mean ratio of prediction errors: higher is more private, further left more "
-        f"useful. n = {trade.n}, noise from 1 to {trade.stds[-1]:g}, the same steps for all families.",
-        Axis("ratio of prediction errors", log=True, low=0.98),
+        "Attack error against what the noise adds to the prediction error of the regressions: higher is more "
+        f"private, further left more useful. n = {trade.n}, noise of {trade.stds[kept[0]]:g} to "
+        f"{trade.stds[-1]:g}, the same steps for all families.",
+        Axis("prediction error added", unit="share of the clean one", log=True),
         Axis("mean absolute error of the attack", log=True),
         tuple(series),
         (Rule(trade.nothing, "the median for everybody"),),
@@ -254,8 +254,8 @@ def _bits_by_noise(found: Found) -> Figure:
     noise = found.logistic_noise
     return Figure(
         "Logistic regression: bits recovered from noisy coefficients",
-        f"n = {noise.n}, means over {noise.right.shape[2]} samples; bands are 95 % over samples. At equal "
-        "standard deviation the families fall on one another.",
+        f"n = {noise.n}, means over {noise.right.shape[2]} samples, the families at equal standard "
+        "deviation; bands are 95 % over samples. Fewer bits right is better protection.",
         Axis(_NOISE, log=True),
         Axis("share of bits right", low=0.4, high=1.0),
         tuple(_band(family, noise.stds, noise.right[k]) for k, family in enumerate(FAMILIES)),

@@ -108,7 +108,7 @@ def check_solver(solver: LeastSquares, *, seed: int = 0, n: int = 40, m: int = 1
     target = matrix @ truth + rng.normal(size=m)
     problem = BoxProblem(Dense(matrix), np.ones(m), np.full(n, 0.5), np.full(n, 0.5), np.zeros(n), np.ones(n))
     solution = solver.prepare(problem).solve(target)
-    assert solution.status.word == "solved", f"status is {solution.status}"
+    assert solution.status.settled, f"status is {solution.status}"
     x = solution.value
     assert x.min() >= 0, "the estimate stays above the lower bound"
     assert x.max() <= 1, "the estimate stays below the upper bound"

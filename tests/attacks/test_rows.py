@@ -21,7 +21,7 @@ def test_exact_tables_tell_every_row_once_the_rank_is_full(ways, absent):
     attack = ta.reconstruct_rows(release, rows, absent=absent)
     assert attack.evidence.rank == 30
     assert np.array_equal(attack.guess, present)
-    assert attack.status.word == "solved"
+    assert attack.status.settled
 
 
 @pytest.mark.parametrize("scale", ["counts", "fractions"])

@@ -118,7 +118,7 @@ def test_the_two_sides_apart(tellall, people, tmp_path):
     assert code == 0
     found = json.loads(out)
     assert found["people"] == 60
-    assert found["status"] == "solved"
+    assert found["status"] in ("solved", "trusted")
     assert "guess" not in json.dumps(found).replace("guessed_to_have_it", "")
     named = json.loads(Path("release-people.SECRET.json").read_text())
     truth = [int(line.rpartition(",")[2]) for line in lines[1:]]

@@ -62,7 +62,7 @@ def test_large_sparse_masks_keep_only_their_ones(monkeypatch):
     monkeypatch.setattr(subset_counts, "_MANY", 100)
     assert isinstance(ta.linearise(release, people.public).operator, Sparse)
     check_statistic(statistic, people)
-    assert ta.reconstruct(release, people.public).status.word == "solved"
+    assert ta.reconstruct(release, people.public).status.settled
 
 
 def test_a_release_of_masks_and_conditions_comes_back_as_it_was(tmp_path):

@@ -123,7 +123,8 @@ def reconstruct(
         The rate of the secret (of each of its values, where it has more than two), if the attacker knows
         it; estimated from the releases otherwise.
     rng
-        For the variance estimates of large problems.
+        For the simulated secrets on which confidences are checked, and the variance estimates of large
+        problems. Without it a fixed seed: the same evidence gives the same answer.
     bounds
         The least and the largest value of a real secret, if the attacker knows them.
 
@@ -168,7 +169,7 @@ def reconstruct_codes(
     rng: Rng = None,
 ) -> Reconstruction:
     """The best guess at everybody's bit or category from the evidence."""
-    decoded, rates = _decode(evidence, decoder, prior, as_rng(rng))
+    decoded, rates = _decode(evidence, decoder, prior, as_rng(0 if rng is None else rng))
     chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
     estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
     return Reconstruction(
@@ -190,7 +191,7 @@ def _proved_bounds(evidence: Evidence, decoded: Decoded) -> tuple[Array, Array] 
     if decoded.proved is None:
         return None
     box = evidence.enclosure
-    lower, upper = (np.where(decoded.proved, decoded.value, side) for side in (box.lower, box.upper))
+    lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (box.lower, box.upper))
     return lower, upper
 
 
@@ -265,7 +266,7 @@ def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
 def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
     """The status, changed where people were left out: what is missing is missing from all values at once."""
     sampled = any(isinstance(p, Subsample) and p.fraction < 1 for r in releases for p in r.protections)
-    if status.word != "solved" or not sampled:
+    if not status.settled or not sampled:
         return status
     return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
 

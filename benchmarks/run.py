@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import time
 import tracemalloc
@@ -24,6 +25,12 @@ from tellall.linops import Moments
 from tellall.solve import BoxProblem, LeastSquares
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
+OTHERS = {
+    "Gross errors: ℓ1 decoding and exhaustive search": "lp.py",
+    "The posterior": "posterior.py",
+    "Counts of boolean functions": "rowfunction.py",
+    "Sweeps of noise over regressions": "regression_sweep.py",
+}
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,8 @@ def render(rows: list[Row]) -> str:
     lines = [
         "# Benchmarks",
         "",
+        "## Least squares",
+        "",
         "Each row ran beside its reference in one process with the same number of threads; times are the",
         "best of three (one where the reference is slow). Ratios count; absolute times do not.",
         "",
@@ -165,8 +174,24 @@ def main() -> None:
         ]
     text = render(rows)
     sys.stdout.write(text)
+    for title, script in OTHERS.items():
+        section = f"\n## {title}\n\n{output_of(script, quick=quick)}"
+        sys.stdout.write(section)
+        text += section
     if not quick:
         RESULTS.write_text(text, encoding="utf-8")
+
+
+def output_of(script: str, *, quick: bool) -> str:
+    """What another benchmark prints, on one thread in a process of its own."""
+    small = {"lp.py": ["500"]}.get(script, ["--quick"]) if quick else []
+    command = [
+        sys.executable,
+        str(RESULTS.with_name(script)),
+        *(small if script != "regression_sweep.py" else []),
+    ]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 if __name__ == "__main__":

@@ -64,7 +64,8 @@ def bound_figure(n: int, runs: int, rng: np.random.Generator) -> tuple[Figure, S
         "the wrong share foreseen without values: off by",
         "Thm 2.1",
         float(gaps.max()),
-        setting=f"mean Φ(−1/(2 sd_i)) against what is found; xor, n = {n}, {len(SHARES)} noises, {runs * _DRAWS} runs each",
+        setting=f"mean Φ(−1/(2 sd_i)) against what is found; xor, n = {n}, {len(SHARES)} noises, "
+        f"{runs * _DRAWS} runs each",
     )
     return figure, statement
 

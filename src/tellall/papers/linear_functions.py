@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.reconstruct import reconstruct
+from tellall.bounds.row_products import distinct_people
 from tellall.data import Dataset
 from tellall.linops import Array
 from tellall.linops.rowfunction import row_values
-from tellall.papers.linear_people import bits_of
+from tellall.papers.linear_people import bits_of, coins
 from tellall.release import publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -37,7 +38,8 @@ _SHOWN: dict[str, tuple[int, ...]] = {
 
 def ranks_figure(n: int, d: int, rng: np.random.Generator) -> tuple[Figure, Iterator[Statement]]:
     """Rank and bits recovered from exact counts of some functions, degenerate ones among them."""
-    people = Dataset.from_arrays(rng.integers(0, 2, (n, d)), bits_of(n, rng))
+    bits = _different(n, d, rng)
+    people = Dataset.from_arrays(bits.T.astype(np.int8), bits_of(n, rng))
     shares, right, marks = [], [], []
     for table in _SHOWN.values():
         found = reconstruct(publish(people, Predicates(table)), people.public, decoder="least-squares")
@@ -51,7 +53,7 @@ def ranks_figure(n: int, d: int, rng: np.random.Generator) -> tuple[Figure, Iter
         f"n = {n} people, d = {d} attributes, exact counts over all choices of attributes; (d) marks the "
         "degenerate. Of three variables each leaves f2 at most linear, so that the rank is d + 1 at most and "
         "the rest is left to prior and box. The last one is degenerate in its four variables and gives "
-        "everybody away.",
+        "everybody away. Where rank and bits are both whole their marks coincide.",
         Axis("function", categories=tuple(f"{name}{mark}" for name, mark in zip(_SHOWN, marks, strict=True))),
         Axis("share", low=0.0, high=1.0),
         (
@@ -61,11 +63,20 @@ def ranks_figure(n: int, d: int, rng: np.random.Generator) -> tuple[Figure, Iter
         (Rule(majority, "majority guess"), Rule((d + 1) / n, "(d + 1)/n")),
     )
     last = right[-1]
-    return figure, _rank_statements(n, d, last, rng)
+    return figure, _rank_statements(bits, last)
 
 
-def _rank_statements(n: int, d: int, last: float, rng: np.random.Generator) -> Iterator[Statement]:
-    bits = rng.integers(0, 2, (d, n)).astype(np.float64)
+def _different(n: int, d: int, rng: np.random.Generator) -> Array:
+    """Attributes × people, nobody equal or opposite to another: such have columns equal but for the sign."""
+    while True:
+        bits = coins(d, 2 * n, rng)
+        kept = distinct_people((2 * bits - 1).astype(np.int8))[0]
+        if kept.size >= n:
+            return bits[:, kept[:n]]
+
+
+def _rank_statements(bits: Array, last: float) -> Iterator[Statement]:
+    d, n = bits.shape
     pairs = np.array([(i, j) for i in range(d) for j in range(d) if i != j])
     ranks: dict[bool, list[int]] = {True: [], False: []}
     for table in product((0, 1), repeat=8):
@@ -78,7 +89,8 @@ def _rank_statements(n: int, d: int, last: float, rng: np.random.Generator) -> I
         "σ_min > 0 for every non-degenerate f",
         float(full),
         float(len(ranks[False])),
-        setting=f"functions of three variables with rank n, of {len(ranks[False])}; n = {n}, d = {d}",
+        setting=f"functions of three variables with rank n, of {len(ranks[False])}; n = {n}, d = {d}, "
+        "nobody equal or opposite to another",
     )
     yield Statement.shown(
         "degenerate: the largest rank",

@@ -143,7 +143,7 @@ def sections(
         over[0] = over[:, 0] = 1.0
         back = conjunctions.rmatvec(over[np.triu_indices(d, 1)])
         x = np.linalg.lstsq(conjunctions.gram(), back, rcond=None)[0]
-        for name, table in (("and", _AND), ("xor, same x", F2["xor"])):
+        for name, table in (("and, fitted x", _AND), ("xor, same x", F2["xor"])):
             image = np.abs(RowFunction(table, bits, "subsets") @ x)
             alphas.setdefault(name, []).append(_evenness(image))
             halves.setdefault(name, []).append(_half(image))
@@ -178,12 +178,13 @@ def _half(image: Array) -> float:
 def _section_statements(
     sizes: Sequence[int], alphas: dict[str, list[float]], halves: dict[str, list[float]]
 ) -> Iterator[Statement]:
-    falling, flat = alphas["and"], alphas["xor, same x"]
+    falling, flat = alphas["and, fitted x"], alphas["xor, same x"]
     yield Statement(
         "row-function matrices are Euclidean sections",
         "Thm B.4, note 10, E-LR-1",
         "α bounded below; true of parities over different attributes",
-        f"and: α ≤ {_listed(falling)}; xor at the same x: {_listed(flat)}",
+        f"and: α ≤ {_listed(falling)}; xor at the same x: {_listed(flat)}, by search "
+        f"{_listed([value for value in alphas['xor, searched'] if value == value])}",
         "corrected" if falling[-1] < 0.75 * falling[0] and min(flat) > 0.65 else "does not hold",
         f"n = d^1.5, d = {', '.join(map(str, sizes))}",
         falling[-1],
@@ -193,10 +194,10 @@ def _section_statements(
         "rows that hold half of ‖A x‖₁",
         "E-LR-1",
         "no promise",
-        f"and: {_listed(halves['and'])}; xor at the same x: {_listed(halves['xor, same x'])}",
+        f"and: {_listed(halves['and, fitted x'])}; xor at the same x: {_listed(halves['xor, same x'])}",
         "no promise",
         f"share of the rows, d = {', '.join(map(str, sizes))}",
-        halves["and"][-1],
+        halves["and, fitted x"][-1],
     )
 
 
@@ -236,7 +237,8 @@ def low_rank(n: int, runs: int, rng: np.random.Generator) -> tuple[Figure, State
         "σ_min(R + D) ≥ c√d for low rank and ‖D‖ ≤ d^a",
         least,
         _FLAT * alone,
-        setting=f"{d} × {n}, rank up to {ranks[-1]}, a = 0.5, 1, 2; σ_min/√d of R alone {alone:.3f}, we ask for {_FLAT:.0%} of it",
+        setting=f"{d} × {n}, rank up to {ranks[-1]}, a = 0.5, 1, 2; σ_min/√d of R alone {alone:.3f}, we ask "
+        f"for {_FLAT:.0%} of it",
     )
     return figure, statement
 

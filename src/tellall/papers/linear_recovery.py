@@ -73,14 +73,28 @@ def recovery_figures(found: Sweep) -> Iterator[Figure]:
     """Recovery against noise and against sizes, counts apart from fits."""
     n, runs = found.n, next(iter(found.by_noise.values())).shape[0]
     over = f"n = {n} people, least squares with box and prior; means of {runs} runs."
-    for names, what, each, unit in (
-        (COUNTED, "counts", _COUNTED_SETS, "of √n people"),
-        (FITTED, "error rates and fitted models", _FITTED_SETS, "of 1/√n"),
+    for names, what, each, unit, sets, counted in (
+        (
+            COUNTED,
+            "counts",
+            _COUNTED_SETS,
+            "of √n people",
+            "pairs of attributes (or subsets of people)",
+            "a pair is one published value, but eight cells of a table",
+        ),
+        (
+            FITTED,
+            "error rates and fitted models",
+            _FITTED_SETS,
+            "of 1/√n",
+            "trees or columns (or products of two columns)",
+            "each is one published value",
+        ),
     ):
         yield Figure(
             f"Bits recovered against noise: {what}",
-            f"{each}n sets of attributes (subsets of people, trees, columns). The theorems promise all but a "
-            "vanishing share to the left, and nothing once the noise is of the order of the unit. " + over,
+            f"{each}n {sets}. The theorems promise all but a vanishing share to the left, and nothing once "
+            "the noise is of the order of the unit. " + over,
             Axis("standard deviation of the noise", unit=unit, log=True),
             Axis("share of bits right", low=0.5, high=1.0),
             tuple(_series(name, SHARES, found.by_noise[name]) for name in names),
@@ -88,9 +102,8 @@ def recovery_figures(found: Sweep) -> Iterator[Figure]:
         )
         yield Figure(
             f"Bits recovered against equations: {what}",
-            f"Noise of {_NOISE:g}·{unit[3:]}. A table over two attributes and the secret has eight cells, "
-            f"every other set one value. The theorems ask for more sets than people. {over}",
-            Axis("sets of attributes published / people"),
+            f"Noise of {_NOISE:g}·{unit[3:]}; {counted}. The theorems ask for more than one a person. {over}",
+            Axis(f"{sets.split(' (')[0]} / people"),
             Axis("share of bits right", low=0.5, high=1.0),
             tuple(_series(name, _RATIOS, found.by_sets[name]) for name in names),
             (Rule(1.0, "as many as people", "x"),),
@@ -106,11 +119,11 @@ def recovery_statements(found: Sweep) -> Iterator[Statement]:
         d = f", {attributes_for(each * n)} attributes" if name not in FITTED[1:5] else ""
         setting = f"n = {n}, {each * n} sets{d}, noise {_SMALL:g}·{unit}"
         promise = f"all but o(n) bits at noise o({unit})"
-        yield held(f"recovered: {name}", _PLACE[name], promise, runs[:, 0], 0.95, setting)
+        yield held(f"bits recovered: {name}", _PLACE[name], promise, runs[:, 0], 0.95, setting)
     large = {name: float(runs[:, -1].mean()) for name, runs in found.by_noise.items()}
     weakest = min(large, key=lambda name: large[name])
     yield Statement.shown(
-        "noise above √n",
+        "bits recovered at noise above √n",
         "Thm 3.1",
         large[weakest],
         setting=f"{weakest}, noise {SHARES[-1]:g}·{'√n' if weakest in COUNTED else '1/√n'}",
@@ -140,7 +153,7 @@ def growth(sizes: Sequence[int], runs: int, rng: np.random.Generator) -> tuple[F
         "Wrong bits as people grow in number",
         "Plain least squares on all pairs of attributes, four pairs a person. Where the noise grows as √n "
         "the wrong share stays; at a noise of two people, which is o(√n), it vanishes: Theorem 3.2. Shares "
-        f"of 0 are off the chart. Means of {runs} runs.",
+        f"of 0 are below the chart. Means of {runs} runs.",
         Axis("people", log=True),
         Axis("share of bits wrong", log=True, low=1e-4, high=1.0),
         tuple(

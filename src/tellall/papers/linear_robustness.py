@@ -173,7 +173,7 @@ def _break_statements(wrong: dict[str, Array], n: int, setting: str) -> Iterator
     yield Statement(
         "LP decoding withstands a constant share of errors",
         "Thms 3.3, B.4, E-LR-1",
-        "o(n) wrong for every non-degenerate f; true of parities over distinct attributes, or n = O(d)",
+        "o(n) wrong for every non-degenerate f; true of parities over different attributes",
         f"and: {lost:.0f} of {n} wrong ({more:.0f} with errors ten times as large); xor: {kept:.0f}",
         "corrected" if lost > n / 10 and more > n / 4 and kept == 0 else "does not hold",
         setting,

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.reconstruct import reconstruct
-from tellall.bounds.row_products import distinct_people
 from tellall.data import Dataset
 from tellall.linops import Array
 from tellall.linops.rowfunction import row_values
@@ -38,7 +37,7 @@ _SHOWN: dict[str, tuple[int, ...]] = {
 
 def ranks_figure(n: int, d: int, rng: np.random.Generator) -> tuple[Figure, Iterator[Statement]]:
     """Rank and bits recovered from exact counts of some functions, degenerate ones among them."""
-    bits = _different(n, d, rng)
+    bits = coins(d, n, rng)
     people = Dataset.from_arrays(bits.T.astype(np.int8), bits_of(n, rng))
     shares, right, marks = [], [], []
     for table in _SHOWN.values():
@@ -66,15 +65,6 @@ def ranks_figure(n: int, d: int, rng: np.random.Generator) -> tuple[Figure, Iter
     return figure, _rank_statements(bits, last)
 
 
-def _different(n: int, d: int, rng: np.random.Generator) -> Array:
-    """Attributes × people, nobody equal or opposite to another: such have columns equal but for the sign."""
-    while True:
-        bits = coins(d, 2 * n, rng)
-        kept = distinct_people((2 * bits - 1).astype(np.int8))[0]
-        if kept.size >= n:
-            return bits[:, kept[:n]]
-
-
 def _rank_statements(bits: Array, last: float) -> Iterator[Statement]:
     d, n = bits.shape
     pairs = np.array([(i, j) for i in range(d) for j in range(d) if i != j])
@@ -89,8 +79,7 @@ def _rank_statements(bits: Array, last: float) -> Iterator[Statement]:
         "σ_min > 0 for every non-degenerate f",
         float(full),
         float(len(ranks[False])),
-        setting=f"functions of three variables with rank n, of {len(ranks[False])}; n = {n}, d = {d}, "
-        "nobody equal or opposite to another",
+        setting=f"functions of three variables with rank n, of {len(ranks[False])}; n = {n}, d = {d}",
     )
     yield Statement.shown(
         "degenerate: the largest rank",

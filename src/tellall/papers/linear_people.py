@@ -26,6 +26,7 @@ __all__ = [
     "COUNTED",
     "F2",
     "FITTED",
+    "KINDS",
     "SHARES",
     "Published",
     "attributes_for",
@@ -41,6 +42,7 @@ __all__ = [
 
 COUNTED = ("random subsets", "3-way tables", "xor", "or", "majority", "random function")
 FITTED = ("trees' error rates", "linear", "logistic", "log-cosh", "Poisson", "linear, products")
+KINDS = (*COUNTED, *FITTED)
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # noise, of √n people
 F2 = {"or": (1, 0, 0, 0), "majority": (0, 1, 1, 0), "xor": (1, -1, -1, 1)}  # what the secret adds, k = 2
 _EXACT = 10**9  # entries: so many go to HiGHS

@@ -6,23 +6,27 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tellall.attacks.blackbox import Progress, reporter
 from tellall.noise import Rng, as_rng
 from tellall.papers.linear_bound import bound_figure, bound_statements
 from tellall.papers.linear_errata import errata
 from tellall.papers.linear_functions import functions, ranks_figure
 from tellall.papers.linear_geometry import least_values, low_rank, norms, sections
+from tellall.papers.linear_people import KINDS
 from tellall.papers.linear_recovery import growth, recovery_figures, recovery_statements, sweep
 from tellall.papers.linear_robustness import break_theorem, corruption_figure, corruption_statements
 from tellall.report.paper import PaperRerun, Statement
 from tellall.report.plot import Figure
 
 __all__ = ["rerun"]
+
+_Found = tuple[Iterable[Figure], Iterable[Statement]]
 
 _NOTES = (
     "The paper has theorems and no experiments. Where a theorem is asymptotic, the size tried and the share "
@@ -74,7 +78,7 @@ _QUICK = _Effort(
     instances=2_000,
     corrupted=60,
     corruption_runs=3,
-    break_runs=3,
+    break_runs=2,
     attributes=(16, 24, 32, 48),
     value_runs=5,
     norms=(16, 36, 64, 100),
@@ -103,13 +107,23 @@ _FULL = _Effort(
 
 
 def rerun(
-    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: object = None
+    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
 ) -> PaperRerun:
     """Every statement, tried; the paper needs no data, so the folder is not read."""
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
-    with threadpool_limits(limits=1):
-        statements, figures = _parts(_QUICK if quick else _FULL, as_rng(rng))
+    effort, streams = _QUICK if quick else _FULL, as_rng(rng).spawn(1 + len(_PARTS))
+    statements: list[Statement] = []
+    figures: list[Figure] = []
+    with threadpool_limits(limits=1), reporter(progress, len(KINDS) + len(_PARTS)) as report:
+        found = sweep(effort.people, effort.runs, streams[0], lambda: report(1))
+        figures.extend(recovery_figures(found))
+        statements.extend(recovery_statements(found))
+        for part, stream in zip(_PARTS, streams[1:], strict=True):
+            drawn, said = part(effort, stream)
+            figures.extend(drawn)
+            statements.extend(said)
+            report(1)
     return PaperRerun(
         name="linear-reconstruction",
         title="The power of linear reconstruction attacks",
@@ -122,31 +136,49 @@ def rerun(
     )
 
 
-def _parts(effort: _Effort, rng: np.random.Generator) -> tuple[list[Statement], list[Figure]]:
-    """Statements and figures in the paper's order, each part with draws of its own."""
-    draws = iter(rng.spawn(11))
-    statements: list[Statement] = []
-    figures: list[Figure] = []
+def _growth(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, found = growth(effort.growing, effort.growth_runs, rng)
+    return [figure], found
 
-    def add(figure: Figure, found: Iterable[Statement]) -> None:
-        figures.append(figure)
-        statements.extend(found)
 
-    found = sweep(effort.people, effort.runs, next(draws))
-    figures.extend(recovery_figures(found))
-    statements.extend(recovery_statements(found))
-    add(*growth(effort.growing, effort.growth_runs, next(draws)))
-    figure, foreseen = bound_figure(effort.bound_people, effort.bound_runs, next(draws))
-    add(figure, (*bound_statements(effort.instances, next(draws)), foreseen))
-    add(*corruption_figure(effort.corrupted, effort.corruption_runs, next(draws)))
-    statements.extend(corruption_statements(effort.corrupted, effort.corruption_runs, next(draws)))
-    add(*break_theorem(effort.break_runs, next(draws)))
-    add(*norms(effort.norms, generator := next(draws)))
-    add(*sections(effort.norms, effort.searched, generator))
-    add(*least_values(effort.attributes, effort.value_runs, generator))
-    add(*ranks_figure(100, 18, next(draws)))
-    statements.extend(functions())
-    figure, statement = low_rank(effort.low_rank, effort.low_rank_runs, next(draws))
-    add(figure, (statement,))
-    statements.extend(errata(next(draws)))
-    return statements, figures
+def _bound(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, foreseen = bound_figure(effort.bound_people, effort.bound_runs, rng)
+    return [figure], [*bound_statements(effort.instances, rng), foreseen]
+
+
+def _gross(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, found = corruption_figure(effort.corrupted, effort.corruption_runs, rng)
+    return [figure], [*found, *corruption_statements(effort.corrupted, effort.corruption_runs, rng)]
+
+
+def _broken(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, found = break_theorem(effort.break_runs, rng)
+    return [figure], found
+
+
+def _geometry(effort: _Effort, rng: np.random.Generator) -> _Found:
+    size, of_size = norms(effort.norms, rng)
+    even, of_even = sections(effort.norms, effort.searched, rng)
+    least, of_least = least_values(effort.attributes, effort.value_runs, rng)
+    return [size, even, least], [*of_size, *of_even, *of_least]
+
+
+def _functions(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, found = ranks_figure(100, 24, rng)
+    return [figure], [*found, *functions()]
+
+
+def _low_rank(effort: _Effort, rng: np.random.Generator) -> _Found:
+    figure, found = low_rank(effort.low_rank, effort.low_rank_runs, rng)
+    return [figure], [found, *errata(rng)]
+
+
+_PARTS: tuple[Callable[[_Effort, np.random.Generator], _Found], ...] = (
+    _growth,
+    _bound,
+    _gross,
+    _broken,
+    _geometry,
+    _functions,
+    _low_rank,
+)

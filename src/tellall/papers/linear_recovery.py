@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from tellall.papers.linear_people import (
     COUNTED,
     F2,
     FITTED,
+    KINDS,
     SHARES,
     attributes_for,
     coins,
@@ -50,10 +51,10 @@ class Sweep:
     by_sets: dict[str, Array]
 
 
-def sweep(n: int, runs: int, rng: np.random.Generator) -> Sweep:
-    """Every kind of release attacked by least squares at every noise and every size."""
+def sweep(n: int, runs: int, rng: np.random.Generator, tell: Callable[[], None] = lambda: None) -> Sweep:
+    """Every kind of release attacked by least squares at every noise and every size; tells after each."""
     by_noise, by_sets = {}, {}
-    for name in (*COUNTED, *FITTED):
+    for name in KINDS:
         per_person = _COUNTED_SETS if name in COUNTED else _FITTED_SETS
         rows = []
         for _ in range(runs):
@@ -66,6 +67,7 @@ def sweep(n: int, runs: int, rng: np.random.Generator) -> Sweep:
                 for _ in range(runs)
             ]
         )
+        tell()
     return Sweep(n, by_noise, by_sets)
 
 

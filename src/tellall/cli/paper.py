@@ -13,6 +13,7 @@ from tellall.errors import invalid
 __all__ = ["paper"]
 
 _PAPERS = {
+    "linear-reconstruction": "tellall.papers.linear_reconstruction",
     "private-ols": "tellall.papers.private_ols",
     "regression-noise": "tellall.papers.regression_noise",
     "robust-tracing": "tellall.papers.robust_tracing",

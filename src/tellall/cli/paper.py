@@ -13,6 +13,7 @@ from tellall.errors import invalid
 __all__ = ["paper"]
 
 _PAPERS = {
+    "contingency-tables": "tellall.papers.contingency_tables",
     "private-ols": "tellall.papers.private_ols",
     "robust-tracing": "tellall.papers.robust_tracing",
 }

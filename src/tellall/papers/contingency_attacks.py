@@ -123,9 +123,7 @@ class Attributes:
         by_people = []
         for count in (n // 8, n // 4, n // 2, n):
             some = random_people(count, attributes_for(2 * count, 2), generator)
-            by_people.append(
-                _curve(f"n = {count}", some, Marginals(3), max(draws, 8000 // count), generator)
-            )
+            by_people.append(_curve(f"n = {count}", some, Marginals(3), max(draws, 8000 // count), generator))
         root = math.sqrt(n)
         decoded = tuple(
             np.array([attribute_attack(three, Marginals(3), r * root, generator) for _ in range(runs)])

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.attacks.rows import reconstruct_rows
@@ -22,7 +23,7 @@ from tellall.papers.contingency_attacks import (
     attribute_attack,
     attributes_for,
 )
-from tellall.papers.contingency_people import bits_of, interval_series, mean_of, random_people
+from tellall.papers.contingency_people import Bits, bits_of, interval_series, mean_of, random_people
 from tellall.release import publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -35,7 +36,7 @@ _BIASES = (0.5, 0.2, 0.05)
 
 
 def row_attack(
-    rows: Array, present: Array, ways: int, std: float, rng: np.random.Generator
+    rows: Bits, present: npt.NDArray[np.int64], ways: int, std: float, rng: np.random.Generator
 ) -> Reconstruction:
     """The row attack on tables of Dst(s) = diag(s) Mᵀ: who is there and who is a row of zeros."""
     people = Dataset.from_arrays(rows * present[:, None])
@@ -120,7 +121,7 @@ class Rows:
             2 / 3,
         )
 
-    def figure(self) -> Figure:
+    def figures(self) -> Iterator[Figure]:
         """Rows recovered against noise."""
         points = [
             interval_series(label, _RATIOS, shares)
@@ -130,9 +131,9 @@ class Rows:
             Series(f"predicted, {label}", _RATIOS, expected)
             for label, expected in zip(self.labels, self.predicted, strict=True)
         ]
-        return Figure(
+        yield Figure(
             "Row attack: rows recovered against noise, k = 2, 3, 4",
-            f"{self.n} candidate rows; each is in the data, or a row of zeros stands in its place, by a coin. "
+            f"{self.n} candidate rows; each is in the data, or zeros stand in its place, by a coin. "
             "All k-way tables are published, at least twice as many as rows. Points: tellall's least squares "
             "with box and prior (95 % over runs); lines: predicted for plain least squares, which it beats.",
             NOISE,
@@ -198,15 +199,11 @@ class Beyond:
                 np.array([attribute_attack(people, statistic, r * root, generator) for _ in range(runs)])
                 for r in _RATIOS
             )
-            expected = tuple(
-                gauge(statistic, people.public, Gaussian(r * root)).with_prior for r in _RATIOS
-            )
+            expected = tuple(gauge(statistic, people.public, Gaussian(r * root)).with_prior for r in _RATIOS)
             biased.append((rate, shares, expected))
         own = [random_people(n, many, generator, generator.uniform(0.2, 0.8, many)) for _ in range(runs)]
         between = np.array([attribute_attack(one, statistic, LITTLE * root, generator) for one in own])
-        return cls(
-            d, cap, std, tuple(ranks), tuple(everybody), tuple(first), tuple(biased), between, n
-        )
+        return cls(d, cap, std, tuple(ranks), tuple(everybody), tuple(first), tuple(biased), between, n)
 
     def statements(self) -> Iterator[Statement]:
         """The rank, Theorem 2.7's second case, and the remark on rates."""
@@ -257,13 +254,15 @@ class Beyond:
         sizes = [n / self.cap for n, _ in self.everybody]
         yield Figure(
             "More people than equations (k = 3)",
-            f"d = {self.d} attributes: no more than {self.cap} unknowns can be solved for, however many people. "
+            f"d = {self.d} attributes: no more than {self.cap} unknowns can be solved for, whatever n. "
             f"Noise {self.std:g} a cell, tellall's least squares. In the paper's Dat(s) only the first "
-            f"{self.cap // 2} people have attributes, and those are lost whatever n. Whiskers: 95 % over runs.",
+            f"{self.cap // 2} people have attributes, and those are always found. Whiskers: 95 % over runs.",
             Axis("people / rank", log=True),
             SHARE,
             (
-                interval_series("attributes random, all people", sizes, [a for _, a in self.everybody], "both"),
+                interval_series(
+                    "attributes random, all people", sizes, [a for _, a in self.everybody], "both"
+                ),
                 interval_series("Dat(s), the first people", sizes, [a for _, a in self.first], "both"),
             ),
             (Rule(1.0, "people = rank", "x"), Rule(0.5, "coin")),

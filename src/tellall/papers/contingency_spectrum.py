@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -15,7 +15,7 @@ from tellall.noise import Rng, as_rng
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["Spectrum", "independent", "repeated", "spectrum"]
+__all__ = ["Spectrum", "independent", "repeated"]
 
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
 _ASSERTED = {2: 32, 3: 24}  # attributes from which that is asserted; with fewer, people are nearly alike
@@ -60,7 +60,25 @@ class Spectrum:
     products: dict[int, list[RowProducts]]
     independent: dict[int, list[float]]
     huge: list[RowProducts]
-    repeated: list[tuple[int, float]] = field(default_factory=list)
+    repeated: list[tuple[int, float]]
+
+    @classmethod
+    def measure(cls, *, quick: bool = True, rng: Rng = 0) -> Spectrum:
+        """Growing row products, n a quarter of the rows."""
+        sizes, generator = (QUICK if quick else FULL), as_rng(rng)
+        products: dict[int, list[RowProducts]] = {}
+        same: dict[int, list[float]] = {}
+        for order, counts in sizes.attributes.items():
+            products[order] = [_one(d, order, sizes, generator) for d in counts]
+            small = [one for one in products[order] if one.n <= _INDEPENDENT]
+            same[order] = [independent(one.m, one.n, draws=3, rng=generator) for one in small]
+        huge = [
+            row_products(d, order, draws=1, steps=sizes.few_steps, rng=generator) for d, order in sizes.huge
+        ]
+        printed = [
+            (d, repeated(d, math.comb(d, 2) // 4, draws=3, rng=generator)) for d in (12, 16, 24, 32, 48)
+        ]
+        return cls(products, same, huge, printed)
 
     def statements(self) -> Iterator[Statement]:
         """Each size beside 1 − √(n/m)."""
@@ -82,7 +100,7 @@ class Spectrum:
             setting=f"σ_min/d, k = 2, d = {d}, {d * d:,} × {math.comb(d, 2) // 4}",
         )
 
-    def figure(self) -> Figure:
+    def figures(self) -> Iterator[Figure]:
         """σ_min/√m against d."""
         series = []
         for order, found in self.products.items():
@@ -103,7 +121,7 @@ class Spectrum:
                     kind="points",
                 )
             )
-        return Figure(
+        yield Figure(
             "Least singular values of row products against independent entries",
             "±1 attributes of n = C(d, k)/4 random people, one row for every set of k attributes, k = 2 and "
             "3. Lines are medians, bands all draws; points are matrices of as many independent signs, the "
@@ -114,24 +132,6 @@ class Spectrum:
             tuple(series),
             (Rule(0.5, "1 − √(n/m)"),),
         )
-
-
-def spectrum(*, quick: bool = True, rng: Rng = 0) -> Spectrum:
-    """The least singular values of growing row products, n a quarter of the rows."""
-    sizes, generator = (QUICK if quick else FULL), as_rng(rng)
-    products: dict[int, list[RowProducts]] = {}
-    same: dict[int, list[float]] = {}
-    for order, counts in sizes.attributes.items():
-        products[order] = [_one(d, order, sizes, generator) for d in counts]
-        small = [one for one in products[order] if one.n <= _INDEPENDENT]
-        same[order] = [independent(one.m, one.n, draws=min(3, sizes.draws), rng=generator) for one in small]
-    huge = [
-        row_products(d, order, draws=1, steps=sizes.few_steps, rng=generator) for d, order in sizes.huge
-    ]
-    printed = [
-        (d, repeated(d, math.comb(d, 2) // 4, draws=sizes.draws, rng=generator)) for d in (12, 16, 24, 32, 48)
-    ]
-    return Spectrum(products, same, huge, printed)
 
 
 def _one(d: int, order: int, sizes: _Sizes, rng: np.random.Generator) -> RowProducts:

@@ -76,7 +76,7 @@ def attribute_attack(people: Dataset, statistic: Statistic, std: float, rng: Rng
 def _curve(label: str, people: Dataset, statistic: Statistic, draws: int, rng: np.random.Generator) -> _Curve:
     plain = plain_of(people, statistic)
     root = math.sqrt(people.n)
-    measured = tuple(plain.recovered(ratio * root, draws, rng) for ratio in RATIOS)
+    measured = plain.recovered([ratio * root for ratio in RATIOS], draws, rng)
     predicted = tuple(plain.predicted(ratio * root) for ratio in RATIOS)
     d = len(people.public.columns)
     ways = statistic.ways if isinstance(statistic, Marginals | Predicates) else 0
@@ -112,7 +112,7 @@ class Attributes:
     def measure(cls, *, quick: bool = True, rng: Rng = 0) -> Attributes:
         """The attack at sizes that take seconds (`quick`) or a minute."""
         generator = as_rng(rng)
-        n, draws, runs = (400, 20, 5) if quick else (2000, 20, 10)
+        n, draws, runs = (400, 80, 4) if quick else (2000, 40, 3)
         by_ways = []
         for ways in (2, 3, 4):
             d = attributes_for(2 * n, ways - 1)
@@ -172,14 +172,15 @@ class Attributes:
                 POINTS,
                 setting=f"{curve.label}, n = {curve.n}, σ/√n from {RATIOS[0]} to {RATIOS[-1]}",
             )
-        beaten = max(float(m.mean()) - top for m, top in zip(self.decoded, self.limits, strict=True))
+        pairs = zip(self.decoded, self.limits, strict=True)
+        beaten = max(float(m.mean()) - top for m, top in pairs if top < 0.999)  # else both get everybody
         yield Statement.at_most(
             "no decoder beats the limit",
             "Sec. 2.1",
             "no promise; ours: Φ(‖M_i‖/(2σ)), who knows all others' secrets",
             beaten,
             0.0,
-            setting="largest lead of least squares with box and prior, k = 3",
+            setting="largest lead of least squares with box and prior where the limit is below 0.999, k = 3",
         )
 
     def _law(self) -> Iterator[Statement]:
@@ -215,8 +216,9 @@ class Attributes:
             (Rule(0.5, "coin"),),
         )
         yield Figure(
-            "The √n law: recovery depends on noise over √n alone",
-            "k = 3, twice as many tables as people: d grows like √n, and the curves fall on one another. "
+            "The √n law: the same noise over √n, growing n",
+            "k = 3, twice as many tables as people: d grows like √n, and the curves nearly fall on one "
+            "another (small tables hold relatively more of the lower moments). "
             "Lines: predicted for the smallest and the largest n.",
             NOISE,
             SHARE,
@@ -279,6 +281,8 @@ def _worst(instances: int, rng: np.random.Generator) -> tuple[int, float, int]:
         people = random_people(n, attributes_for(2 * n, 2), rng)
         plain = plain_of(people, Predicates("and", 3))
         values = singular_values(plain.operator)
+        if values.least_interval[0] < 1e-6:
+            continue  # somebody with fewer than two attributes is in no cell: the bound is infinite
         weak = np.asarray(plain.operator @ values.least_vector)
         flip = np.asarray(plain.operator @ (1 - 2 * plain.secret))  # moves every estimate towards its reverse
         shapes = [rng.normal(size=weak.size), np.sign(rng.normal(size=weak.size)), weak, np.sign(weak), flip]

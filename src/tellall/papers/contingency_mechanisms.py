@@ -66,7 +66,7 @@ class Mechanisms:
     @classmethod
     def measure(cls, *, quick: bool = True, rng: Rng = 0) -> Mechanisms:
         """Each mechanism with k = 3, twice as many tables as people."""
-        generator, runs = as_rng(rng), 8 if quick else 40
+        generator, runs = as_rng(rng), 8 if quick else 20
         n = 200 if quick else 400
         cases = [*_bits(n, runs, generator), *_rows(n, runs, generator)]
         d = 12

@@ -58,20 +58,24 @@ class Plain:
     secret: Array
 
     def wrong(self, errors: Array) -> npt.NDArray[np.intp]:
-        """How many people it gets wrong for each column of errors in the published values.
+        """How many people it gets wrong for each column of errors in the published values."""
+        return self._missed(self._moved(errors))
 
-        M⁺(M s + e) = s + M⁺ e, so the errors alone are solved for, all columns at once.
-        """
+    def recovered(self, stds: Sequence[float], draws: int, rng: np.random.Generator) -> tuple[Array, ...]:
+        """The share of people right in each draw of Gaussian noise, for each size: the same draws, scaled."""
+        moved = self._moved(rng.normal(size=(self.operator.shape[0], draws)))
+        return tuple(1 - self._missed(std * moved) / self.secret.size for std in stds)
+
+    def _moved(self, errors: Array) -> Array:
+        """M⁺ e for every column e: M⁺(M s + e) = s + M⁺ e, so the errors alone are solved for."""
         from scipy.linalg import cho_solve
 
-        off = cho_solve(self._factor, np.asarray(self.operator.rmatmat(errors), dtype=np.float64))
-        guess = self.secret[:, None] + off >= 0.5
-        return np.asarray((guess != (self.secret[:, None] == 1)).sum(axis=0))
+        out: Array = cho_solve(self._factor, np.asarray(self.operator.rmatmat(errors), dtype=np.float64))
+        return out
 
-    def recovered(self, std: float, draws: int, rng: np.random.Generator) -> Array:
-        """The share of people right in each of some draws of Gaussian noise."""
-        errors = rng.normal(0, std, (self.operator.shape[0], draws))
-        return 1 - self.wrong(errors) / self.secret.size
+    def _missed(self, moved: Array) -> npt.NDArray[np.intp]:
+        guess = self.secret[:, None] + moved >= 0.5
+        return np.asarray((guess != (self.secret[:, None] == 1)).sum(axis=0))
 
     def predicted(self, std: float) -> float:
         """The share right to expect: mean over people of Φ(1/(2 sd_i)), sd_i² = std² [(MᵀM)⁻¹]_ii.

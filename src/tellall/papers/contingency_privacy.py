@@ -188,6 +188,7 @@ class Privacy:
             Axis("attributes d", log=True),
             Axis("root mean squared error of a cell", unit="people", log=True),
             (
+                Series("SuLQ, measured", *zip(*self.achieved, strict=True), kind="points"),
                 Series("Laplace, δ = 0", _GRID, [noise.laplace_std for noise in kept]),
                 Series("Gaussian (SuLQ)", _GRID, [noise.std or math.nan for noise in kept]),
                 Series("Walsh noise", _GRID, walsh),
@@ -197,7 +198,6 @@ class Privacy:
                     _GRID,
                     [least_noise(_PEOPLE, d, 2, _EPSILON, _DELTA).per_cell for d in _GRID],
                 ),
-                Series("SuLQ, measured", *zip(*self.achieved, strict=True), kind="points"),
             ),
         )
         declared = np.geomspace(1e-12, 0.3, 30)
@@ -321,7 +321,7 @@ def _not_reproduced() -> Iterator[Statement]:
         "App. A, E-CT-3, E-CT-8",
         "distortion Õ((n²dk/ε)^(1/3)); Sec. 1.3 prints the exponent 2/3 of the mean squared error",
         f"not reproduced: the algorithm takes exponential time and its constant is unknown; with constant 1 "
-        f"{synthetic.distortion:.3g} a cell, n is {_PEOPLE:,}",
+        f"off by {synthetic.distortion:,.0f} of {_PEOPLE:,} people a cell",
         "no promise",
         setting,
     )

@@ -70,7 +70,7 @@ class Rows:
     def measure(cls, *, quick: bool = True, rng: Rng = 0) -> Rows:
         """The attack on twice as many tables as rows."""
         generator = as_rng(rng)
-        n, runs = (200, 5) if quick else (1000, 10)
+        n, runs = (200, 4) if quick else (500, 10)
         labels, sizes, measured, predicted, guessed = [], [], [], [], []
         for ways in (2, 3, 4):
             d = attributes_for(2 * n, ways)
@@ -175,7 +175,7 @@ class Beyond:
     @classmethod
     def measure(cls, *, quick: bool = True, rng: Rng = 0) -> Beyond:
         """k = 3 throughout."""
-        generator, runs = as_rng(rng), 3 if quick else 10
+        generator, runs = as_rng(rng), 3 if quick else 8
         d = 16 if quick else 24
         cap, std, statistic = 1 + d + math.comb(d, 2), 0.5, Marginals(3)
         ranks, everybody, first = [], [], []
@@ -190,7 +190,7 @@ class Beyond:
             ranks.append((n, rank))
             everybody.append((n, np.array(all_of_them)))
             first.append((n, np.array(some)))
-        n = 200 if quick else 1000
+        n = 200 if quick else 500
         many, root = attributes_for(2 * n, 2), math.sqrt(n)
         biased = []
         for rate in _BIASES:
@@ -256,7 +256,7 @@ class Beyond:
             "More people than equations (k = 3)",
             f"d = {self.d} attributes: no more than {self.cap} unknowns can be solved for, whatever n. "
             f"Noise {self.std:g} a cell, tellall's least squares. In the paper's Dat(s) only the first "
-            f"{self.cap // 2} people have attributes, and those are always found. Whiskers: 95 % over runs.",
+            f"{self.cap // 2} people have attributes, and those are always found. Bands: 95 % over runs.",
             Axis("people / rank", log=True),
             SHARE,
             (

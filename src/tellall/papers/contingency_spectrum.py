@@ -18,7 +18,7 @@ from tellall.report.plot import Axis, Figure, Rule, Series
 __all__ = ["Spectrum", "independent", "repeated"]
 
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
-_ASSERTED = {2: 32, 3: 24}  # attributes from which that is asserted; with fewer, people are nearly alike
+_ASSERTED = {2: 32, 3: 30}  # attributes from which that is asserted; with fewer, people are nearly alike
 _INDEPENDENT = 2500  # people up to which a matrix of independent entries is written down
 
 
@@ -28,16 +28,17 @@ class _Sizes:
 
     attributes: dict[int, tuple[int, ...]]
     draws: int
-    few_steps: int = 40
+    few_draws: int = 5  # where a draw takes a second or more
+    few_steps: int = 40  # where a step does
     huge: tuple[tuple[int, int], ...] = ()  # (attributes, order) of matrices of more than 10¹¹ entries
 
 
-QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 30)}, 5)
+QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)}, 5, few_draws=3)
 FULL = _Sizes(
     {2: (12, 16, 24, 32, 48, 64, 96, 128), 3: (10, 12, 16, 20, 24, 30, 36, 48, 60, 90, 144)},
     5,
-    24,
-    ((1140, 2),),
+    few_steps=24,
+    huge=((1140, 2),),
 )
 
 
@@ -71,7 +72,9 @@ class Spectrum:
         for order, counts in sizes.attributes.items():
             products[order] = [_one(d, order, sizes, generator) for d in counts]
             small = [one for one in products[order] if one.n <= _INDEPENDENT]
-            same[order] = [independent(one.m, one.n, draws=3, rng=generator) for one in small]
+            same[order] = [
+                independent(one.m, one.n, draws=3 if one.n < 1000 else 1, rng=generator) for one in small
+            ]
         huge = [
             row_products(d, order, draws=1, steps=sizes.few_steps, rng=generator) for d, order in sizes.huge
         ]
@@ -137,7 +140,8 @@ class Spectrum:
 def _one(d: int, order: int, sizes: _Sizes, rng: np.random.Generator) -> RowProducts:
     """One size; where a step takes seconds fewer are taken, which leaves the value a per cent too large."""
     steps = sizes.few_steps if math.comb(d, order) > 200_000 else 40
-    return row_products(d, order, draws=sizes.draws, steps=steps, rng=rng)
+    draws = sizes.few_draws if math.comb(d, order) > 5000 else sizes.draws
+    return row_products(d, order, draws=draws, steps=steps, rng=rng)
 
 
 def independent(m: int, n: int, *, draws: int, rng: np.random.Generator) -> float:

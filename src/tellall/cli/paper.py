@@ -13,6 +13,7 @@ from tellall.errors import invalid
 __all__ = ["paper"]
 
 _PAPERS = {
+    "contingency-tables": "tellall.papers.contingency_tables",
     "linear-reconstruction": "tellall.papers.linear_reconstruction",
     "private-ols": "tellall.papers.private_ols",
     "regression-noise": "tellall.papers.regression_noise",

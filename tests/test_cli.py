@@ -149,11 +149,16 @@ def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
     assert "folder must be a folder that holds" in without.stderr
 
 
-def test_paper_reruns_on_the_papers_data():
+def test_paper_reruns_on_the_papers_data(tmp_path):
     if not (SHARED / "data" / "flights.parquet").is_file():
         pytest.skip("the paper's data are not beside this checkout")
-    result = run("paper", "private-ols", "--data", str(SHARED / "data"), "--json", "--quiet")
+    folder = tmp_path / "page"
+    arguments = ["--data", str(SHARED / "data"), "--json", "--quiet", "-o", str(folder)]
+    result = run("paper", "private-ols", *arguments)
     document = json.loads(result.stdout)
+    assert json.loads((folder / "private-ols.json").read_text(encoding="utf-8")) == document
+    assert "Figure 2, flights" in (folder / "private-ols.html").read_text(encoding="utf-8")
+    assert {"statements", "figures", "seed", "versions"} <= set(document)
     assert [figure["data"] for figure in document["figure_2"]] == ["flights", "counties"]
 
 

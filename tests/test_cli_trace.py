@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 
@@ -7,13 +8,15 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.report.trace_page import render
+from tests.report.pages import Tags, refuses_the_world
 
 
 @pytest.fixture
 def tables(tmp_path):
-    """Ten members and ten others as CSV files, 30 reference people, 3,000 bits each."""
+    """Ten members and ten others as CSV files, 40 reference people, 1,200 bits each."""
     rng = np.random.default_rng(0)
-    p = rng.uniform(0.05, 0.95, 3000)
+    p = rng.uniform(0.05, 0.95, 1200)
     people = (rng.random((60, p.size)) < p).astype(int)
     names = [f"q{j}" for j in range(p.size)]
 
@@ -54,25 +57,33 @@ def call(monkeypatch, *arguments):
 
 
 def test_tables_are_traced_and_json_stands_alone(tables, capsys, monkeypatch):
-    arguments = [*files(tables), "--members", str(tables / "members.txt"), "--delta", "0.1"]
+    arguments = [*files(tables), "--members", str(tables / "members.txt"), "--delta", "0.1", "--reveal"]
     out = tables / "out.json"
     assert call(monkeypatch, *arguments, "--json", "-o", str(out)) == 0
     printed = capsys.readouterr().out
     assert out.read_text() == printed
+    assert "person" not in re.sub("people|person's", "", printed)
     document = json.loads(printed)
-    said = {row["name"]: row["member"] for row in document["targets"]}
+    secret = tables / "out.SECRET.json"
+    assert secret.stat().st_mode & 0o077 == 0
+    said = {row["name"]: row["member"] for row in json.loads(secret.read_text())["targets"]}
     assert all(said[f"person{i}"] for i in range(10))
-    assert document["attributes"] == 3000
+    assert document["attributes"] == 1200
     assert document["risk"]["traced"] == 10
     assert document["risk"]["auc"]["value"] == 1.0
-    assert any("3,000 of 3,001" in note for note in document["notes"])
+    assert any("1,200 of 1,201" in note for note in document["notes"])
 
 
-def test_the_terminal_lists_the_targets(tables, capsys, monkeypatch):
-    assert call(monkeypatch, *files(tables), "--attack", "likelihood-ratio", "--people", "10") == 0
+def test_the_terminal_lists_the_targets_if_asked(tables, capsys, monkeypatch):
+    monkeypatch.chdir(tables)
+    arguments = [*files(tables), "--attack", "likelihood-ratio", "--people", "10"]
+    assert call(monkeypatch, *arguments) == 0
     out = capsys.readouterr().out
     assert "said to be in the data" in out
-    assert "person3" in out
+    assert "person3" not in out
+    assert call(monkeypatch, *arguments, "--reveal") == 0
+    assert "person3" in capsys.readouterr().out
+    assert (tables / "means-people.SECRET.json").is_file()
     assert call(monkeypatch, *files(tables), "--quiet") == 0
     assert capsys.readouterr().out == ""
 
@@ -95,6 +106,27 @@ def test_bad_input_is_one_line(tables, change, says, capsys, monkeypatch):
     assert captured.out == ""
     assert len(captured.err.splitlines()) == 1
     assert says in captured.err
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_folder_gets_a_page_that_names_nobody(tables, known, capsys, monkeypatch):
+    folder = tables / "out"
+    arguments = [*files(tables), "--people", "10", "--delta", "0.1", "-o", str(folder), "--json"]
+    if known:
+        arguments += ["--members", str(tables / "members.txt")]
+    assert call(monkeypatch, *arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert sorted(path.name for path in folder.iterdir()) == ["report.html", "trace.json"]
+    assert json.loads((folder / "trace.json").read_text()) == document
+    page = (folder / "report.html").read_text()
+    assert render(document) == page
+    assert not re.search(r"person\d", page + json.dumps(document))
+    refuses_the_world(Tags.of(page))
+    titles = [figure["title"] for figure in document["figures"]]
+    assert titles[-2:] == ["Power against the number of attributes", "Scores"]
+    assert ("How well members are told from others" in titles) == known
+    assert document["verdict"]["word"] == "traced"
+    assert "threshold" not in (document["risk"] or {"roc": {}})["roc"]
 
 
 def test_genomes_are_traced_from_plink_files(tmp_path):
@@ -125,12 +157,19 @@ def test_genomes_are_traced_from_plink_files(tmp_path):
         + "".join(f"1\t{n}\tG\tA\t{f}\t40\n" for n, f in zip(names, published, strict=True))
     )
     command = [sys.executable, "-m", "tellall", "trace", *files(tmp_path, "f.afreq", "t.bed", "ref.bed")]
-    result = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=120, check=False)
+    command += ["--json", "--reveal", "-o", str(tmp_path / "page")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
     document = json.loads(result.stdout)
     assert document["people"] == 20
-    assert all(row["member"] for row in document["targets"][:20])
-    assert sum(row["member"] for row in document["targets"][20:]) <= 5
+    targets = json.loads((tmp_path / "page" / "people.SECRET.json").read_text())["targets"]
+    assert all(row["member"] for row in targets[:20])
+    assert sum(row["member"] for row in targets[20:]) <= 5
+    assert [figure["title"] for figure in document["figures"]] == [
+        "Power against the number of attributes",
+        "Scores",
+    ]
+    assert "members named, simulated" in {one["label"] for one in document["figures"][0]["series"]}
     assert any("turned" in note for note in document["notes"])
     alignment = ta.genomics.align(
         ta.genomics.read_frequencies(tmp_path / "f.afreq"),

@@ -2,8 +2,6 @@ import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +13,7 @@ from tellall.report import figures
 from tellall.report.html import render
 from tellall.report.summary import ReleaseSummary, average
 from tellall.report.verdict import judge
-
-NASTY = "<script>alert('x')</script>\"&amp;'--><img src=http://e.invalid/x onerror=alert(1)>"
-CHROMIUM = "/usr/bin/chromium"
+from tests.report.pages import NASTY, Tags, browser_page
 
 
 @pytest.fixture(scope="module")
@@ -40,24 +36,9 @@ def audit() -> ta.Audit:
     return ta.audit(people, plan, name=NASTY, command=f"tellall audit '{NASTY}'")
 
 
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_data(self, data):
-        self.text += data
-
-
 @pytest.fixture(scope="module")
 def tags(audit) -> Tags:
-    parser = Tags()
-    parser.feed(render(audit.document))
-    return parser
+    return Tags.of(render(audit.document))
 
 
 def test_names_and_values_come_out_as_text(tags):
@@ -196,27 +177,6 @@ def test_bars_stay_on_the_chart(rows):
     for row in chart.rows:
         assert 299 <= row.low <= row.high <= 651
         assert row.width >= 0
-
-
-def browser_page(path: Path, scheme: str, body):
-    """Whatever `body` finds on the page as a browser shows it, with messages and requests."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("there is no chromium on this machine")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=options)
-        page = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=scheme)
-        messages: list[str] = []
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
-        page.on("dialog", lambda dialog: messages.append("dialog"))
-        page.on("request", lambda request: messages.append(request.url))
-        page.goto(path.as_uri())
-        try:
-            return body(page), messages
-        finally:
-            browser.close()
 
 
 @pytest.mark.slow

@@ -55,6 +55,9 @@ class Tracing:
         How many attributes and reference people were used.
     notes
         What was dropped, clipped or noticed on the way, one sentence each.
+    reference_scores
+        The score of every reference person, on average beside the targets; None where the threshold does not
+        need them ("paper", "hoeffding").
     """
 
     scores: Array
@@ -67,6 +70,7 @@ class Tracing:
     attributes: int
     reference_people: int
     notes: tuple[str, ...] = ()
+    reference_scores: Array | None = None
 
     @property
     def traced(self) -> int:
@@ -178,13 +182,14 @@ def trace(
     if attack == "pool" and pool < 2:
         raise invalid("reference", "two people or more for attack='pool'", "one person")
     notes = given.notes
+    others: Array | None = None
     if rule == "empirical":
         if delta * (pool + 1) < 1:
             notes = (*notes, _too_few(delta, pool))
         own, beside = conformal_scores(
             given.targets, given.reference, given.q, given.coding, _contribution(attack, given, alpha)
         )
-        scores, (limit, p_values) = own, conformal(own, beside, delta)
+        scores, (limit, p_values), others = own, conformal(own, beside, delta), beside.mean(axis=0)
         member = p_values <= delta
     else:
         scores, squares = linear_scores(
@@ -194,7 +199,7 @@ def trace(
             scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
         )
         member = scores > limit
-    return Tracing(scores, limit, p_values, member, attack, rule, delta, given.q.size, pool, notes)
+    return Tracing(scores, limit, p_values, member, attack, rule, delta, given.q.size, pool, notes, others)
 
 
 def _contribution(attack: str, given: Input, alpha: float | None) -> Contribution:

@@ -17,13 +17,16 @@ __all__ = [
     "Data",
     "FreshSeed",
     "Out",
+    "OutPage",
     "PlanFile",
     "Quiet",
     "Reveal",
     "Seed",
     "check_folder",
     "check_out",
+    "check_page",
     "emit",
+    "is_folder",
     "write_secret",
 ]
 
@@ -31,6 +34,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stand
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk and no progress bar.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON document to this file.")]
+OutPage = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="A folder for the page and its JSON, or a .json file for that alone."),
+]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here, not where PLAN says.")]
 FreshSeed = Annotated[
@@ -50,6 +57,19 @@ def check_folder(folder: Path) -> None:
         raise invalid("--out", "a folder in a folder that exists", str(folder))
     if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         raise invalid("--out", "a folder that can be written", str(folder))
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether an output place is a folder for a page, not a file for the document alone."""
+    return out is not None and (out.is_dir() or out.suffix.lower() != ".json")
+
+
+def check_page(out: Path | None) -> None:
+    """Refuse a folder for a page, or a file for its document, that cannot be written."""
+    if out is not None and is_folder(out):
+        check_folder(out)
+    else:
+        check_out(out)
 
 
 def check_out(out: Path | None) -> None:

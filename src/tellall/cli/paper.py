@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-import tellall
-from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
+from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder
 from tellall.errors import invalid
 
 __all__ = ["paper"]
@@ -30,24 +29,26 @@ def paper(
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
-    out: Out = None,
+    out: OutPage = None,
 ) -> None:
     """Rerun a paper's tables and figures, ours beside the paper's statements."""
     from importlib import import_module
 
+    from tellall.report import text
+    from tellall.report.paper import PaperRerun
+
     if name not in _PAPERS:
         raise invalid("NAME", f"one of {', '.join(_PAPERS)}", name)
-    check_out(out)
-    result = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=not quiet)
+    check_page(out)
+    result: PaperRerun = import_module(_PAPERS[name]).rerun(
+        data, quick=not full, rng=seed, progress=not quiet
+    )
     if not as_json:
         typer.echo(str(result))
-    document = {
-        "schema_version": 1,
-        "tellall": tellall.__version__,
-        "command": "paper",
-        "paper": name,
-        "seed": seed,
-        "quick": not full,
-        **result.as_dict(),
-    }
-    emit(document, as_json=as_json, out=out)
+    if out is not None and is_folder(out):
+        page = result.save(out)
+        text.talk_console(quiet=quiet).print(
+            f"The page is {page}", highlight=False, markup=False, soft_wrap=True
+        )
+        out = None
+    emit(result.as_dict(), as_json=as_json, out=out)

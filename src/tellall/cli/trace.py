@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
-from tellall.errors import invalid
+from tellall import store
+from tellall.cli.options import (
+    AsJson,
+    OutPage,
+    Quiet,
+    Reveal,
+    Seed,
+    check_page,
+    emit,
+    is_folder,
+    write_secret,
+)
+from tellall.cli.trace_files import Inputs, read_files, read_truth
+from tellall.report.installed import versions
+
+if TYPE_CHECKING:
+    from tellall.report.plot import Figure
 
 __all__ = ["trace"]
 
 _SHOWN = 20  # targets listed on a terminal
+_SIMULATED = 20_000  # attributes at most in the simulation, and releases simulated
+_TRIALS = 300
+_WARNING = "SECRET: what an attack concludes about single people. Not for publication."
 
 Release = Annotated[
     Path, typer.Option("--release", help="Published means: .frq, .afreq, GWAS-SSF, or a CSV of name, mean.")
@@ -42,17 +61,6 @@ Members = Annotated[
 Palindromic = Annotated[
     bool, typer.Option("--palindromic", help="Keep A/T and C/G sites, trusting their strand.")
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Inputs:
-    means: Any
-    targets: Any
-    reference: Any
-    names: tuple[str, ...]
-    coding: str
-    n: int | None
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,83 +96,152 @@ def trace(
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
-    out: Out = None,
+    out: OutPage = None,
+    reveal: Reveal = False,
 ) -> None:
-    """Tell who of the targets was in the data whose means were published."""
+    """Tell how many of the targets were in the data whose means were published; with --reveal, who.
+
+    With -o FOLDER a page is written: the verdict, the ROC curve where --members tells the truth, power
+    against the number of attributes, scores. Nothing names a person without --reveal.
+    """
     from rich.console import Console
-    from rich.progress import Progress
 
-    from tellall.report import text
+    from tellall.report import text, trace_page
 
-    check_out(out)
-    inputs = _read(release, targets, reference, coding, palindromic)
+    check_page(out)
+    inputs = read_files(release, targets, reference, coding, palindromic)
+    truth = None if members is None else np.array(read_truth(members, inputs.names))
     n = people if people is not None else inputs.n
+    options: dict[str, Any] = {
+        "attack": attack,
+        "delta": delta,
+        "alpha": alpha,
+        "sigma_max": sigma_max,
+        "threshold": threshold,
+        "coding": inputs.coding,
+        "n": n,
+    }
     talk = text.talk_console(quiet=quiet)
-    with Progress(console=talk, transient=True, disable=quiet or not talk.is_terminal) as bar:
-        task = bar.add_task("tracing", total=inputs.targets.shape[1])
-        tracing = tellall.trace(
-            inputs.means,
-            _Watched(inputs.targets, lambda stop: bar.update(task, completed=stop)),
-            inputs.reference,
-            attack=attack,
-            delta=delta,
-            alpha=alpha,
-            sigma_max=sigma_max,
-            threshold=threshold,
-            coding=inputs.coding,
-            n=n,
-        )
-    named = tracing.discoveries()
+    with _watch(talk, inputs.targets, quiet=quiet) as watched:
+        tracing = tellall.trace(inputs.means, watched, inputs.reference, **options)
+    risk = None if truth is None else tellall.score(tracing, truth)
+    verdict = trace_page.judge_tracing(tracing, risk)
+    document = _document(release, tracing, inputs, n, seed)
+    document["verdict"] = {"word": verdict.word, "sentence": verdict.sentence}
+    lines = [f"{verdict.word.capitalize()}. {verdict.sentence}", repr(tracing)]
+    if risk is not None:
+        document["risk"] = trace_page.risk_summary(risk, seed)
+        lines.append(repr(risk))
     page = talk if as_json or quiet else Console()
-    document: dict[str, Any] = {
+    for line in (*lines, *document["notes"]):
+        page.print(line, highlight=False, markup=False)
+    if out is not None and is_folder(out):
+        with _watch(talk, inputs.targets, quiet=quiet) as watched:
+            drawn = _figures(inputs, watched, tracing, truth, options, seed)
+        document["figures"] = [figure.as_json() for figure in drawn]
+        out.mkdir(exist_ok=True)
+        store.write_json(out / "trace.json", document)
+        written = store.write_text(out / "report.html", trace_page.render(document))
+        talk.print(f"The page is {written}", highlight=False, markup=False, soft_wrap=True)
+    if reveal:
+        rows = _rows(inputs.names, tracing)
+        page.print(_table(rows))
+        secret = write_secret(_beside(out, release), {"warning": _WARNING, "targets": rows})
+        talk.print(f"Who is named is in {secret}", highlight=False, markup=False, soft_wrap=True)
+    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+
+
+def _document(
+    release: Path, tracing: tellall.Tracing, inputs: Inputs, n: int | None, seed: int
+) -> dict[str, Any]:
+    """What was found, counted; no person in it."""
+    return {
         "schema_version": 1,
+        "document": "trace",
         "tellall": tellall.__version__,
+        "versions": versions(),
         "command": "trace",
+        "release": release.name,
         "seed": seed,
         "attack": tracing.attack,
         "threshold": tracing.rule,
-        "delta": delta,
+        "delta": tracing.delta,
         "attributes": tracing.attributes,
         "reference_people": tracing.reference_people,
+        "target_people": int(tracing.scores.size),
         "people": n,
         "notes": [*inputs.notes, *tracing.notes],
         "traced": tracing.traced,
-        "named_at_false_discovery_rate": int(named.sum()),
-        "targets": [
-            {"name": name, "score": score, "p_value": p, "member": member, "named": found}
-            for name, score, p, member, found in zip(
-                inputs.names,
-                tracing.scores.tolist(),
-                tracing.p_values.tolist(),
-                tracing.member.tolist(),
-                named.tolist(),
-                strict=True,
-            )
-        ],
+        "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
+        "risk": None,
     }
-    lines = [repr(tracing), f"{int(named.sum())} may be named at a false-discovery rate of {delta:g}."]
-    if members is not None:
-        risk = tellall.score(tracing, _truth(members, inputs.names))
-        document["risk"] = _risk(risk, seed)
-        lines.append(repr(risk))
-    for line in (*lines, *document["notes"]):
-        page.print(line, highlight=False, markup=False)
-    page.print(_table(document["targets"]))
-    emit(document, as_json=as_json, out=out)
 
 
-def _risk(risk: tellall.TracingRisk, seed: int) -> dict[str, Any]:
-    return {
-        "members": risk.members,
-        "others": risk.others,
-        "traced": risk.traced,
-        "false": risk.false,
-        "auc": asdict(risk.auc),
-        "power_at_0.01": asdict(risk.power(0.01, rng=seed)),
-        "power_at_0.001": asdict(risk.power(0.001, rng=seed)),
-        "epsilon_disproved": risk.epsilon().lower,
-        "roc": {name: curve.tolist() for name, curve in risk.roc().items()},
-    }
+def _figures(
+    inputs: Inputs, watched: Any, tracing: tellall.Tracing, truth: Any, options: dict[str, Any], seed: int
+) -> tuple[Figure, ...]:
+    """The page's figures; the attack is repeated on fewer attributes where that is quick."""
+    from tellall.attacks.tracing_growth import MOST_CALLS, trace_by_attributes
+    from tellall.report.trace_figures import tracing_figures
+
+    calls = (inputs.targets.shape[0] + inputs.reference.shape[0]) * inputs.targets.shape[1]
+    growth = None
+    if calls <= MOST_CALLS:
+        growth = trace_by_attributes(
+            inputs.means, watched, inputs.reference, whole=tracing, rng=seed, **options
+        )
+    limit = _simulated(inputs, tracing, options, seed)
+    return tracing_figures(tracing, truth=truth, growth=growth, limit=limit)
+
+
+def _simulated(
+    inputs: Inputs, tracing: tellall.Tracing, options: dict[str, Any], seed: int
+) -> tellall.ReleaseLimit | None:
+    """The attack's power by simulation, where the number of people is known and the means are frequencies."""
+    shares = np.asarray(inputs.means, dtype=np.float64)
+    shares = (shares + 1) / 2 if inputs.coding == "signs" else shares
+    within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
+    if options["n"] is None or tracing.attack == "gaussian" or not within:
+        return None
+    return tellall.release_limit(
+        shares,
+        options["n"],
+        power=1.0,
+        rate=tracing.delta,
+        reference=tracing.reference_people,
+        attack=tracing.attack,
+        alpha=options["alpha"],
+        coding="genotypes" if inputs.coding == "genotypes" else "bits",
+        most=min(tracing.attributes, _SIMULATED),
+        trials=max(_TRIALS, int(np.ceil(1 / tracing.delta))),
+        rng=seed,
+    )
+
+
+def _rows(names: tuple[str, ...], tracing: tellall.Tracing) -> list[dict[str, Any]]:
+    """What the attack says of each target."""
+    columns = (tracing.scores, tracing.p_values, tracing.member, tracing.discoveries())
+    return [
+        {"name": name, "score": score, "p_value": p, "member": member, "named": named}
+        for name, score, p, member, named in zip(names, *(column.tolist() for column in columns), strict=True)
+    ]
+
+
+def _beside(out: Path | None, release: Path) -> Path:
+    """Where the file about single people goes."""
+    if out is None:
+        return Path(f"{release.stem}-people")
+    return out / "people" if is_folder(out) else out
+
+
+@contextmanager
+def _watch(talk: Any, source: Any, *, quiet: bool) -> Iterator[_Watched]:
+    """The targets with a progress bar, where there is a terminal."""
+    from rich.progress import Progress
+
+    with Progress(console=talk, transient=True, disable=quiet or not talk.is_terminal) as bar:
+        task = bar.add_task("tracing", total=source.shape[1])
+        yield _Watched(source, lambda stop: bar.update(task, completed=stop))
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:
@@ -179,79 +256,3 @@ def _table(rows: list[dict[str, Any]]) -> Any:
     if len(rows) > _SHOWN:
         table.add_row(f"... {len(rows)} in all", "", "", "")
     return table
-
-
-def _truth(path: Path, names: tuple[str, ...]) -> list[bool]:
-    if not path.is_file():
-        raise invalid("--members", "a file that exists", str(path))
-    known = {line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()}
-    if not known & set(names):
-        raise invalid("--members", "names of targets, one a line", f"none of the {len(known)} is a target")
-    return [name in known for name in names]
-
-
-def _read(release: Path, targets: Path, reference: Path, coding: str | None, palindromic: bool) -> _Inputs:
-    from tellall.genomics.genotypes import GENOTYPE_ENDINGS
-
-    genomes = [path.name.lower().endswith(GENOTYPE_ENDINGS) for path in (targets, reference)]
-    if all(genomes):
-        return _genomes(release, targets, reference, coding, palindromic)
-    if any(genomes):
-        raise invalid("--reference", "of the same kind of file as --targets", str(reference))
-    return _tables(release, targets, reference, coding or "bits")
-
-
-def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, palindromic: bool) -> _Inputs:
-    from tellall import genomics
-
-    if coding not in (None, "genotypes"):
-        raise invalid("--coding", "genotypes, or left out, for genotype files", coding)
-    people = genomics.read_genotypes(targets)
-    aligned = genomics.align(
-        genomics.read_frequencies(release),
-        people,
-        genomics.read_genotypes(reference),
-        palindromic=palindromic,
-    )
-    return _Inputs(
-        aligned.means,
-        aligned.targets,
-        aligned.reference,
-        people.people,
-        "genotypes",
-        aligned.n,
-        aligned.notes,
-    )
-
-
-def _tables(release: Path, targets: Path, reference: Path, coding: str) -> _Inputs:
-    from tellall.attacks.tracing_scores import as_blocks
-    from tellall.io import read_table
-
-    columns = list(read_table(release).items())
-    if len(columns) != 2:
-        raise invalid("--release", "a table of two columns, name and mean", f"{len(columns)} columns")
-    names = [str(name) for name in columns[0][1]]
-    if len(set(names)) < len(names):
-        raise invalid("--release", "each name once", "a name twice")
-    means = _numbers("--release", columns[1][0], columns[1][1])
-    first, second = read_table(targets), read_table(reference)
-    common = [place for place, name in enumerate(names) if name in first and name in second]
-    if not common:
-        raise invalid("--targets", "a table with the columns of the release", ", ".join(list(first)[:6]))
-    notes = (f"{len(common):,} of {len(names):,} published means have a column in both tables.",)
-    arrays = [
-        np.stack([_numbers(option, names[place], table[names[place]]) for place in common], axis=1)
-        for option, table in (("--targets", first), ("--reference", second))
-    ]
-    ids = first.get("id")
-    count = arrays[0].shape[0]
-    who = tuple(map(str, ids)) if ids is not None else tuple(f"row {row + 1}" for row in range(count))
-    return _Inputs(means[common], as_blocks("targets", arrays[0]), arrays[1], who, coding, None, notes)
-
-
-def _numbers(option: str, name: str, column: Any) -> Any:
-    try:
-        return np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
-    except (TypeError, ValueError):
-        raise invalid(option, f"numbers in column '{name}'", "text") from None

@@ -6,7 +6,7 @@ The paper prints its figures without numbers, so statements are compared, not cu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,21 @@ from tellall.io import read_table
 from tellall.privacy import gaussian_delta, influence
 from tellall.privacy.arguments import Floats
 from tellall.private_ols import ProjectedLeastSquares, SketchedLeastSquares
+from tellall.report.paper import PaperRerun
 
-__all__ = ["Figure2", "Figure3", "PaperData", "Rerun", "figure_2", "figure_3", "load", "rerun"]
+__all__ = [
+    "Figure2",
+    "Figure3",
+    "Growth",
+    "PaperData",
+    "figure_2",
+    "figure_3",
+    "growth",
+    "load",
+    "rerun",
+]
 
+_FINE = 81  # points of a curve that is drawn
 _FILES = {"flights": "flights.parquet", "counties": "lung_cancer_counties.csv"}
 
 
@@ -33,11 +45,33 @@ class PaperData:
 
 
 @dataclass(frozen=True)
+class _Plan:
+    """Where a data set is tried: ε, the sketch rows of Figure 2, and the sketch and largest ε of Figure 3.
+
+    ε is small enough for δ to be seen: a flight moves a fit of 327 346 far less than a county one of 2 809.
+    """
+
+    data: str
+    epsilon: float
+    span: tuple[int, int]
+    rows: int
+    reach: float
+
+
+_PLANS = (
+    _Plan("flights", 0.01, (10, 100_000), 100_000, 0.15),
+    _Plan("counties", 1.0, (20, 10_000), 100, 3.0),
+)
+
+
+@dataclass(frozen=True)
 class Figure2:
     """δ at one ε against E‖x̃ − x‖², the three methods at equal numbers of sketch rows or equal error.
 
     Attributes
     ----------
+    nothing : float
+        ‖x‖², the error of answering 0 whatever the data.
     rows : tuple of int
         Rows of the sketch (and of the projection).
     error : tuple of float
@@ -51,6 +85,7 @@ class Figure2:
 
     data: str
     epsilon: float
+    nothing: float
     rows: tuple[int, ...]
     error: tuple[float, ...]
     sketched: tuple[float, ...]
@@ -68,76 +103,51 @@ class Figure2:
         """
         return all(a <= b for a, b in zip(self.sketched, self.gaussian, strict=True))
 
-    def __str__(self) -> str:
-        head = f"Figure 2, {self.data}: δ at ε = {self.epsilon:g} against E‖error‖²"
-        lines = [
-            "    rows   E‖error‖²  sketch exact  sketch normal  Gaussian noise   projected: E‖error‖²   δ"
-        ]
-        columns = (
-            self.rows,
-            self.error,
-            self.sketched,
-            self.sketched_normal,
-            self.gaussian,
-            self.projected_error,
-            self.projected,
-        )
-        for r, error, exact, normal, noise, far, padded in zip(*columns, strict=True):
-            lines.append(
-                f"{r:8d} {error:11.4g} {exact:13.4g} {normal:14.4g} {noise:15.4g} {far:22.4g} {padded:11.3g}"
-            )
-        verdict = "holds" if self.sketch_beats_noise else "does not hold at every point"
-        return "\n".join(
-            [head, *lines, f"“The sketch has the best trade-off” against Gaussian noise: {verdict}."]
-        )
-
 
 @dataclass(frozen=True)
 class Figure3:
-    """The black box against theory for the worst record of one data set."""
+    """The black box against theory for the worst record of one data set.
+
+    Attributes
+    ----------
+    pure : float
+        From this ε on the exact δ is 0.
+    epsilon, exact, normal, estimate, lower : tuple of float
+        On the black box's grid: the exact law, the paper's normal limit, the estimate, its 99 % lower bound.
+    curve_epsilon, curve_exact, curve_normal : tuple of float
+        The two laws on a finer grid, to be drawn.
+    """
 
     data: str
     rows: int
     record: int
     draws: int
+    pure: float
     epsilon: tuple[float, ...]
     exact: tuple[float, ...]
     normal: tuple[float, ...]
     estimate: tuple[float, ...]
     lower: tuple[float, ...]
+    curve_epsilon: tuple[float, ...]
+    curve_exact: tuple[float, ...]
+    curve_normal: tuple[float, ...]
 
     @property
     def from_below(self) -> bool:
         """The paper's statement: the estimates approach the theory from below (here: no bound exceeds it)."""
         return all(a <= b for a, b in zip(self.lower, self.exact, strict=True))
 
-    def __str__(self) -> str:
-        head = (
-            f"Figure 3, {self.data}: sketch of {self.rows} rows, record {self.record} zeroed, "
-            f"{self.draws} draws on each side"
-        )
-        lines = ["     ε       exact  paper's normal   estimate  99 % lower"]
-        for row in zip(self.epsilon, self.exact, self.normal, self.estimate, self.lower, strict=True):
-            lines.append("{:6.3g} {:11.4g} {:15.4g} {:10.4g} {:11.4g}".format(*row))
-        verdict = "holds" if self.from_below else "does not hold"
-        return "\n".join(
-            [head, *lines, f"“The estimates stay below the theory” for every lower bound: {verdict}."]
-        )
-
 
 @dataclass(frozen=True)
-class Rerun:
-    """Both figures for every data set; `str` gives the tables, `as_dict` their JSON form."""
+class Growth:
+    """A part of a data set beside all of it; each pair is (part, all)."""
 
-    figure_2: tuple[Figure2, ...]
-    figure_3: tuple[Figure3, ...]
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values only."""
-        return asdict(self)
-
-    def __str__(self) -> str:
-        return "\n\n".join(str(figure) for figure in (*self.figure_2, *self.figure_3))
+    data: str
+    part: int
+    n: int
+    sketched: tuple[float, float]
+    gaussian: tuple[float, float]
+    projected_error: tuple[float, float]
 
 
 def load(name: str, folder: str | Path) -> PaperData:
@@ -185,9 +195,9 @@ def figure_2(data: PaperData, *, epsilon: float, rows: Sequence[int]) -> Figure2
                 float(projected.profile(x, y).delta(epsilon)),
             )
         )
-    return Figure2(
-        data.name, float(epsilon), tuple(rows), *(tuple(column) for column in zip(*out, strict=True))
-    )
+    columns = (tuple(column) for column in zip(*out, strict=True))
+    nothing = float(fit.coefficients @ fit.coefficients)
+    return Figure2(data.name, float(epsilon), nothing, tuple(rows), *columns)
 
 
 def figure_3(
@@ -221,26 +231,58 @@ def figure_3(
         progress=progress,
     )
     eps = np.asarray(epsilons, dtype=np.float64)
+    fine = np.union1d(np.linspace(float(eps.min()), float(eps.max()), _FINE), eps)
     curves = [exact.delta(eps), normal.delta(eps), seen.delta(eps), seen.lower(eps)]
+    curves += [fine, exact.delta(fine), normal.delta(fine)]
     values = [tuple(float(v) for v in curve) for curve in curves]
-    return Figure3(data.name, rows, record, draws, tuple(float(e) for e in eps), *values)
+    pure = float(exact.pure_epsilon)
+    return Figure3(data.name, rows, record, draws, pure, tuple(float(e) for e in eps), *values)
+
+
+def growth(data: PaperData, *, rows: int, epsilon: float, share: float, rng: Seed) -> Growth:
+    """A random share of a data set beside all of it: δ of sketch and noise, error of the projection.
+
+    Notes
+    -----
+    private-ols, Sec. 5: "the larger the dataset, the better privacy and utility for ALS and Gaussian LS", and
+    the error of RP LS does not depend on the size. Noise has the error of the sketch on all of the data.
+    """
+    n = len(data.response)
+    some = np.random.default_rng(rng).choice(n, round(share * n), replace=False)
+    part = PaperData(data.name, data.features[some], data.response[some])
+    std = np.sqrt(SketchedLeastSquares(rows).expected_error(data.features, data.response))
+    found = []
+    for one in (part, data):
+        x, y = one.features, one.response
+        bound = float(np.sqrt((data.features**2).sum(axis=1) + data.response**2).max())
+        most = float(influence(x, y).sensitivity.max())
+        found.append(
+            (
+                float(SketchedLeastSquares(rows).profile(x, y).delta(epsilon)),
+                float(gaussian_delta(epsilon, most, std / np.sqrt(x.shape[1]))),
+                ProjectedLeastSquares(rows, epsilon, 1.0 / n, bound).expected_error(x, y),
+            )
+        )
+    return Growth(data.name, len(some), n, *zip(*found, strict=True))
 
 
 def rerun(
     folder: str | Path, *, quick: bool = True, rng: Seed = 0, progress: Progress | bool | None = None
-) -> Rerun:
+) -> PaperRerun:
     """Both figures on both data sets; `quick` takes 10⁵ draws instead of 10⁶ and fewer points."""
-    draws = 100_000 if quick else 1_000_000
-    generators = np.random.default_rng(rng).spawn(2)
-    # ε small enough for δ to be seen: a flight moves a fit of 327 346 far less than a county one of 2 809.
-    plans = {"flights": (0.01, (100, 1000, 10_000), 1000, 0.05), "counties": (1.0, (30, 100, 300), 100, 3.0)}
+    from tellall.papers.private_ols_page import written
+
+    draws, points = (100_000, 8) if quick else (1_000_000, 16)
+    first, second, third = np.random.default_rng(rng).spawn(3)
     twos, threes = [], []
-    for (name, (eps, rows, sketch, reach)), generator in zip(plans.items(), generators, strict=True):
-        data = load(name, folder)
-        points = rows if quick else tuple(sorted({*rows, *(3 * r for r in rows)}))
-        twos.append(figure_2(data, epsilon=eps, rows=points))
-        grid = np.linspace(0.0, reach, 6 if quick else 11)
+    for plan, generator in zip(_PLANS, (first, second), strict=True):
+        data = load(plan.data, folder)
+        rows = np.unique(np.geomspace(*plan.span, points).round().astype(int))
+        twos.append(figure_2(data, epsilon=plan.epsilon, rows=[int(r) for r in rows]))
+        grid = list(np.linspace(0.0, plan.reach, 7 if quick else 13))
         threes.append(
-            figure_3(data, rows=sketch, epsilons=list(grid), draws=draws, rng=generator, progress=progress)
+            figure_3(data, rows=plan.rows, epsilons=grid, draws=draws, rng=generator, progress=progress)
         )
-    return Rerun(tuple(twos), tuple(threes))
+    large, plan = load(_PLANS[0].data, folder), _PLANS[0]
+    grown = growth(large, rows=1000, epsilon=plan.epsilon, share=0.1, rng=third)
+    return written(twos, threes, grown, seed=rng if isinstance(rng, int) else None, quick=quick)

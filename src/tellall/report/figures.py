@@ -89,7 +89,7 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     rough = (high - low) / count
     power = 10.0 ** floor(log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
-    return [round(step * k, 12) for k in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
+    return [float(f"{step * k:.12g}") for k in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
 
 
 def short(text: str, limit: int = _LONGEST_LABEL) -> str:

@@ -1,4 +1,4 @@
-"""The page: one self-contained HTML file from an audit's document; no script, no request, all escaped."""
+"""Pages: one self-contained HTML file each; no script, no request, all escaped. Here: the audit's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from typing import Any
 
 from tellall import store
 from tellall.report import figures
+from tellall.report.drawing import draw
+from tellall.report.plot import Figure, numbers
 
-__all__ = ["render"]
+__all__ = ["fill", "laid_out", "render"]
 
 _WORDS = {"pass": "Pass", "review": "Review", "fail": "Fail"}
 _LEVELS = ("0.95", "0.99")
@@ -26,36 +28,51 @@ def render(document: dict[str, Any]) -> str:
     -----
     The document is what ``audit.json`` holds, so a page can be made again from the file alone. The page
     allows itself nothing but its own style sheet (by hash), so that even markup that slipped through the
-    escaping could not load or run anything.
+    escaping could not load or run anything; so do all pages.
     """
-    style = _template("page.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     found = [row for row in document["findings"] if row["outcome"] == "found"]
     judged = [row for row in found if row["role"] != "step"]
     ladders = _ladders(found)
-    page: str = (
-        _environment()
-        .get_template("page.html")
-        .render(
-            document=document,
-            style=style,
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-            word=_WORDS[document["verdict"]["word"]],
-            judged=judged,
-            skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
-            baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
-            levels=_LEVELS,
-            advantage=_bars(judged, document["limit"], _name) if judged else None,
-            exposed=_curves(judged) if judged else None,
-            curved=_most_exposed(judged),
-            ladders=ladders,
-            steps=_bars([step for ladder in ladders for step in ladder["steps"]], document["limit"], _step)
-            if ladders
-            else None,
-            plan=store.dump(document["plan"]),
-        )
+    return fill(
+        "page.html",
+        document=document,
+        word=_WORDS[document["verdict"]["word"]],
+        judged=judged,
+        skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
+        baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
+        levels=_LEVELS,
+        advantage=_bars(judged, document["limit"], _name) if judged else None,
+        exposed=_curves(judged) if judged else None,
+        curved=_most_exposed(judged),
+        ladders=ladders,
+        steps=_bars([step for ladder in ladders for step in ladder["steps"]], document["limit"], _step)
+        if ladders
+        else None,
+        plan=store.dump(document["plan"]),
     )
+
+
+def fill(template: str, **values: Any) -> str:
+    """A page from a template, with the one style sheet and a policy that allows nothing else."""
+    style = _template("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    page: str = _environment().get_template(template).render(style=style, policy=policy, **values)
     return page
+
+
+def laid_out(figure: Figure) -> dict[str, Any]:
+    """What the template of a figure needs: its words, its drawing, its numbers as a table."""
+    head, rows, count = numbers(figure)
+    return {
+        "title": figure.title,
+        "caption": figure.caption,
+        "y_words": figure.y.words,
+        "drawing": draw(figure),
+        "head": head,
+        "rows": rows,
+        "count": count,
+    }
 
 
 @cache

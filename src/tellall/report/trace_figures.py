@@ -1,0 +1,153 @@
+"""The figures of a tracing: its ROC curve, its growth with the number of means, its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.attacks.release_limit import ReleaseLimit
+from tellall.attacks.trace import Tracing
+from tellall.attacks.tracing_growth import Growth
+from tellall.attacks.tracing_risk import TracingRisk, score_tracing
+from tellall.linops import Array
+from tellall.report.plot import Axis, Figure, Rule, Series
+
+__all__ = ["tracing_figures"]
+
+_MANY = 200  # outsiders from which small false-positive rates can be seen, and the scale is logarithmic
+Truth = npt.NDArray[np.bool_]
+
+
+def tracing_figures(
+    tracing: Tracing,
+    *,
+    truth: Truth | None = None,
+    growth: Growth | None = None,
+    limit: ReleaseLimit | None = None,
+) -> tuple[Figure, ...]:
+    """What can be drawn of a tracing with what is known; no figure names or places a person.
+
+    Notes
+    -----
+    Membership known: ROC curve, members and others apart. Not known: targets and, where they were scored,
+    reference people. The growth and the simulated limit are drawn where they are given.
+    """
+    return tuple(_drawn(tracing, truth, growth, limit))
+
+
+def _drawn(
+    tracing: Tracing, truth: Truth | None, growth: Growth | None, limit: ReleaseLimit | None
+) -> Iterator[Figure]:
+    if truth is not None:
+        yield _roc(score_tracing(tracing, truth))
+    if growth is not None:
+        yield _growing(growth, truth, limit, tracing.delta)
+    yield _scores(tracing, truth)
+
+
+def _roc(risk: TracingRisk) -> Figure:
+    curve = risk.roc()
+    fine = risk.others >= _MANY
+    low = 0.5 / risk.others if fine else 0.0
+    chance = np.geomspace(max(low, 1e-6), 1, 60) if fine else np.array([0.0, 1.0])
+    x = np.concatenate([[0.0], curve["false_positive_rate"]])
+    bands = [np.concatenate([[0.0], curve[name]]) for name in ("true_low", "true_high")]
+    return Figure(
+        "How well members are told from others",
+        f"ROC curve over {risk.members:,} members and {risk.others:,} others: the share of members above a "
+        "score against the share of others above it. The further above the line of chance, the more is given "
+        "away. Band: pointwise 95 % interval of the members' share.",
+        Axis("share of others named", log=fine, low=low, high=1.0),
+        Axis("share of members named", low=0.0, high=1.0),
+        (
+            Series(
+                f"this attack (AUC {risk.auc.value:.3f})",
+                x,
+                np.concatenate([[0.0], curve["true_positive_rate"]]),
+                low=bands[0],
+                high=bands[1],
+            ),
+            Series("chance", chance, chance),
+        ),
+    )
+
+
+def _growing(growth: Growth, truth: Truth | None, limit: ReleaseLimit | None, delta: float) -> Figure:
+    counts = growth.counts
+    if truth is None:
+        series = [Series("targets named", counts, growth.named, kind="both")]
+        whom = "Share of the targets named"
+    else:
+        risks = [score_tracing(tracing, truth) for tracing in growth.tracings]
+        series = []
+        for label, shares in (
+            ("members named", [risk.true_positive_rate for risk in risks]),
+            ("others named", [risk.false_positive_rate for risk in risks]),
+        ):
+            low, high = [share.low for share in shares], [share.high for share in shares]
+            values = [share.value for share in shares]
+            series.append(Series(label, counts, values, low=low, high=high, kind="points"))
+        whom = "Shares of members and others named, with 95 % intervals"
+    words = ""
+    if limit is not None:
+        seen = limit.counts >= counts[0]
+        series.append(
+            Series(
+                "members named, simulated",
+                limit.counts[seen],
+                limit.power[seen],
+                low=limit.low[seen],
+                high=limit.high[seen],
+            )
+        )
+        words = (
+            " Simulated: the power at that rate if attributes were independent, with the observed "
+            "frequencies, exact means and as many people; band: 95 %."
+        )
+    return Figure(
+        "Power against the number of attributes",
+        f"{whom} at a false-positive rate of {delta:g}, from random choices of the published means.{words}",
+        Axis("attributes used", log=True),
+        Axis("share named", low=0.0, high=1.0),
+        tuple(series),
+        (Rule(delta, f"by chance: {delta:g}"),),
+    )
+
+
+def _scores(tracing: Tracing, truth: Truth | None) -> Figure:
+    groups: dict[str, Array] = {}
+    if truth is not None:
+        groups = {"members": tracing.scores[truth], "others": tracing.scores[~truth]}
+    else:
+        groups["targets"] = tracing.scores
+    if tracing.reference_scores is not None:
+        groups["reference people"] = tracing.reference_scores
+    every = np.concatenate(list(groups.values()))
+    edges = np.histogram_bin_edges(every, bins=int(np.clip(2 * np.sqrt(every.size), 8, 40)))
+    limits = np.asarray(tracing.threshold, dtype=np.float64)
+    middle = float(np.median(limits))
+    each = " (the middle one: each target has its own)" if limits.ndim else ""
+    beyond = ""
+    if tracing.reference_scores is not None:
+        beyond = (
+            " Reference people are known not to have been; where the other groups reach beyond them, people "
+            "are given away."
+        )
+    return Figure(
+        "Scores",
+        f"A larger score speaks for having been in the data.{beyond}",
+        Axis("score"),
+        Axis("share of each group", low=0.0),
+        tuple(
+            Series(
+                f"{label} ({scores.size:,})",
+                edges,
+                np.histogram(scores, edges)[0] / scores.size,
+                kind="histogram",
+            )
+            for label, scores in groups.items()
+        ),
+        (Rule(middle, f"threshold{each}", "x"),) if np.isfinite(middle) else (),
+    )

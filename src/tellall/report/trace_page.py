@@ -1,0 +1,121 @@
+"""The page of a tracing: a verdict in plain words, figures, numbers; counts and rates, never a person."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from tellall.attacks.trace import Tracing
+from tellall.attacks.tracing_risk import TracingRisk
+from tellall.report.html import fill, laid_out
+from tellall.report.plot import Figure
+from tellall.report.verdict import Verdict
+
+__all__ = ["judge_tracing", "render", "risk_summary"]
+
+_CLASSES = {"traced": "fail", "partly traced": "review", "not traced": "pass", "inconclusive": "review"}
+_NO_PROOF = "That this attack fails does not prove that every attack would."
+_KNOWN = "Whoever holds a person's attributes and the published means can tell that they took part."
+_RARE = 0.01  # a count above chance that is rarer than this is no accident
+
+
+def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
+    """What the tracing says, in a word and a sentence.
+
+    Notes
+    -----
+    Membership known: "traced" where the 95 % interval of the members named lies above that of the others
+    named; "partly traced" where only the scores tell them apart (the interval of the AUC lies above 1/2).
+    Not known: "traced" where Benjamini and Hochberg's rule names somebody; "partly traced" where more pass
+    the threshold than chance would let (binomial, 1 %; targets share reference people, so this is rough).
+    "Inconclusive" where the reference people are too few to name anybody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.arange(4.0)
+    >>> tracing = Tracing(scores, 9.0, np.ones(4), scores > 9, "single", "paper", 0.05, 10, 1)
+    >>> judge_tracing(tracing).word
+    'not traced'
+    """
+    if tracing.rule == "empirical" and tracing.delta * (tracing.reference_people + 1) < 1:
+        return Verdict(
+            "inconclusive",
+            f"{tracing.reference_people} reference people are too few to name anybody at a rate of "
+            f"{tracing.delta:g}.",
+        )
+    return _unknown(tracing) if risk is None else _known(risk)
+
+
+def _known(risk: TracingRisk) -> Verdict:
+    members, others = risk.true_positive_rate, risk.false_positive_rate
+    told = (
+        f"Of {risk.members:,} people who were in the data {risk.traced:,} are named "
+        f"({100 * members.value:.0f} in 100), and {risk.false:,} of {risk.others:,} who were not."
+    )
+    if members.low > others.high:
+        return Verdict("traced", f"{told} {_KNOWN}")
+    if risk.auc.low > 0.5:
+        return Verdict(
+            "partly traced",
+            f"{told} The scores of members are the higher all the same: a member scores above another person "
+            f"{100 * risk.auc.value:.0f} times in 100.",
+        )
+    return Verdict("not traced", f"{told} {_NO_PROOF}")
+
+
+def _unknown(tracing: Tracing) -> Verdict:
+    from scipy.special import bdtrc
+
+    people, named = tracing.scores.size, int(tracing.discoveries().sum())
+    chance = tracing.delta * people
+    if named:
+        return Verdict(
+            "traced",
+            f"{named:,} of {people:,} targets can be named as having been in the data, with at most "
+            f"{100 * tracing.delta:g} in 100 of the names wrong on average. {_KNOWN}",
+        )
+    if not tracing.traced:
+        return Verdict(
+            "not traced", f"None of the {people:,} targets scores above the threshold. {_NO_PROOF}"
+        )
+    passed = (
+        f"{tracing.traced:,} of {people:,} targets score above the threshold, where about {chance:.3g} would "
+        "if nobody had been in the data; nobody can be named singly."
+    )
+    if bdtrc(tracing.traced - 1, people, tracing.delta) < _RARE:
+        return Verdict("partly traced", passed)
+    return Verdict("not traced", f"{passed} {_NO_PROOF}")
+
+
+def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
+    """A tracing's risk as plain data.
+
+    Scores are left out: who knows a person's score could read from the curve at that score whether they are
+    a member.
+    """
+    disproved = risk.epsilon().lower
+    return {
+        "members": risk.members,
+        "others": risk.others,
+        "traced": risk.traced,
+        "false": risk.false,
+        "true_positive_rate": asdict(risk.true_positive_rate),
+        "false_positive_rate": asdict(risk.false_positive_rate),
+        "auc": asdict(risk.auc),
+        "power_at_0.01": asdict(risk.power(0.01, rng=seed)),
+        "power_at_0.001": asdict(risk.power(0.001, rng=seed)),
+        "epsilon_disproved": disproved if math.isfinite(disproved) else None,
+        "roc": {name: curve.tolist() for name, curve in risk.roc().items() if name != "threshold"},
+    }
+
+
+def render(document: dict[str, Any]) -> str:
+    """The page of a tracing's document."""
+    return fill(
+        "trace.html",
+        document=document,
+        kind=_CLASSES[document["verdict"]["word"]],
+        figures=[laid_out(Figure.from_json(plain)) for plain in document["figures"]],
+    )

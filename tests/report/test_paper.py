@@ -1,0 +1,122 @@
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.report.paper import PaperRerun, Statement
+from tellall.report.paper_page import render
+from tellall.report.plot import Axis, Figure, Rule, Series
+from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
+
+
+def rerun(word: str = NASTY) -> PaperRerun:
+    figure = Figure(
+        f"title {word}",
+        f"caption {word}",
+        Axis(f"x {word}", unit=word, log=True),
+        Axis(f"y {word}"),
+        (
+            Series(f"line {word}", [1, 10, 100], [1, math.nan, 3], low=[0, 1, 2], high=[2, 3, 4]),
+            Series("points", [1, 10], [2, 1], low=[1, 0], high=[3, 2], kind="points"),
+            Series("bars", np.geomspace(1, 100, 5), [1, 2, 3, 4], kind="histogram"),
+        ),
+        (Rule(5, f"rule {word}", "x"), Rule(2, "level")),
+    )
+    named = Figure("t", "c", Axis("a", categories=(word, "b")), Axis("y"), (Series("s", [0, 1], [1, 2]),))
+    return PaperRerun(
+        "robust-tracing",
+        f"A paper {word}",
+        f"Somewhere {word}",
+        (
+            Statement.at_least(f"claim {word}", f"Prop. {word}", f"promise {word}", 0.5, 0.25, setting=word),
+            Statement.at_most("too much", "Fig. 1", "at most 1", 2.0, 1.0, interval=(1.5, 2.5)),
+            Statement.shown("seen", "Sec. 1", 3.0),
+            Statement("printed wrong", "Lemma 11", "x", "y", "corrected"),
+        ),
+        (figure, named),
+        (f"note {word}",),
+        seed=7,
+        details={"more": [1, 2]},
+    )
+
+
+@pytest.fixture(scope="module")
+def tags() -> Tags:
+    return Tags.of(render(rerun().as_dict()))
+
+
+def test_names_come_out_as_text_and_nothing_is_loaded(tags):
+    refuses_the_world(tags)
+    assert tags.text.count("alert('x')") >= 12
+
+
+def test_the_page_says_what_must_be_said(tags):
+    for words in (
+        "Statements",
+        "Figures",
+        "Notes",
+        "How to repeat this",
+        "seed",
+        "7",
+        ta.__version__,
+        "numpy",
+    ):
+        assert words in tags.text, words
+    for verdict in ("holds", "does not hold", "corrected", "no promise"):
+        assert verdict in tags.text
+    assert "2 [1.5, 2.5]" in tags.text
+    assert "tellall paper robust-tracing --quick --seed 7" in tags.text
+
+
+def test_every_chart_has_words_and_a_table():
+    page = render(rerun().as_dict())
+    assert page.count('role="img"') == page.count("<details>") == 2
+    for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
+        for part in ("<title", "<desc", "<table>", "<figcaption>", 'class="key'):
+            assert part in figure
+
+
+def test_saving_writes_two_files_and_the_page_can_be_made_from_the_document(tmp_path):
+    page = rerun().save(tmp_path / "out")
+    assert sorted(p.name for p in page.parent.iterdir()) == ["robust-tracing.html", "robust-tracing.json"]
+    document = json.loads((page.parent / "robust-tracing.json").read_text(encoding="utf-8"))
+    assert render(document) == page.read_text(encoding="utf-8")
+    assert document["more"] == [1, 2]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ta.InvalidInput, match="folder must be a folder"):
+        rerun().save(tmp_path / "file")
+
+
+def test_verdicts_follow_the_numbers():
+    good, bad, seen, mended = rerun("").statements
+    assert (good.holds, bad.holds, seen.holds, mended.holds) == (True, False, None, True)
+    assert rerun("").failed == (bad,)
+    assert Statement.at_least("w", "", "", math.nan, 0.0).holds is False
+    assert Statement.at_most("w", "", "", math.nan, 0.0).holds is False
+    with pytest.raises(ta.InvalidInput, match="verdict must be one of"):
+        Statement("w", "w", "p", "o", "perhaps")
+
+
+def test_the_terminal_has_statements_figures_and_notes():
+    said = str(rerun("word"))
+    for words in ("holds", "too much (Fig. 1)", "ours: 2 [1.5, 2.5]; the paper: at most 1", "note word"):
+        assert words in said
+    assert "title word" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
+    path = rerun().save(tmp_path)
+
+    def look(page):
+        drawn = page.evaluate("[...document.querySelectorAll('svg[role=img]')].map(s => s.getBBox().width)")
+        return page.inner_text("body"), drawn
+
+    (shown, drawn), messages = browser_page(path, scheme, look)
+    assert messages == [path.as_uri()]
+    assert "alert('x')" in shown
+    assert all(width > 500 for width in drawn)

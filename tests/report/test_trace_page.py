@@ -1,0 +1,128 @@
+import json
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.attacks.tracing_growth import trace_by_attributes
+from tellall.report.trace_figures import tracing_figures
+from tellall.report.trace_page import judge_tracing, render, risk_summary
+from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
+
+
+def people(d=1500, n=20, others=20, pool=30, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.05, 0.95, d)
+    rows = (rng.random((n + others + pool, d)) < p).astype(np.int8)
+    return rows[:n].mean(axis=0), rows[: n + others], rows[n + others :], np.arange(n + others) < n
+
+
+def document(tracing, truth, figures, word=NASTY):
+    risk = None if truth is None else ta.score(tracing, truth)
+    verdict = judge_tracing(tracing, risk)
+    return {
+        "tellall": ta.__version__,
+        "versions": {"numpy": word},
+        "release": word,
+        "seed": 0,
+        "attack": tracing.attack,
+        "threshold": tracing.rule,
+        "delta": tracing.delta,
+        "attributes": tracing.attributes,
+        "reference_people": tracing.reference_people,
+        "target_people": int(tracing.scores.size),
+        "people": None,
+        "notes": [word],
+        "traced": tracing.traced,
+        "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
+        "risk": None if risk is None else risk_summary(risk, 0),
+        "verdict": {"word": verdict.word, "sentence": verdict.sentence},
+        "figures": [figure.as_json() for figure in figures],
+    }
+
+
+@pytest.mark.parametrize("threshold", ["empirical", "hoeffding"])
+@pytest.mark.parametrize("known", [True, False])
+def test_the_page_with_and_without_truth(known, threshold):
+    means, targets, reference, truth = people()
+    options = {"attack": "single", "coding": "bits", "threshold": threshold}
+    tracing = ta.trace(means, targets, reference, **options)
+    growth = trace_by_attributes(means, targets, reference, whole=tracing, **options)
+    given = truth if known else None
+    figures = tracing_figures(tracing, truth=given, growth=growth)
+    plain = json.loads(json.dumps(document(tracing, given, figures), allow_nan=False))
+    page = render(plain)
+    tags = Tags.of(page)
+    refuses_the_world(tags)
+    assert "alert('x')" in tags.text
+    assert plain["verdict"]["sentence"] in tags.text
+    assert page.count('role="img"') == page.count("<details>") == (3 if known else 2)
+    labels = {one.label.split(" (")[0] for one in figures[-1].series}
+    assert labels >= ({"members", "others"} if known else {"targets"})
+    assert ("reference people" in labels) == (threshold == "empirical")
+
+
+def test_histograms_are_shares_and_the_roc_starts_and_ends_right():
+    means, targets, reference, truth = people()
+    tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
+    roc, scores = tracing_figures(tracing, truth=truth)
+    for series in scores.series:
+        assert sum(series.y) == pytest.approx(1)
+    curve = roc.series[0]
+    assert (curve.x[0], curve.y[0]) == (0, 0)
+    assert (curve.x[-1], curve.y[-1]) == (1, 1)
+    assert all(low <= y <= high for low, y, high in zip(curve.low, curve.y, curve.high, strict=True))
+
+
+def tracing_of(scores, p_values, member, *, delta=0.05, rule="hoeffding", pool=59):
+    scores = np.asarray(scores, float)
+    return ta.Tracing(
+        scores, 0.0, np.asarray(p_values, float), np.asarray(member, bool), "pool", rule, delta, 100, pool
+    )
+
+
+def test_the_verdict_in_words():
+    none = np.zeros(100, bool)
+    quiet = tracing_of(np.arange(100), np.linspace(0.06, 1, 100), none)
+    assert judge_tracing(quiet).word == "not traced"
+    assert "does not prove" in judge_tracing(quiet).sentence
+    few = tracing_of(np.arange(100), np.linspace(0.04, 1, 100), np.arange(100) < 4)
+    assert judge_tracing(few).word == "not traced"
+    many = tracing_of(np.arange(100), np.r_[np.full(20, 0.04), np.ones(80)], np.arange(100) < 20)
+    assert judge_tracing(many).word == "partly traced"
+    sure = tracing_of(np.arange(100), np.r_[np.full(20, 1e-6), np.ones(80)], np.arange(100) < 20)
+    assert judge_tracing(sure).word == "traced"
+    assert "20 of 100 targets" in judge_tracing(sure).sentence
+    poor = tracing_of(np.arange(100), np.ones(100), none, rule="empirical", pool=5)
+    assert judge_tracing(poor).word == "inconclusive"
+
+
+def test_the_verdict_where_the_truth_is_known():
+    truth = np.arange(100) < 50
+    sure = tracing_of(np.where(truth, 1, 0) + np.linspace(0, 0.1, 100), np.ones(100), truth)
+    assert judge_tracing(sure, ta.score(sure, truth)).word == "traced"
+    silent = tracing_of(sure.scores, np.ones(100), np.zeros(100, bool))
+    assert judge_tracing(silent, ta.score(silent, truth)).word == "partly traced"
+    rng = np.random.default_rng(0)
+    blind = tracing_of(rng.normal(size=100), np.ones(100), np.zeros(100, bool))
+    assert judge_tracing(blind, ta.score(blind, truth)).word == "not traced"
+
+
+def test_a_summary_of_risk_holds_no_score():
+    means, targets, reference, truth = people()
+    tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
+    plain = json.dumps(risk_summary(ta.score(tracing, truth), 0), allow_nan=False)
+    assert "threshold" not in plain
+    assert not any(repr(score) in plain for score in tracing.scores.tolist())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
+    means, targets, reference, truth = people()
+    tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
+    path = tmp_path / "report.html"
+    path.write_text(render(document(tracing, truth, tracing_figures(tracing, truth=truth))), encoding="utf-8")
+    shown, messages = browser_page(path, scheme, lambda page: page.inner_text("body"))
+    assert messages == [path.as_uri()]
+    assert "alert('x')" in shown

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tellall import datasets
 from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
@@ -45,12 +46,13 @@ from tellall.protections import (
 )
 from tellall.release import Release, linearise, publish
 from tellall.risk import RealRisk, Risk, score
-from tellall.statistics import Marginals, Means
+from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts, Tables
+from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tellall import genomics, privacy
+    from tellall import bounds, genomics, privacy
     from tellall.attacks.accuracy import Accuracy, accuracy
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
@@ -80,6 +82,7 @@ __all__ = [
     "Dataset",
     "DiscreteGaussian",
     "Disproof",
+    "ErrorRates",
     "Evidence",
     "Finding",
     "Gaussian",
@@ -92,6 +95,7 @@ __all__ = [
     "Means",
     "MechanismAudit",
     "Plan",
+    "Predicates",
     "PrivacyProfile",
     "ProfileTable",
     "ProjectedLeastSquares",
@@ -108,8 +112,10 @@ __all__ = [
     "SolverFailed",
     "SuLQ",
     "Subsample",
+    "SubsetCounts",
     "Suppression",
     "Swapping",
+    "Tables",
     "TellallError",
     "Tracing",
     "TracingPlan",
@@ -121,18 +127,22 @@ __all__ = [
     "accuracy",
     "audit",
     "audit_mechanism",
+    "bounds",
     "coefficient_utility",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
     "genomics",
     "guarantee_of",
+    "is_degenerate",
     "linearise",
+    "multilinear",
     "privacy",
     "profile_table",
     "publish",
     "read",
     "reconstruct",
+    "reconstruct_rows",
     "release_limit",
     "robust_strength",
     "score",
@@ -140,6 +150,7 @@ __all__ = [
     "strength",
     "trace",
     "tracing_plan",
+    "truth_table",
     "utility",
 ]
 
@@ -165,7 +176,7 @@ _ON_DEMAND = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("genomics", "privacy"):
+    if name in ("bounds", "genomics", "privacy"):
         return import_module(f"tellall.{name}")
     for module, names in _ON_DEMAND.items():
         if name in names:

@@ -82,7 +82,7 @@ class Release:
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
         laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic, laws, view.names, view.imprint, levels)
+        return cls(array, statistic.settle(view), laws, view.names, view.imprint, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
@@ -130,9 +130,10 @@ def publish(
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     view = dataset.public
-    protections = prepare(as_protections(protect), statistic, view)
-    values = carry_out(protections, dataset, statistic, rng)
-    return Release(values, statistic, protections, view.names, view.imprint, dataset.levels)
+    settled = statistic.settle(view, secret=dataset.secret is not None)
+    protections = prepare(as_protections(protect), settled, view)
+    values = carry_out(protections, dataset, settled, rng)
+    return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.linops import Blocks, Dense, LinearOperator, Moments, Partition, RowScale, RowSelect, Stack
+from tellall.linops import (
+    Blocks,
+    Dense,
+    LinearOperator,
+    Moments,
+    Partition,
+    RowScale,
+    RowSelect,
+    Sparse,
+    Stack,
+)
 from tellall.testing import check_operator
 
 sizes = st.integers(0, 7)
@@ -39,6 +49,16 @@ def test_partition_counts_cells(tables, n, cells, seed):
     for table in range(tables):
         dense[codes[table], np.arange(n)] = 1
     assert np.array_equal(operator.to_dense(), dense)
+    check_operator(operator, seed=seed)
+
+
+@given(seeds, st.integers(0, 6), st.integers(0, 6))
+def test_sparse_is_its_matrix(seed, m, n):
+    rng = np.random.default_rng(seed)
+    matrix = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.3)
+    operator = Sparse(matrix)
+    assert np.array_equal(operator.to_dense(), matrix)
+    assert operator.to_sparse().nnz == np.count_nonzero(matrix)
     check_operator(operator, seed=seed)
 
 
@@ -103,6 +123,7 @@ def test_single_precision_stays_single_and_counts_exactly():
         (lambda: Moments(np.zeros(3), 2), "factor"),
         (lambda: Moments(np.zeros((3, 3)), 4), "order must be 1, 2 or 3; got 4"),
         (lambda: Dense(np.zeros(3)), "matrix"),
+        (lambda: Sparse(np.zeros(3)), "matrix"),
         (lambda: Partition([[0, 5]], 3), "codes"),
         (lambda: Partition([[0.5]], 3), "codes"),
         (lambda: Stack([]), "operators"),

@@ -164,7 +164,11 @@ def test_sensitivity_is_attained_by_replacing_a_person():
         (lambda p: ta.publish(p, ta.Marginals(2, attributes=[("agee",)])), "Did you mean 'age'"),
         (lambda p: ta.publish(p, ta.Marginals(2, attributes=[(8,)])), "from 0 to 7"),
         (lambda p: ta.publish(p, ta.Marginals(10)), "ways must be at most 9"),
-        (lambda p: ta.publish(ta.Dataset(p.public), ta.Marginals(2)), "no secret"),
+        (lambda p: ta.Marginals(2).values(ta.Dataset(p.public)), "no secret"),
+        (
+            lambda p: ta.publish(ta.Dataset(p.public), ta.Marginals(2, attributes=["age"])),
+            "attributes must be left out where there is no secret",
+        ),
         (lambda p: ta.publish(p.public, ta.Marginals(2)), "dataset must be a Dataset"),
         (lambda p: ta.publish(p, "tables"), "statistic must be"),
         (lambda p: ta.publish(p, ta.Marginals(2), "noise"), "protect must be"),

@@ -11,6 +11,7 @@ import typer
 import tellall
 from tellall.cli.attack import attack
 from tellall.cli.audit import audit
+from tellall.cli.bounds import bounds
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
@@ -57,6 +58,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     explain: "tellall explain   |   tellall explain reconstruction",
     profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
     trace: "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
+    bounds: "tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6",
     paper: "tellall paper robust-tracing   |   tellall paper private-ols --data papers/ --full",
 }
 for _command, _examples in _EXAMPLES.items():

@@ -3,9 +3,10 @@
 from tellall.linops.base import Array, IntArray, LinearOperator
 from tellall.linops.blocks import Blocks
 from tellall.linops.compose import RowScale, RowSelect, Stack
-from tellall.linops.dense import Dense
+from tellall.linops.dense import Dense, Sparse
 from tellall.linops.moments import Moments
 from tellall.linops.partition import Partition
+from tellall.linops.rowfunction import RowFunction
 
 __all__ = [
     "Array",
@@ -15,7 +16,9 @@ __all__ = [
     "LinearOperator",
     "Moments",
     "Partition",
+    "RowFunction",
     "RowScale",
     "RowSelect",
+    "Sparse",
     "Stack",
 ]

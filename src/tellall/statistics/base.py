@@ -95,6 +95,10 @@ class Statistic(ABC):
         """The same statistic, a person's column of its equations independent of the other people."""
         return self
 
+    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+        """What is published of these people, with or without a secret, and all that saving it needs."""
+        return self
+
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0

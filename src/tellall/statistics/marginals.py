@@ -14,7 +14,7 @@ from tellall.errors import InvalidInput, invalid
 from tellall.linops import Array, Blocks, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
 from tellall.statistics.base import Equations, Statistic, check_scale
 
-__all__ = ["Marginals"]
+__all__ = ["Marginals", "cell_counts", "cells_of", "check_sets"]
 
 _MOST_CELLS = 50_000_000
 _MOST_MEMBERSHIPS = 500_000_000
@@ -27,7 +27,8 @@ class Marginals(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them.
+        The number of columns in each table, the secret among them. People without a secret publish
+        :class:`Tables` of so many public columns instead.
     attributes
         The public column sets to tabulate instead of all of that size: names or places.
     scale
@@ -66,7 +67,7 @@ class Marginals(Statistic):
         if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or ways < 1:
             raise invalid("ways", "a whole number of 1 or more, the secret counted", ways)
         object.__setattr__(self, "ways", int(ways))
-        object.__setattr__(self, "attributes", _check_sets(attributes, int(ways)))
+        object.__setattr__(self, "attributes", check_sets(attributes, int(ways)))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
@@ -90,19 +91,28 @@ class Marginals(Statistic):
         return self.sets(public)
 
     def size(self, public: Public) -> int:
-        return 2 * sum(_cells(public, places) for places in self.sets(public))
+        return 2 * sum(cells_of(public, places) for places in self.sets(public))
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
 
+    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+        from tellall.statistics.tables import Tables
+
+        if secret:
+            return self
+        if self.attributes is not None:
+            raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
+        return Tables(self.ways, scale=self.scale)
+
     def values(self, dataset: Dataset) -> Array:
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
         if not dataset.levels:
             raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
-        tables = _tables(dataset.public, self.sets(dataset.public))
+        tables = cell_counts(dataset.public, self.sets(dataset.public))
         having = [(dataset.secret == value).astype(np.float64) for value in range(dataset.levels)]
         counts = np.stack([tables @ bits for bits in having], axis=1).ravel()
         return counts / self.units(dataset.public)
@@ -114,7 +124,7 @@ class Marginals(Statistic):
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
-        tables = _tables(public, sets)
+        tables = cell_counts(public, sets)
         cells = tables.shape[0]
         levels = values.size // cells
         target = values.copy()
@@ -131,9 +141,10 @@ class Marginals(Statistic):
         return Equations(operator, target, alike)
 
 
-def _check_sets(
+def check_sets(
     attributes: Sequence[Sequence[str | int]] | None, ways: int
 ) -> tuple[tuple[str | int, ...], ...] | None:
+    """The chosen column sets of ways − 1 columns each, if they are such."""
     if attributes is None:
         return None
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
@@ -148,13 +159,14 @@ def _check_sets(
     return sets
 
 
-def _cells(public: Public, places: tuple[int, ...]) -> int:
+def cells_of(public: Public, places: tuple[int, ...]) -> int:
+    """How many cells the table of these columns has."""
     return prod(public.levels[place] for place in places)
 
 
-def _tables(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
+def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The operator that counts people per cell, for every table."""
-    sizes = [_cells(public, places) for places in sets]
+    sizes = [cells_of(public, places) for places in sets]
     if 2 * sum(sizes) > _MOST_CELLS:
         raise _too_large("cells", 2 * sum(sizes))
     if _products_are_cheaper(public, sets):

@@ -1,0 +1,78 @@
+"""What no decoder beats: the accuracy of somebody who knows everybody else's secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellall.linops import Array, LinearOperator
+from tellall.noise import Exact, Gaussian, Laplace
+from tellall.protections import Protection
+
+__all__ = ["accuracy_limit"]
+
+
+def accuracy_limit(
+    operator: LinearOperator,
+    protections: Sequence[Protection],
+    units: float = 1.0,
+    gain: Array | float = 1.0,
+    size: Array | None = None,
+    rate: float = 0.5,
+) -> float | None:
+    """The accuracy, averaged over people, that no decoder of the release exceeds.
+
+    Parameters
+    ----------
+    operator
+        A, one column per group of people alike.
+    protections
+        What is done to the values, in order; the first must be noise.
+    units, gain
+        What a published value's error is multiplied with on the count scale, and in each row.
+    size
+        The people of each group.
+    rate
+        The rate of the secret; people's secrets independent.
+
+    Notes
+    -----
+    Whoever knows everybody else's secret has one test left, between z and z + A_i. Gaussian noise of
+    deviation σ: with a = ‖A_i/σ‖ and l = ln((1 − rate)/rate), (1 − rate) Φ(a/2 + l/a) + rate Φ(a/2 − l/a);
+    Φ(‖A_i‖/(2σ)) for rate 1/2. Laplace noise of scale b: the affinity of the two laws is at least
+    exp(−‖A_i‖²/(8b²)), so the accuracy is at most (1 + √(1 − 4 rate (1 − rate) exp(−‖A_i‖²/(4b²))))/2.
+    Whatever is done after the noise can only lose information. Where rounding or suppression comes first no
+    such bound is known, and None is returned.
+    """
+    first = next((protection for protection in protections if not isinstance(protection, Exact)), None)
+    leading = []
+    for protection in protections:
+        if not isinstance(protection, Gaussian | Laplace) or protection.std == 0:
+            break
+        leading.append(protection)
+    people = np.ones(operator.shape[1]) if size is None else size
+    factors = np.broadcast_to(np.asarray(gain, dtype=np.float64), operator.shape[0]) * units
+    weights = np.where(factors > 0, 1 / np.maximum(factors, 1e-300) ** 2, 0.0)
+    energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
+    if first is None:
+        best = np.where(energy > 0, 1.0, max(rate, 1 - rate))
+    elif leading and isinstance(leading[0], Gaussian):
+        normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
+        best = _normal(np.sqrt(energy) / float(np.hypot.reduce(normal)), rate)
+    elif leading:
+        affinity = np.exp(-energy / (4 * leading[0].std ** 2 / 2))
+        best = (1 + np.sqrt(1 - 4 * rate * (1 - rate) * affinity)) / 2
+    else:
+        return None
+    return float(best @ people / people.sum())
+
+
+def _normal(apart: Array, rate: float) -> Array:
+    from scipy.special import ndtr
+
+    odds = float(np.log((1 - rate) / rate))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where(apart > 0, odds / apart, np.inf * np.sign(odds) if odds else 0.0)
+        out: Array = (1 - rate) * ndtr(apart / 2 + shift) + rate * ndtr(apart / 2 - shift)
+    return out

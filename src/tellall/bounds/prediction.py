@@ -1,0 +1,246 @@
+"""How accurate an attack will be, from the equations and the noise alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.bounds.geometry import GRAM_LIMIT
+from tellall.bounds.group_accuracy import group_accuracy
+from tellall.bounds.sizes import nonnegative, whole
+from tellall.errors import invalid
+from tellall.linops import Array, LinearOperator
+from tellall.noise import Rng, as_rng
+
+__all__ = ["Prediction", "predict", "xor_accuracy"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The accuracy that least squares will have on these equations, before any value is seen.
+
+    Attributes
+    ----------
+    accuracy
+        Of plain least squares without box or prior, rounded at 1/2; equal to `with_prior` where A has no full
+        rank, for then plain least squares has no answer.
+    with_prior
+        Of ridge least squares, the ridge at the prior of the rate: what tellall's decoder does before its
+        box.
+    error
+        How far these two may be off for being estimated (itself an estimate); zero where they were computed.
+    rank
+        The rank of the equations, None where it was not computed.
+    method
+        "inverse" (both exact), "ridge" (no full rank: with the prior only) or "trace" (estimated).
+    """
+
+    accuracy: float
+    with_prior: float
+    error: float
+    rank: int | None
+    method: str
+
+
+def xor_accuracy(m: int, n: int, std: float) -> tuple[float, float]:
+    """The accuracy of least squares on m equations of signs for n people, and what no decoder beats.
+
+    Notes
+    -----
+    Φ(√(m − n)/(2 std)) and Φ(√m/(2 std)), for white noise: entries ±1 as in xor statistics, where (AᵀA)⁻¹
+    has the diagonal 1/(m − n) but for small terms, as for independent entries. 1/2 for m ≤ n.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in xor_accuracy(4000, 2000, 0.25 * 2000**0.5)]
+    [0.977, 0.998]
+    """
+    from scipy.special import ndtr
+
+    rows, people = whole("m", m), whole("n", n)
+    noise = nonnegative("std", std)
+    if noise == 0:
+        return (1.0 if rows > people else 0.5), 1.0
+    plain = np.sqrt(max(0, rows - people)) / (2 * noise)
+    return float(ndtr(plain)), float(ndtr(np.sqrt(rows) / (2 * noise)))
+
+
+def predict(
+    operator: LinearOperator,
+    spread: npt.ArrayLike,
+    *,
+    size: npt.ArrayLike | None = None,
+    rate: float = 0.5,
+    probes: int = 2,
+    gram_limit: int = GRAM_LIMIT,
+    rng: Rng = 0,
+) -> Prediction:
+    """The accuracy to expect of least squares on A s ≈ z with these standard deviations.
+
+    Parameters
+    ----------
+    operator
+        A, one column per group of people alike.
+    spread
+        The standard deviation of each row's error, above zero; infinite where a row says nothing.
+    size
+        The people of each group; one where not given.
+    rate
+        The rate of the secret.
+    probes
+        Random vectors where the inverse is not formed; an even number.
+    gram_limit
+        Groups up to which it is formed.
+
+    Notes
+    -----
+    mean over people of Φ(1/(2 sd_i)) with sd_i² = [(Aᵀ Σ⁻¹ A)⁻¹]_ii for a person alone in the group; in a
+    group of c all are guessed what the group's count says of most (see `group_accuracy`). With prior: sd_i²
+    is the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of
+    the count. O(G³) for G groups; beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its
+    mean over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance
+    over people, estimated from two halves of the probes, gives the second-order correction. The error
+    stated is four standard errors of the mean and the size of that correction.
+
+    Examples
+    --------
+    >>> from tellall.linops import Dense
+    >>> predict(Dense([[1.0], [1.0]]), [1.0, 1.0]).accuracy == predict(Dense([[2.0**0.5]]), [1.0]).accuracy
+    True
+    """
+    m, groups = operator.shape
+    deviation = np.broadcast_to(np.asarray(spread, dtype=np.float64), m)
+    if np.isnan(deviation).any() or (deviation <= 0).any():
+        raise invalid("spread", "above zero", spread)
+    if not 0 < rate < 1:
+        raise invalid("rate", "strictly between 0 and 1", rate)
+    if whole("probes", probes, least=2) % 2:
+        raise invalid("probes", "an even number", probes)
+    people = np.ones(groups) if size is None else np.asarray(size, dtype=np.float64)
+    if people.shape != (groups,) or (people < 1).any():
+        raise invalid("size", f"{groups} numbers of people, one or more each", size)
+    weights = np.where(np.isinf(deviation), 0.0, 1 / deviation**2)
+    if groups <= gram_limit:
+        return _exact(operator, weights, people, rate)
+    return _estimated(operator, weights, people, rate, probes, as_rng(rng))
+
+
+def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -> Prediction:
+    groups = size.size
+    top = float(weights.max(initial=0.0)) or 1.0
+    relative = weights / top  # equal weights leave a Gram matrix of whole numbers exact, also in float32
+    gram = top * np.asarray(operator.gram(relative), dtype=np.float64)
+    prior = size * rate * (1 - rate)
+    exact = operator.dtype == np.float64 or bool(np.isin(relative, (0.0, 1.0)).all())
+    rank = _rank(gram, groups * (1e-13 if exact else 1e-7))
+    ridged = gram + np.diag(1 / prior)
+    with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
+    if rank < groups:
+        return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
+    plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), 0.5 if _alone(size) else rate)
+    return Prediction(plain, with_prior, 0.0, rank, "inverse")
+
+
+def _alone(size: Array) -> bool:
+    """Whether every group is one person: then rounding at 1/2 does not care about the rate."""
+    return bool((size == 1).all())
+
+
+def _rank(gram: Array, tolerance: float) -> int:
+    from scipy.linalg import lapack
+
+    root = np.sqrt(gram.diagonal())
+    safe = np.where(root > 0, root, 1.0)
+    return int(lapack.dpstrf(gram / (safe[:, None] * safe), tol=tolerance, lower=0)[2])
+
+
+def _inverse_diagonal(matrix: Array) -> Array:
+    from scipy.linalg import lapack
+
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    if info != 0:
+        return np.full(matrix.shape[0], np.inf)
+    inverse, _ = lapack.dtrtri(factor, lower=1)
+    out: Array = np.einsum("ij,ij->j", inverse, inverse)
+    return out
+
+
+def _own_sd(posterior: Array, prior: Array) -> Array:
+    """The evidence's own standard deviation: the posterior variance less what the prior knew."""
+    precision = 1 / posterior - 1 / prior
+    return np.where(precision > 1e-9 / prior, 1 / np.sqrt(np.maximum(precision, 1e-300)), np.inf)
+
+
+def _estimated(
+    operator: LinearOperator, weights: Array, size: Array, rate: float, probes: int, rng: np.random.Generator
+) -> Prediction:
+    prior = size * rate * (1 - rate)
+    energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
+
+    def ridge_law(kappa: float) -> float:
+        return group_accuracy(size, _own_sd(kappa / (energy + 1 / prior), prior), rate)
+
+    def plain_law(kappa: float) -> float:
+        return group_accuracy(size, np.sqrt(kappa / energy), 0.5 if _alone(size) else rate)
+
+    factors = _inflation(operator, weights, energy + 1 / prior, 1 / prior, probes, rng)
+    assert factors is not None  # the ridge makes the system definite
+    with_prior, error = _averaged(ridge_law, factors)
+    plain = None
+    if operator.shape[0] >= operator.shape[1] and (energy > 0).all():
+        plain = _inflation(operator, weights, energy, np.zeros(energy.size), probes, rng)
+    if plain is None:
+        return Prediction(with_prior, with_prior, error, None, "trace")
+    accuracy, more = _averaged(plain_law, plain)
+    return Prediction(accuracy, with_prior, max(error, more), None, "trace")
+
+
+def _inflation(
+    operator: LinearOperator,
+    weights: Array,
+    scale: Array,
+    ridge: Array,
+    probes: int,
+    rng: np.random.Generator,
+) -> Array | None:
+    """Estimates of κ_i, one row per probe; None where conjugate gradients do not settle."""
+    from scipy.sparse.linalg import LinearOperator as ScipyOperator
+    from scipy.sparse.linalg import cg
+
+    n, root, dtype = scale.size, np.sqrt(scale), operator.dtype
+
+    def product(vector: Array) -> Array:
+        inner = vector.ravel() / root
+        image = operator.matvec(inner.astype(dtype)) * weights
+        back = np.asarray(operator.rmatvec(image.astype(dtype)), dtype=np.float64)
+        out: Array = (back + ridge * inner) / root
+        return out
+
+    system = ScipyOperator((n, n), matvec=product, dtype=np.dtype(np.float64))
+    found = np.empty((probes, n))
+    for row in found:
+        signs: Array = rng.choice(np.array([-1.0, 1.0]), size=n)
+        solution, status = cg(system, signs, rtol=1e-3, maxiter=500)
+        if status != 0:
+            return None
+        row[:] = signs * solution
+    return found
+
+
+def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, float]:
+    """The mean of law(κ_i) to second order, and how far it may be off."""
+    half = factors.shape[0] // 2
+    mean = float(factors.mean())
+    # the noise of the two halves is independent, so their covariance is the variance of κ_i alone
+    spread = max(0.0, float(np.cov(factors[:half].mean(axis=0), factors[half:].mean(axis=0))[0, 1]))
+    # a probe misses κ_i by Σ_q M_iq z_i z_q, its mean over people by twice the variance of that over n
+    noise = max(0.0, float(factors.var(axis=1).mean()) - spread)
+    doubt = np.sqrt(2 * noise / factors.size)
+    step = 0.05 * mean
+    low, middle, high = law(mean - step), law(mean), law(mean + step)
+    bend = (high - 2 * middle + low) / step**2 * spread / 2
+    slope = (high - low) / (2 * step)
+    return middle + bend, float(abs(bend) + 4 * doubt * abs(slope))

@@ -1,0 +1,37 @@
+"""tellall bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import tellall
+from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
+
+__all__ = ["bounds"]
+
+
+def bounds(
+    people: Annotated[int, typer.Option("--people", "-n", help="How many people.")],
+    attributes: Annotated[int, typer.Option("--attributes", help="How many yes/no attributes each has.")],
+    ways: Annotated[int, typer.Option("--ways", help="Attributes per table, the secret counted.")],
+    epsilon: Annotated[float, typer.Option(help="The ε to compare with.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The δ to compare with.")] = 1e-6,
+    as_json: AsJson = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Nothing random here.", hidden=True)] = 0,
+    quiet: Quiet = False,
+    out: Out = None,
+) -> None:
+    """How much noise tables need and how much is enough, for these sizes: theorems, before any data."""
+    check_out(out)
+    found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
+    if not as_json and not quiet:
+        typer.echo(str(found))
+    document = {
+        "schema_version": 1,
+        "tellall": tellall.__version__,
+        "command": "bounds",
+        **found.as_dict(),
+    }
+    emit(document, as_json=as_json, out=out)

@@ -1,0 +1,290 @@
+"""RowFunction: any function of k attributes, one row per choice of attributes, never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, islice, permutations, product
+from math import comb, perm
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.errors import invalid
+from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.moments import Moments
+from tellall.linops.rowgram import closed_gram
+from tellall.linops.walsh import inner_products, moebius
+
+__all__ = ["TUPLES", "RowFunction", "row_values"]
+
+TUPLES = ("distinct", "subsets", "ordered", "all")
+_ROWS = 1024  # rows formed at once where a weighted gram has no closed form
+
+
+@final
+class RowFunction(LinearOperator):
+    """One row per choice J of k rows of the 0/1 factor T: ``A[J, p] = g(T[J_1, p], ..., T[J_k, p])``.
+
+    Parameters
+    ----------
+    table
+        g: 2**k numbers, k from 1 to 4, the first attribute the most significant bit of the index.
+    factor
+        T, attributes × people, 0/1.
+    tuples
+        "subsets": J_1 < ... < J_k, lexicographic (g must be symmetric). "ordered": tuples of different
+        attributes, in the lexicographic order of ``itertools.permutations``. "all": {1..d}^k with
+        repetitions, C order. "distinct": subsets where g is symmetric, ordered where not.
+
+    Notes
+    -----
+    g is a polynomial Σ_S c_S Π_{j ∈ S} t_j, in t = x, 1 − x or 1 − 2x, whichever has the fewest terms (one
+    for and, or, xor: then it is Moments of that factor). For k = 2
+
+        (A s)[i, j] = c_∅ Σ s + c_1 (T s)_i + c_2 (T s)_j + c_12 ((T∘s) Tᵀ)_ij:
+
+    one matrix product, O(d^k n) flops and O(n d + d²) memory beside the outcome; larger k fixes the first
+    attribute and goes on. The gram has a closed form (:func:`tellall.linops.rowgram.closed_gram`).
+    The row-function matrices of the linear-reconstruction paper (Def. 5).
+    """
+
+    def __init__(self, table: npt.ArrayLike, factor: npt.ArrayLike, tuples: str = "distinct") -> None:
+        self.table = _check_table(table)
+        self.k = self.table.size.bit_length() - 1
+        self.bits = _check_factor(factor)
+        self.tuples = _check_tuples(tuples, self.table)
+        d, n = self.bits.shape
+        self.shape = (_count(d, self.k, self.tuples), n)
+        self.dtype = self.bits.dtype
+        self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
+
+    def matmat(self, block: Array) -> Array:
+        columns = [self.matvec(block[:, c]) for c in range(block.shape[1])]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[0], 0), dtype=block.dtype)
+
+    def rmatmat(self, block: Array) -> Array:
+        columns = [self.rmatvec(block[:, c]) for c in range(block.shape[1])]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[1], 0), dtype=block.dtype)
+
+    def matvec(self, vector: Array) -> Array:
+        kind = np.result_type(self.dtype, vector)
+        start = {subset: (c * vector).astype(kind) for subset, c in self.coefficients.items()}
+        parts = list(self._images(start, (), self.k))
+        return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+
+    def rmatvec(self, vector: Array) -> Array:
+        kind = np.result_type(self.dtype, vector)
+        total = np.zeros(self.shape[1], dtype=kind)
+        if self.shape[0]:
+            found = self._back_images(vector.astype(kind, copy=False), (), self.k, set(self.coefficients))
+            for subset, c in self.coefficients.items():
+                total += found[subset] * kind.type(c)
+        return total
+
+    def gram(self, weights: Array | None = None) -> Array:
+        if self.tuples == "subsets" and self.k <= 3 and set(self.coefficients) == {self.table.size - 1}:
+            product_of_all = self.coefficients[self.table.size - 1]
+            out: Array = Moments(self.factor, self.k).gram(weights) * self.dtype.type(product_of_all**2)
+            return out
+        if weights is None or weights.size == 0 or np.all(weights == weights[0]):
+            one = 1.0 if weights is None or weights.size == 0 else float(weights[0])
+            kind = self.dtype if weights is None else np.result_type(self.dtype, weights)
+            return (one * closed_gram(self.table, self.bits, self.tuples)).astype(kind, copy=False)
+        total = np.zeros((self.shape[1], self.shape[1]), dtype=np.result_type(self.dtype, weights))
+        start = 0
+        for rows in self._row_blocks():
+            stop = start + rows.shape[0]
+            total += rows.T @ (rows * weights[start:stop, None])
+            start = stop
+        return total
+
+    def take(self, columns: IntArray) -> RowFunction:
+        return RowFunction(self.table, np.ascontiguousarray(self.bits[:, columns]), self.tuples)
+
+    def squared(self) -> RowFunction:
+        return RowFunction(self.table**2, self.bits, self.tuples)
+
+    def to_dense(self) -> Array:
+        blocks = list(self._row_blocks())
+        return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
+
+    def _images(self, weights: dict[int, Array], chosen: tuple[int, ...], left: int) -> Iterator[Array]:
+        """The outcome for every choice of the `left` last attributes, the others being chosen.
+
+        ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
+        """
+        T = self.factor
+        first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
+        if left <= 2:
+            block = _pair_image(weights, T[first:]) if left == 2 else _single_image(weights, T[first:])
+            yield block.ravel()[self._places(chosen, left)]
+            return
+        top = 1 << (left - 1)
+        for i in self._next(chosen, left):
+            inside: dict[int, Array] = {}
+            for subset, weight in weights.items():
+                term = T[i] * weight if subset & top else weight
+                rest = subset & ~top
+                inside[rest] = inside[rest] + term if rest in inside else term
+            yield from self._images(inside, (*chosen, i), left - 1)
+
+    def _back_images(
+        self, vector: Array, chosen: tuple[int, ...], left: int, wanted: set[int]
+    ) -> dict[int, Array]:
+        """For each wanted set S of the last attributes, Σ over their choices of y times the product of S."""
+        T = self.factor
+        first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
+        if left <= 2:
+            here = T[first:]
+            spread = np.zeros(here.shape[0] ** left, dtype=vector.dtype)
+            spread[self._places(chosen, left)] = vector
+            return _back(spread.reshape((here.shape[0],) * left), here, wanted)
+        top = 1 << (left - 1)
+        total = {subset: np.zeros(self.shape[1], dtype=vector.dtype) for subset in wanted}
+        inside = {subset & ~top for subset in wanted}
+        start = 0
+        for i in self._next(chosen, left):
+            stop = start + self._choices((*chosen, i), left - 1)
+            found = self._back_images(vector[start:stop], (*chosen, i), left - 1, inside)
+            for subset in wanted:
+                part = found[subset & ~top]
+                total[subset] += T[i] * part if subset & top else part
+            start = stop
+        return total
+
+    def _next(self, chosen: tuple[int, ...], left: int) -> list[int]:
+        """The attributes that can come after those chosen when `left` are still to be chosen."""
+        d = self.factor.shape[0]
+        if self.tuples == "subsets":
+            return list(range(chosen[-1] + 1 if chosen else 0, d - left + 1))
+        return [i for i in range(d) if self.tuples == "all" or i not in chosen]
+
+    def _choices(self, chosen: tuple[int, ...], left: int) -> int:
+        """How many rows begin with those chosen."""
+        d = self.factor.shape[0]
+        if self.tuples == "subsets":
+            return comb(d - chosen[-1] - 1, left)
+        return d**left if self.tuples == "all" else perm(d - len(chosen), left)
+
+    def _places(self, chosen: tuple[int, ...], left: int) -> Any:
+        """Where the rows lie in the block of all choices of the last one or two attributes."""
+        d = self.factor.shape[0]
+        if self.tuples == "all" or (self.tuples == "subsets" and left == 1):
+            return slice(None)
+        if self.tuples == "subsets":
+            size = d - (chosen[-1] + 1 if chosen else 0)
+            return np.flatnonzero(np.triu(np.ones((size, size), dtype=bool), 1))
+        allowed = np.ones((d,) * left, dtype=bool)
+        if left == 2:
+            np.fill_diagonal(allowed, False)
+        for axis in range(left):
+            np.moveaxis(allowed, axis, 0)[list(chosen)] = False
+        return np.flatnonzero(allowed)
+
+    def _row_blocks(self) -> Iterator[Array]:
+        """The rows of the matrix, some at a time, from the function's values themselves."""
+        indices = _index_tuples(self.bits.shape[0], self.k, self.tuples)
+        while chunk := list(islice(indices, _ROWS)):
+            yield row_values(self.table, self.bits, np.array(chunk, dtype=np.intp))
+
+
+def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
+    """The rows of the matrix for chosen tuples of attributes (tuples × k), from the function's values."""
+    values = np.asarray(table).astype(bits.dtype)
+    place = np.zeros((chosen.shape[0], bits.shape[1]), dtype=np.uint8)
+    for axis in range(chosen.shape[1]):
+        place = 2 * place + bits[chosen[:, axis]].astype(np.uint8)
+    return np.asarray(values[place])
+
+
+def _check_table(table: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    array = np.asarray(table)
+    if array.ndim != 1 or array.size not in (2, 4, 8, 16) or array.dtype.kind not in "biuf":
+        raise invalid("table", "2, 4, 8 or 16 numbers, one per choice of bits", f"shape {array.shape}")
+    values = array.astype(np.float64)
+    if not np.isfinite(values).all():
+        raise invalid("table", "finite numbers", table)
+    return values
+
+
+def _check_factor(factor: npt.ArrayLike) -> Array:
+    array = np.asarray(factor)
+    if array.ndim != 2:
+        raise invalid("factor", "two-dimensional (attributes × people)", array.shape)
+    if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
+        raise invalid("factor", "bits (0 or 1)", f"an array of {array.dtype} with other values")
+    return array if array.dtype.kind == "f" else array.astype(np.float64)
+
+
+def _check_tuples(tuples: str, table: npt.NDArray[np.float64]) -> str:
+    if tuples not in TUPLES:
+        raise invalid("tuples", f"one of {', '.join(map(repr, TUPLES))}", tuples)
+    ones = np.array([index.bit_count() for index in range(table.size)])
+    symmetric = all(np.ptp(table[ones == count]) == 0 for count in range(int(ones[-1]) + 1))
+    if tuples == "subsets" and not symmetric:
+        raise invalid("tuples", "'ordered' or 'all' for a function that is not symmetric", tuples)
+    if tuples == "distinct":
+        return "subsets" if symmetric else "ordered"
+    return tuples
+
+
+def _count(d: int, k: int, tuples: str) -> int:
+    if tuples == "subsets":
+        return comb(d, k)
+    return perm(d, k) if tuples == "ordered" else int(d**k)
+
+
+def _index_tuples(d: int, k: int, tuples: str) -> Iterator[tuple[int, ...]]:
+    if tuples == "subsets":
+        return combinations(range(d), k)
+    return permutations(range(d), k) if tuples == "ordered" else product(range(d), repeat=k)
+
+
+def _shortest_polynomial(table: npt.NDArray[np.float64], bits: Array) -> tuple[dict[int, float], Array]:
+    """The polynomial of g with the fewest terms, by set of attributes, and the factor it is over."""
+    k = table.size.bit_length() - 1
+    signs = np.array([(-1) ** index.bit_count() for index in range(table.size)])
+    in_ones, in_zeros = moebius(table), moebius(table[::-1])
+    in_signs = signs * inner_products(table) / 2**k
+    sizes = [int(np.count_nonzero(c)) for c in (in_ones, in_zeros, in_signs)]
+    best = int(np.argmin(sizes))
+    chosen = (in_ones, in_zeros, in_signs)[best]
+    factor = (bits, 1 - bits, 1 - 2 * bits)[best] if best else bits
+    return {subset: float(c) for subset, c in enumerate(chosen) if c}, factor.astype(bits.dtype, copy=False)
+
+
+def _pair_image(weights: dict[int, Array], T: Array) -> Array:
+    """Σ_p (w_∅ + w_1 T_i + w_2 T_j + w_12 T_i T_j) for every i, j."""
+    d = T.shape[0]
+    block = (T * weights[3]) @ T.T if 3 in weights else np.zeros((d, d), dtype=T.dtype)
+    if 2 in weights:
+        block = block + (T @ weights[2])[:, None]
+    if 1 in weights:
+        block = block + (T @ weights[1])[None, :]
+    return block + weights[0].sum() if 0 in weights else block
+
+
+def _single_image(weights: dict[int, Array], T: Array) -> Array:
+    """Σ_p (w_∅ + w_1 T_i) for every i."""
+    block = T @ weights[1] if 1 in weights else np.zeros(T.shape[0], dtype=T.dtype)
+    return block + weights[0].sum() if 0 in weights else block
+
+
+def _back(spread: Array, T: Array, wanted: set[int]) -> dict[int, Array]:
+    """Σ y T_S over the last one or two attributes, for each wanted set S of them."""
+    n = T.shape[1]
+    found: dict[int, Array] = {}
+    if 0 in wanted:
+        found[0] = np.full(n, spread.sum(), dtype=spread.dtype)
+    if spread.ndim == 1:
+        if 1 in wanted:
+            found[1] = T.T @ spread
+        return found
+    if 2 in wanted:
+        found[2] = T.T @ spread.sum(axis=1)
+    if 1 in wanted:
+        found[1] = T.T @ spread.sum(axis=0)
+    if 3 in wanted:
+        found[3] = np.einsum("ip,ip->p", spread @ T, T)
+    return found

@@ -1,0 +1,232 @@
+"""Predicates: how many people satisfy a boolean function of some public attributes and the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import comb, perm, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.data import Dataset, Public, group_rows
+from tellall.errors import invalid
+from tellall.linops import Array, Dense, LinearOperator, Moments, RowFunction, RowSelect
+from tellall.linops.rowfunction import row_values
+from tellall.statistics.base import Equations, Statistic, check_scale
+from tellall.statistics.boolean import NAMES, as_table, is_degenerate, is_symmetric, split, truth_table
+from tellall.statistics.indicators import Indicators
+
+__all__ = ["Predicates"]
+
+TUPLES = ("distinct", "all")
+_MOST_VALUES = 50_000_000
+_MOST_ENTRIES = 250_000_000
+_WORTH_ALL = 4  # products over all tuples pay where they are at most this many times those chosen
+
+
+@dataclass(frozen=True)
+class Predicates(Statistic):
+    """For every choice of ways − 1 public attributes, how many people satisfy f(attributes, secret).
+
+    Parameters
+    ----------
+    function
+        "and", "or", "xor", "majority", "nae", "mux", or a truth table of 2**ways bits: the index of a point
+        is its bits read as a binary number, the first attribute most significant, the secret last.
+    ways
+        The number of variables, the secret counted: 2 to 5. Read off a truth table where not given.
+    attributes
+        The attribute sets to count instead of all: names or places among the attributes (see Notes).
+    tuples
+        "distinct": sets of different attributes where f is symmetric in them, ordered tuples of different
+        attributes where not; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
+    scale
+        "counts", or "fractions" of all people.
+
+    Notes
+    -----
+    Attributes are 0/1: bit columns as they are, any other column by its indicators "column = value"
+    (:meth:`attribute_names` lists them). Sets come in lexicographic order. With f = f0 + f2 s,
+
+        value_J = Σ_i f0(x_iJ) + Σ_i f2(x_iJ) s_i,
+
+    the first sum known to everybody (linear-reconstruction, Eq. 2 and 3). The operator is never formed
+    (:class:`tellall.linops.RowFunction`). Where f is degenerate no theorem promises that the attack works;
+    the rank of the evidence decides. One person replaced moves each count by at most one: L1 sensitivity at
+    most m, L2 at most √m for m counts.
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> Predicates("xor", 2).values(people).tolist(), Predicates([0, 0, 1, 0]).values(people).tolist()
+    ([0.0, 2.0], [0.0, 1.0])
+    """
+
+    function: str | tuple[int, ...]
+    ways: int
+    attributes: tuple[tuple[str | int, ...], ...] | None = None
+    tuples: str = "distinct"
+    scale: str = "counts"
+
+    def __init__(
+        self,
+        function: str | npt.ArrayLike,
+        ways: int | None = None,
+        attributes: Sequence[Sequence[str | int]] | None = None,
+        tuples: str = "distinct",
+        *,
+        scale: str = "counts",
+    ) -> None:
+        named = isinstance(function, str)
+        chosen = _check_ways(function, ways)
+        if named:
+            truth_table(str(function), chosen)
+        if tuples not in TUPLES:
+            raise invalid("tuples", f"one of {', '.join(map(repr, TUPLES))}", tuples)
+        kept = function if named else tuple(int(bit) for bit in as_table(function))
+        object.__setattr__(self, "function", kept)
+        object.__setattr__(self, "ways", chosen)
+        object.__setattr__(self, "attributes", _check_sets(attributes, chosen - 1))
+        object.__setattr__(self, "tuples", tuples)
+        object.__setattr__(self, "scale", check_scale(scale))
+
+    @property
+    def table(self) -> npt.NDArray[np.int8]:
+        """The truth table."""
+        if isinstance(self.function, str):
+            return truth_table(self.function, self.ways)
+        return np.array(self.function, dtype=np.int8)
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether no theorem promises that the counts give the secret away."""
+        return is_degenerate(self.table)
+
+    def describe(self) -> str:
+        name = (
+            self.function if isinstance(self.function, str) else f"function {''.join(map(str, self.table))}"
+        )
+        over = "every choice" if self.attributes is None else f"{len(self.attributes)} chosen sets"
+        many = f"{self.ways - 1} attribute{'' if self.ways == 2 else 's'}"
+        doubt = " (degenerate: no spectral guarantee)" if self.degenerate else ""
+        return f"counts of {name} over {over} of {many} and the secret{doubt}"
+
+    def attribute_names(self, public: Public) -> tuple[str, ...]:
+        """The 0/1 attributes of these people, in order."""
+        return Indicators(public).names
+
+    def size(self, public: Public) -> int:
+        d, k = len(Indicators(public)), self.ways - 1
+        if self.attributes is not None:
+            return len(self._places(Indicators(public)))
+        if self.tuples == "all":
+            return int(d**k)
+        if k > d:
+            raise invalid("ways", f"at most {d + 1}, the {d} attributes and the secret", self.ways)
+        return comb(d, k) if self._symmetric else perm(d, k)
+
+    def sensitivity(self, public: Public) -> tuple[float, float]:
+        """Bounds on the L1 and L2 sensitivities of the counts, one person replaced."""
+        return float(self.size(public)), sqrt(self.size(public))
+
+    def values(self, dataset: Dataset) -> Array:
+        secret = dataset.bits.astype(np.float64)
+        known, operator = self._parts(dataset.public)
+        return np.asarray((known + operator @ secret) / self.units(dataset.public))
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        known, operator = self._parts(public)
+        indicators = Indicators(public)
+        bits = indicators.bits
+        if self.attributes is not None:
+            bits = bits[sorted({place for places in self._places(indicators) for place in places})]
+        return Equations(operator, values - known, group_rows(bits.astype(np.uint8)).index)
+
+    @property
+    def _symmetric(self) -> bool:
+        f0, f2 = split(self.table)
+        return is_symmetric(f0) and is_symmetric(f2)
+
+    def _parts(self, public: Public) -> tuple[Array, LinearOperator]:
+        """Σ f0, which everybody knows, and the operator of f2."""
+        if self.size(public) > _MOST_VALUES:
+            raise invalid(
+                "ways", f"such that at most {_MOST_VALUES:,} counts are published", f"{self.size(public):,}"
+            )
+        f0, f2 = split(self.table)
+        indicators = Indicators(public)
+        bits, everybody = indicators.bits, np.ones(public.n)
+        if self.attributes is None:
+            order = "all" if self.tuples == "all" else "subsets" if self._symmetric else "ordered"
+            return RowFunction(f0, bits, order) @ everybody, _simplest(RowFunction(f2, bits, order))
+        places = np.array(self._places(indicators), dtype=np.intp)
+        used, inside = np.unique(places, return_inverse=True)
+        if used.size ** places.shape[1] > _WORTH_ALL * len(
+            places
+        ):  # few of all tuples: their rows themselves
+            _check_entries(len(places), public.n)
+            return Dense(row_values(f0, bits, places)) @ everybody, Dense(row_values(f2, bits, places))
+        rows = np.ravel_multi_index(tuple(inside.reshape(places.shape).T), (used.size,) * places.shape[1])
+        known = RowSelect(RowFunction(f0, bits[used], "all"), rows) @ everybody
+        return known, RowSelect(RowFunction(f2, bits[used], "all"), rows)
+
+    def _places(self, indicators: Indicators) -> list[tuple[int, ...]]:
+        """The chosen attribute sets, by place."""
+        assert self.attributes is not None
+        chosen = [tuple(indicators.position(name) for name in names) for names in self.attributes]
+        for names, places in zip(self.attributes, chosen, strict=True):
+            if self.tuples == "distinct" and len(set(places)) < len(places):
+                raise invalid("attributes", "sets of different attributes", names)
+        return chosen
+
+
+def _simplest(operator: RowFunction) -> LinearOperator:
+    """The operator as plain moments, where one product of a factor is all it is."""
+    top = operator.table.size - 1
+    if operator.tuples == "subsets" and operator.k <= 3 and operator.coefficients == {top: 1.0}:
+        return Moments(operator.factor, operator.k)
+    return operator
+
+
+def _check_entries(sets: int, people: int) -> None:
+    if sets * people > _MOST_ENTRIES:
+        raise invalid(
+            "attributes", f"at most {_MOST_ENTRIES:,} entries (sets × people)", f"{sets} × {people}"
+        )
+
+
+def _check_ways(function: str | npt.ArrayLike, ways: int | None) -> int:
+    if isinstance(function, str):
+        if function not in NAMES:
+            raise invalid("function", f"one of {', '.join(map(repr, NAMES))}, or a truth table", function)
+        if ways is None:
+            raise invalid("ways", "given with a function's name, from 2 to 5", ways)
+    else:
+        length = as_table(function).size
+        if ways is None:
+            ways = length.bit_length() - 1
+    if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not 2 <= ways <= 5:
+        raise invalid("ways", "a whole number from 2 to 5, the secret counted", ways)
+    if not isinstance(function, str) and length != 2**ways:
+        raise invalid("function", f"a truth table of {2**ways} bits (2**ways)", f"{length} bits")
+    return int(ways)
+
+
+def _check_sets(
+    attributes: Sequence[Sequence[str | int]] | None, count: int
+) -> tuple[tuple[str | int, ...], ...] | None:
+    if attributes is None:
+        return None
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise invalid("attributes", "a list of sets of attributes", attributes)
+    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in attributes]
+    if not loose or not all(isinstance(names, Iterable) for names in loose):
+        raise invalid("attributes", "one set of attributes or more", attributes)
+    sets = tuple(
+        tuple(int(name) if isinstance(name, np.integer) else name for name in names) for names in loose
+    )
+    for names in sets:
+        if len(names) != count:
+            raise invalid("attributes", f"sets of {count} attributes (ways − 1)", names)
+    return sets

@@ -69,10 +69,12 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
+    from tellall.study import Calibration, Sweep, calibrate, sweep
 
 __all__ = [
     "Accuracy",
     "Audit",
+    "Calibration",
     "CannotLinearise",
     "CellKey",
     "CoefficientUtility",
@@ -115,6 +117,7 @@ __all__ = [
     "SubsetCounts",
     "Suppression",
     "Swapping",
+    "Sweep",
     "Tables",
     "TellallError",
     "Tracing",
@@ -128,6 +131,7 @@ __all__ = [
     "audit",
     "audit_mechanism",
     "bounds",
+    "calibrate",
     "coefficient_utility",
     "datasets",
     "disprove_epsilon",
@@ -148,6 +152,7 @@ __all__ = [
     "score",
     "standard_methods",
     "strength",
+    "sweep",
     "trace",
     "tracing_plan",
     "truth_table",
@@ -172,6 +177,7 @@ _ON_DEMAND = {
         "profile_table",
         "standard_methods",
     ),
+    "tellall.study": ("Calibration", "Sweep", "calibrate", "sweep"),
 }
 
 

@@ -69,7 +69,8 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
-    from tellall.study import Calibration, Sweep, calibrate, sweep
+    from tellall.study.calibrate import Calibration, calibrate
+    from tellall.study.sweep import Sweep, sweep
 
 __all__ = [
     "Accuracy",
@@ -177,7 +178,8 @@ _ON_DEMAND = {
         "profile_table",
         "standard_methods",
     ),
-    "tellall.study": ("Calibration", "Sweep", "calibrate", "sweep"),
+    "tellall.study.calibrate": ("Calibration", "calibrate"),
+    "tellall.study.sweep": ("Sweep", "sweep"),
 }
 
 

@@ -59,7 +59,8 @@ def test_the_frontier_is_marked(found: ta.Sweep) -> None:
     assert found.frontier[0]["protection"] == "exact"
     for row in found.rows:
         beaten = any(
-            other["advantage"] <= row["advantage"] and other["loss"] < row["loss"] for other in found.rows
+            max(0, other["advantage"]) <= max(0, row["advantage"]) and other["loss"] < row["loss"]
+            for other in found.rows
         )
         assert row["frontier"] == (not beaten)
     assert str(found).count("  *") == len(found.frontier)

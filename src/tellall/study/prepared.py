@@ -27,7 +27,7 @@ from tellall.study.families import DELTA
 from tellall.study.together import Together
 from tellall.utility import Utility, utility
 
-__all__ = ["Measurement", "Outcome", "Prepared", "seed_of"]
+__all__ = ["Measurement", "Outcome", "Prepared", "seed_of", "suggest_scales"]
 
 _PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
 # up to so many people a decoder is used where none is named; others up to the least of these
@@ -289,6 +289,12 @@ def seed_of(rng: Rng) -> int:
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
         return int(rng)
     return int(as_rng(rng).integers(2**31))
+
+
+def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
+    """Seven scales around the noise that begins to hide a person, each twice the last, in two digits."""
+    reach = Prepared.of(dataset, statistic).reach
+    return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
 
 
 def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:

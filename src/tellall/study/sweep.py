@@ -65,7 +65,10 @@ class Sweep:
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
-        """The rows that no other protection beats in both advantage and loss, the worst decoder of each."""
+        """The rows that no other protection beats in both advantage and loss, the worst decoder of each.
+
+        An advantage below zero counts as none.
+        """
         return tuple(row for row in self.rows if row["frontier"])
 
     def as_json(self) -> dict[str, Any]:
@@ -185,7 +188,8 @@ def sweep(
     if not measured:
         raise invalid("protections", "some that fit the statistic", skipped[0][0], skipped[0][1])
     rows = [_row(choice, found, outcome) for choice, found in measured for outcome in found.outcomes]
-    best = frontier([(found.worst.advantage, found.loss) for _, found in measured])
+    # no attack is weaker than one that gains nothing
+    best = frontier([(max(found.worst.advantage, 0.0), found.loss) for _, found in measured])
     marked = {(place, found.worst.decoder) for place, (_, found) in enumerate(measured) if best[place]}
     places = [place for place, (_, found) in enumerate(measured) for _ in found.outcomes]
     for place, row in zip(places, rows, strict=True):

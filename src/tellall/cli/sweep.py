@@ -117,6 +117,9 @@ def sweep(
 def numbers(option: str, text: str) -> list[float]:
     """The numbers of an option, set apart by commas."""
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        found = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise invalid(option, "numbers set apart by commas, such as 0.5,1,2,4", text) from None
+        found = []
+    if not found:
+        raise invalid(option, "numbers set apart by commas, such as 0.5,1,2,4", text)
+    return found

@@ -46,7 +46,7 @@ from tellall.protections import (
 )
 from tellall.release import Release, linearise, publish
 from tellall.risk import RealRisk, Risk, score
-from tellall.statistics import ErrorRates, Marginals, Means, Predicates, SubsetCounts, Tables
+from tellall.statistics import ErrorRates, Estimator, Marginals, Means, Predicates, SubsetCounts, Tables
 from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
 from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
     from tellall.attacks.trace import Tracing, trace
     from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
+    from tellall.foreign import read_coefficients, release_from_fits
     from tellall.privacy import PrivacyProfile
     from tellall.private_ols import (
         GaussianLeastSquares,
@@ -86,6 +87,7 @@ __all__ = [
     "DiscreteGaussian",
     "Disproof",
     "ErrorRates",
+    "Estimator",
     "Evidence",
     "Finding",
     "Gaussian",
@@ -146,8 +148,10 @@ __all__ = [
     "profile_table",
     "publish",
     "read",
+    "read_coefficients",
     "reconstruct",
     "reconstruct_rows",
+    "release_from_fits",
     "release_limit",
     "robust_strength",
     "score",
@@ -169,6 +173,7 @@ _ON_DEMAND = {
     "tellall.attacks.strength": ("TracingPlan", "robust_strength", "strength", "tracing_plan"),
     "tellall.attacks.trace": ("Tracing", "trace"),
     "tellall.attacks.tracing_risk": ("Disproof", "TracingRisk", "disprove_epsilon"),
+    "tellall.foreign": ("read_coefficients", "release_from_fits"),
     "tellall.privacy": ("PrivacyProfile",),
     "tellall.private_ols": (
         "GaussianLeastSquares",

@@ -40,7 +40,16 @@ def kinds(what: str) -> dict[str, type]:
 
 
 def parameters(kind: type) -> dict[str, inspect.Parameter]:
-    """The constructor's parameters, which are the keys of the kind in a plan."""
+    """The constructor's parameters that a plan may give, which are the keys of the kind.
+
+    Those a class lists as ``filled`` are left out: they are filled in when it is published.
+    """
+    filled = getattr(kind, "filled", ())
+    return {name: p for name, p in _accepted(kind).items() if name not in filled}
+
+
+def _accepted(kind: type) -> dict[str, inspect.Parameter]:
+    """All parameters of the constructor, those that a saved release has filled in among them."""
     signature = inspect.signature(kind)
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {name: p for name, p in signature.parameters.items() if p.kind in plain}
@@ -61,7 +70,7 @@ def problems(what: str, plain: Any) -> list[tuple[str, str]]:
     found = [
         (str(key)[:_LONGEST_WORD], f"is not a parameter of {name} ({', '.join(keys)}).{nearest(key, keys)}")
         for key in plain
-        if key != KIND and key not in keys
+        if key != KIND and key not in _accepted(known[name])
     ]
     found += [
         (key, f"is needed by {name}")
@@ -94,7 +103,7 @@ def to_plain(thing: Any) -> dict[str, Any]:
     if hasattr(thing, "to_plain"):
         return {KIND: name, **thing.to_plain()}
     plain: dict[str, Any] = {KIND: name}
-    for key, parameter in parameters(type(thing)).items():
+    for key, parameter in _accepted(type(thing)).items():
         value = getattr(thing, key)
         if not (value is parameter.default or (isinstance(value, str | int) and value == parameter.default)):
             plain[key] = _plain_value(name, key, value)

@@ -14,6 +14,7 @@ from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
 from tellall.linops import Array, RowSelect
 from tellall.noise import Exact, Noise, Rng
+from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.saved import Saved, load, save
 from tellall.statistics import Statistic
@@ -171,7 +172,9 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     rows = equations.target.size
     std: Array | float = noise.std
     if noise.varies:
-        std = noise.spread(counts, equations.operator.squared() @ np.ones(equations.operator.shape[1]))
+        operator, everybody = equations.operator, np.ones(equations.operator.shape[1])
+        reach, net = operator.squared() @ everybody, operator @ everybody
+        std = noise.spread(Rows(counts, equations.target, reach, net))
     error = np.hypot(_times(std, equations.gain, rows), equations.doubt)
     shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
     bound = _times(noise.bound, equations.reach, rows)

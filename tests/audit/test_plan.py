@@ -77,7 +77,7 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         "repeats should be greater than or equal to 1; got 0.",
         "bins must be a count",
         "data must be a path relative to the file that names it; got /etc/passwd.",
-        "releases.0.statistic.kind must be one of ErrorRates, Marginals",
+        "releases.0.statistic.kind must be one of ErrorRates, Estimator, Marginals, Means",
         "Did you mean 'Marginals'?",
         "releases.0.protect.0.bass is not a parameter of Rounding (base, mode). Did you mean 'base'?",
         "releases.0.protect.0.base is needed by Rounding",

@@ -132,6 +132,27 @@ def test_theorem_2_1_is_attained(m):
     assert wrong == bounds.hamming(m, float(np.abs(error).max()), math.sqrt(m)) == 4
 
 
+@pytest.mark.parametrize(("n", "hurt"), [(9, 4), (20, 7), (40, 19)])
+def test_theorem_2_1_is_attained_along_the_least_singular_vector(n, hurt):
+    """Where that vector is flat on some people, an error along it turns all of them."""
+    rng = np.random.default_rng(n)
+    flat = np.zeros(n)
+    flat[:hurt] = rng.choice([-1.0, 1.0], hurt) / math.sqrt(hurt)
+    right = np.linalg.qr(np.column_stack([flat, rng.normal(size=(n, n - 1))]))[0]
+    right[:, 0] = flat
+    left = np.linalg.qr(rng.normal(size=(3 * n, n)))[0]
+    values = np.concatenate([[1.0], rng.uniform(2, 9, n - 1)])
+    operator = Dense((left * values) @ right.T)
+    found = bounds.singular_values(operator)
+    assert found.least == pytest.approx(1)
+    push = operator @ found.least_vector
+    error = push / np.linalg.norm(push) * found.least * math.sqrt(hurt) / 2 * (1 + 1e-9)
+    secret = np.where(found.least_vector > 0, 0.0, 1.0)
+    estimate = np.linalg.lstsq(operator.matrix, operator @ secret + error, rcond=None)[0]
+    wrong = int(((estimate >= 0.5) != (secret > 0.5)).sum())
+    assert wrong == bounds.hamming_from_norm(float(np.linalg.norm(error)), found.least) == hurt
+
+
 @given(
     st.integers(1, 10**6),
     st.floats(0, 1e3),

@@ -174,6 +174,11 @@ def test_what_comes_after_noise_can_only_lose_and_what_comes_first_leaves_no_lim
     assert accuracy_limit(operator, (noise, ta.Rounding(5))) == limit
     assert accuracy_limit(operator, (ta.Rounding(5), noise)) is None
     assert accuracy_limit(operator, (noise, noise)) == pytest.approx(float(ndtr(np.sqrt(3 / 8))))
+    assert accuracy_limit(operator, (ta.Gaussian(0.0), noise)) == limit  # no noise is no protection
+    assert accuracy_limit(operator, (ta.Laplace(1.0), noise)) == limit
+    assert accuracy_limit(operator, (ta.Suppression(3), noise)) is None
+    assert accuracy_limit(operator, (noise,), gain=np.array([0.0, 1.0, 1.0])) == 1.0  # a row without noise
+    assert accuracy_limit(operator, ()) == 1.0
     people = random_people(40, 8, seed=8)
     rounded = bounds.gauge(ta.Marginals(3), people, [ta.Rounding(5), ta.Suppression(10)])
     assert rounded.limit is None
@@ -213,6 +218,9 @@ def test_group_accuracy_is_at_least_the_majority_and_falls_with_noise(people, sd
         logit = np.log((1 - rate) / rate)
         closed = (1 - rate) * ndtr(0.5 / sd + sd * logit) + rate * ndtr(0.5 / sd - sd * logit)
         assert here == pytest.approx(closed, rel=1e-6)
+        plain = group_accuracy(size, np.array([sd]), rate, prior=False)
+        assert plain == pytest.approx(ndtr(0.5 / sd))  # rounding at 1/2 does not care about the rate
+    assert group_accuracy(size, np.array([sd]), rate, prior=False) <= here + 1e-9
 
 
 def test_statistics_that_have_no_fixed_equations_are_refused():

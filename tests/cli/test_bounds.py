@@ -58,7 +58,7 @@ def test_quiet_says_nothing(tellall):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (("--ways", "21"), "k must be"),
+        (("--ways", "21"), "--ways must be"),
         (("--epsilon", "0"), "epsilon must be"),
         (("--delta", "2"), "delta must be"),
     ],

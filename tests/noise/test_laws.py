@@ -24,6 +24,7 @@ from tellall.noise import (
     Tables,
     TruncatedNormal,
 )
+from tellall.noise.base import Rows
 from tellall.noise.discrete import Finite
 from tellall.noise.sampling import Complemented, Sampled, Swapped, Unknown
 from tellall.testing import check_protection
@@ -262,19 +263,21 @@ def test_the_sampling_law_has_golden_variances_and_tails(golden):
 
 def test_laws_of_changed_records_depend_on_the_value():
     for law in (Sampled(100, 50), Swapped(0.2, 100), Complemented(0.1, 100)):
-        reach = np.array([10.0, 50.0])
-        spread = law.spread(np.array([2.0, 20.0]), reach)
+        reach, counts = np.array([10.0, 50.0]), np.array([2.0, 20.0])
+        rows = Rows(counts, counts, reach, reach)
+        spread = law.spread(rows)
         assert law.varies
         assert (spread > 0).all()
         assert (spread <= law.std * (1 + 1e-12)).all()
-        assert law.scaled(0.01).spread(np.array([0.02, 0.2]), reach) == pytest.approx(0.01 * spread)
+        small = Rows(0.01 * counts, 0.01 * counts, reach, reach)
+        assert law.scaled(0.01).spread(small) == pytest.approx(0.01 * spread)
         assert law.sample(5, 0).shape == (5,)
         both = Sum((law, Gaussian(3.0)))
         assert both.varies
-        assert both.spread(np.array([2.0, 20.0]), reach) == pytest.approx(np.hypot(spread, 3.0))
+        assert both.spread(rows) == pytest.approx(np.hypot(spread, 3.0))
     assert Sampled(100, 100).bound == 0
     assert Sampled(1, 1).std == 0
     assert Unknown().scaled(3).std == math.inf
     assert not Gaussian(1).varies
-    assert Gaussian(2).spread(np.zeros(3), np.ones(3)).tolist() == [2, 2, 2]
+    assert Gaussian(2).spread(Rows(*np.zeros((4, 3)))).tolist() == [2, 2, 2]
     assert Exact().half_width == 0

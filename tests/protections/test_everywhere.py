@@ -31,6 +31,7 @@ from tellall.protections import (
     WalshNoise,
     guarantee_of,
 )
+from tellall.statistics import Tables
 from tellall.testing import check_protection
 
 TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}
@@ -75,6 +76,39 @@ def _name(value):
 def test_no_kind_of_protection_is_left_out():
     tried = {type(p).__name__ for entry in [*ANYWHERE, *TABLES_ONLY] for p in _listed(entry)}
     assert set(catalogue.kinds("protection")) == tried
+
+
+def test_what_is_filled_in_is_saved_and_not_asked_for():
+    for kind in (Subsample, Swapping, Complement):
+        assert list(catalogue.parameters(kind)) == ["fraction"]
+    assert list(catalogue.parameters(SuLQ)) == ["epsilon", "delta"]
+    assert list(catalogue.parameters(WalshNoise)) == ["std", "epsilon", "delta"]
+    for protect in (Subsample(0.5), Swapping(0.1), SuLQ(1, 0.1), WalshNoise(std=1)):
+        prepared = protect.prepare(ta.Marginals(2), PEOPLE.public)
+        assert catalogue.build("protection", catalogue.to_plain(prepared)) == prepared
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"kind": "Subsample", "fraction": 0.5, "people": "all"},
+        {"kind": "Subsample", "fraction": 0.5, "people": 0},
+        {"kind": "Swapping", "fraction": 0.5, "unit": -1.0},
+        {"kind": "Complement", "fraction": 0.5, "people": True},
+        {"kind": "SuLQ", "epsilon": 1.0, "delta": 0.1, "noise": 3},
+        {"kind": "SuLQ", "epsilon": 1.0, "delta": 0.1, "noise": {"kind": "Trivial"}},
+        {"kind": "WalshNoise", "std": 1.0, "ways": 2.5},
+        {"kind": "WalshNoise", "std": 1.0, "noise": {"kind": "Rounding", "base": 5}},
+        {"kind": "CellKey", "table": [["a", 1]]},
+        {"kind": "CellKey", "tabel": []},
+        {"kind": "TruncatedNormal", "scale": 1.0},
+        {"kind": "Sum", "parts": [3]},
+    ],
+    ids=str,
+)
+def test_hostile_files_are_refused(plain):
+    with pytest.raises(ta.InvalidInput):
+        catalogue.build("protection", plain)
 
 
 def _listed(protect):
@@ -164,6 +198,15 @@ def test_protections_keep_their_laws(protect):
     check_protection(protect)
 
 
+def test_changed_records_are_for_counts():
+    class Coefficients(ta.Means):
+        counts_people = False
+
+    for protect in (Swapping(0.1), Subsample(0.5), Complement(0.1)):
+        with pytest.raises(ta.InvalidInput, match="fits counts of people; got Coefficients"):
+            ta.publish(PEOPLE, Coefficients(), protect)
+
+
 def test_a_release_that_shows_nothing_teaches_nothing():
     for protect in (Suppression(1e9), Trivial()):
         release = ta.publish(PEOPLE, ta.Marginals(3), protect)
@@ -232,11 +275,56 @@ def test_bare_values_are_refused_where_people_are_needed():
 def test_errors_are_as_large_as_declared(protect, tolerance):
     # fixed seeds; the tolerance covers what the docstrings call approximate
     people = random_people(300, 8, seed=2)
-    exact = ta.linearise(ta.publish(people, ta.Marginals(3)), people.public).target
+    _compare(people, ta.Marginals(3), protect, tolerance)
+
+
+@pytest.mark.parametrize("function", ["xor", "or", "and"])
+@pytest.mark.parametrize("protect", [Swapping(0.2), Subsample(0.5), Complement(0.1)], ids=_name)
+def test_errors_of_changed_records_are_known_for_predicates_too(protect, function):
+    _compare(random_people(300, 8, seed=2), ta.Predicates(function, 3), protect, 0.2)
+
+
+def _compare(people, statistic, protect, tolerance):
+    """The errors of forty releases against their declared spread."""
+    exact = ta.linearise(ta.publish(people, statistic), people.public).target
     seen, declared = [], []
     for seed in range(40):
         fresh = CellKey(protect.table, key=seed) if isinstance(protect, CellKey) else protect
-        evidence = ta.linearise(ta.publish(people, ta.Marginals(3), fresh, rng=seed), people.public)
+        evidence = ta.linearise(ta.publish(people, statistic, fresh, rng=seed), people.public)
         seen.append(np.mean((evidence.target - exact) ** 2))
         declared.append(np.mean(evidence.std**2))
     assert math.sqrt(np.mean(seen) / np.mean(declared)) == pytest.approx(1, abs=tolerance)
+
+
+MASKS = np.random.default_rng(3).random((40, 60)) < 0.5
+OTHERS = [
+    ta.Predicates("xor", 3),
+    ta.Predicates("and", 3, scale="fractions"),
+    ta.SubsetCounts(MASKS),
+    ta.SubsetCounts(["a0 == 1", "a1 == 0"]),
+    ta.ErrorRates([lambda row: row["a0"], lambda row: row["a1"]]),
+]
+
+
+@pytest.mark.parametrize("statistic", OTHERS, ids=_name)
+@pytest.mark.parametrize("protect", [*ANYWHERE, SuLQ(2.0, 1e-3)], ids=_name)
+def test_other_statistics_are_published_and_attacked(protect, statistic):
+    sampled = any(isinstance(part, Subsample) for part in _listed(protect))
+    if sampled and statistic == OTHERS[2]:
+        with pytest.raises(ta.InvalidInput, match="one bit per person"):  # masks of people who are not there
+            ta.publish(PEOPLE, statistic, protect)
+        return
+    release = ta.publish(PEOPLE, statistic, protect, rng=1)
+    evidence = ta.linearise(release, PEOPLE.public)
+    assert np.isfinite(evidence.std).all()
+    attack = ta.reconstruct(release, PEOPLE.public, rng=0)
+    assert attack.status.word in ("solved", "uncalibrated")
+    assert ta.score(attack, PEOPLE.secret, [majority(PEOPLE.secret)]).accuracy >= 0
+
+
+@pytest.mark.parametrize("protect", [*ANYWHERE, CellKey(TABLE), SuLQ(2.0, 1e-3), Combined()], ids=_name)
+def test_tables_of_public_columns_are_protected_by_table(protect):
+    release = ta.publish(PEOPLE, Tables(2), protect, rng=1)
+    assert release.values.size == 40
+    if protect == Rounding(3, "controlled"):
+        assert np.ptp(release.values.reshape(10, 4).sum(axis=1)) == 0

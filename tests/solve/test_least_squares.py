@@ -160,3 +160,14 @@ def test_deflation_solves_what_plain_conjugate_gradients_are_slow_on():
     assert (values <= largest[: values.size] + 1e-9).all()  # a Nyström approximation lies below
     assert values[0] >= 0.95 * largest[0]
     assert np.allclose(vectors.T @ vectors, np.eye(40), atol=1e-8)
+
+
+def test_gradient_steps_alone_settle_a_well_conditioned_problem():
+    made, target = problem(200, 12, 10)
+    loose = LeastSquares(gram_limit=0, tolerance=1e-3)
+    solution = loose.prepare(made).solve(target)
+    assert solution.stats["rounds"] == 0
+    assert solution.stats["stationarity"] <= 1e-3
+    assert np.allclose(solution.value, reference(made, target), atol=5e-3)
+    without = LeastSquares(gram_limit=0, tolerance=1e-8, gradient_steps=0).prepare(made).solve(target)
+    assert np.allclose(without.value, reference(made, target), atol=1e-6)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.evidence import Evidence
-from tellall.linops import Array, IntArray, LinearOperator
+from tellall.linops import Array, IntArray, LinearOperator, RowSelect
 
 __all__ = ["Undecided", "count_moments", "estimate_rates", "leave_undecided"]
 
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
+_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +83,18 @@ def estimate_rates(
     If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the unknowns of
     v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that weighted
     regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
+    For bits and where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is
+    used whole: rows that are mixtures of each other, as regression coefficients are, then count once. Of many
+    rows of that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced.
     """
     reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
     squares = operator.squared()
+    rows, unknowns = operator.shape
+    few = min(_MOST_ROWS, int(np.sqrt(_MOST_FLOPS / max(unknowns, 1))))
+    if values == 1 and (rows <= few or not _counts_people(squares)):
+        some = np.unique(np.linspace(0, rows - 1, min(rows, few)).astype(np.intp)) if rows else np.arange(0)
+        chosen = RowSelect(operator, some)
+        return _rate_from_correlated(chosen, target[some], spread[some], size, reach[some, 0])
     energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
     margin = 0.5 / (float(size.sum()) / values + 1)
     believed = np.full(values, RATE_MEAN if values == 1 else 1 / values)
@@ -95,6 +105,32 @@ def estimate_rates(
         rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
         rates = np.clip(rates, margin, 1 - margin)
     return rates
+
+
+def _counts_people(squares: LinearOperator) -> bool:
+    """Whether all entries, of which these are the squares, are 0, 1 or −1."""
+    everybody = np.ones(squares.shape[1])
+    return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
+
+
+def _rate_from_correlated(
+    operator: LinearOperator, target: Array, spread: Array, size: Array, reach: Array
+) -> Array:
+    """The rate by generalised least squares, from the eigenvectors of the rows' common covariance."""
+    from scipy.linalg import eigh
+
+    if not target.size:
+        return np.array([RATE_MEAN])
+    rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
+    energy, vectors = eigh(rows @ rows.T)
+    energy = np.maximum(energy, 0.0)
+    reach, target = vectors.T @ (reach / spread), vectors.T @ (target / spread)
+    margin, rate = 0.5 / (float(size.sum()) + 1), RATE_MEAN
+    for _ in range(8):
+        weight = 1 / (rate * (1 - rate) * energy + 1)
+        top = float(reach @ (weight * target)) + RATE_PRECISION * RATE_MEAN
+        rate = min(max(top / (float(reach @ (weight * reach)) + RATE_PRECISION), margin), 1 - margin)
+    return np.array([rate])
 
 
 def count_moments(

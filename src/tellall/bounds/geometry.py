@@ -17,7 +17,7 @@ from tellall.noise import Rng, as_rng
 
 __all__ = ["SingularValues", "singular_values"]
 
-_DENSE = 4_000_000  # entries up to which the matrix is written down
+_DENSE = 1_000_000  # entries up to which the matrix is written down
 GRAM_LIMIT = 10_000  # columns up to which the Gram matrix is factorised
 
 
@@ -101,7 +101,7 @@ def singular_values(
         Any operator; its rows may be far too many to write down.
     method
         "dense" (SVD), "gram" (Gram matrix and Cholesky) or "lanczos" (products only); "auto" takes the first
-        whose memory is small: 4 million entries, 10,000 columns.
+        whose memory is small: a million entries, 10,000 columns.
     steps, tolerance
         Lanczos: the most steps, and the relative half-width of the interval around the least value at which
         to stop earlier.

@@ -11,14 +11,14 @@ __all__ = ["group_accuracy"]
 _HALVINGS = 60
 
 
-def group_accuracy(size: Array, sd: Array, rate: float) -> float:
+def group_accuracy(size: Array, sd: Array, rate: float, *, prior: bool = True) -> float:
     """The mean accuracy over people of guessing each group by its noisy count.
 
     Notes
     -----
-    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). All are guessed 1 where
-    E[t | r] ≥ c/2, which is r above some threshold; for rate 1/2 that is c/2 and a person alone is guessed
-    right with probability Φ(1/(2 sd)). O(people · log) time.
+    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior all are
+    guessed 1 where E[t | r] ≥ c/2, which is r above some threshold; without it, where r ≥ c/2. For rate 1/2
+    the two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
 
     Examples
     --------
@@ -28,11 +28,11 @@ def group_accuracy(size: Array, sd: Array, rate: float) -> float:
     right = 0.0
     for people in np.unique(size):
         chosen = sd[size == people]
-        right += float(people) * float(_accuracy(float(people), chosen, rate).sum())
+        right += float(people) * float(_accuracy(float(people), chosen, rate, prior).sum())
     return right / float(size.sum())
 
 
-def _accuracy(people: float, sd: Array, rate: float) -> Array:
+def _accuracy(people: float, sd: Array, rate: float, prior: bool) -> Array:
     from scipy.special import gammaln, ndtr
 
     j = np.arange(people + 1)
@@ -42,9 +42,11 @@ def _accuracy(people: float, sd: Array, rate: float) -> Array:
     out = np.empty(sd.size)
     informed = np.isfinite(sd) & (sd > 0)
     out[sd == 0] = law @ np.maximum(share, 1 - share)
-    out[np.isinf(sd)] = max(rate, 1 - rate)
+    out[np.isinf(sd)] = max(rate, 1 - rate) if prior else 0.5
     noise = sd[informed]
-    threshold = _threshold(people, noise, log_law, j) if rate != 0.5 else np.full(noise.size, people / 2)
+    threshold = np.full(noise.size, people / 2)
+    if prior and rate != 0.5:
+        threshold = _threshold(people, noise, log_law, j)
     above = ndtr((j - threshold[:, None]) / noise[:, None])
     out[informed] = (law * (above * share + (1 - above) * (1 - share))).sum(axis=1)
     return out

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
 from tellall.linops import Array, LinearOperator
-from tellall.noise import Exact, Gaussian, Laplace
+from tellall.noise import Gaussian, Laplace, Noise
 from tellall.protections import Protection
 
 __all__ = ["accuracy_limit"]
@@ -45,27 +46,25 @@ def accuracy_limit(
     Whatever is done after the noise can only lose information. Where rounding or suppression comes first no
     such bound is known, and None is returned.
     """
-    first = next((protection for protection in protections if not isinstance(protection, Exact)), None)
-    leading = []
-    for protection in protections:
-        if not isinstance(protection, Gaussian | Laplace) or protection.std == 0:
-            break
-        leading.append(protection)
+    done = [step for step in protections if not (isinstance(step, Noise) and step.std == 0)]
+    leading = list(takewhile(lambda step: isinstance(step, Gaussian | Laplace), done))
     people = np.ones(operator.shape[1]) if size is None else size
     factors = np.broadcast_to(np.asarray(gain, dtype=np.float64), operator.shape[0]) * units
-    weights = np.where(factors > 0, 1 / np.maximum(factors, 1e-300) ** 2, 0.0)
-    energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
-    if first is None:
+    weights = np.where(factors > 0, 1 / np.where(factors > 0, factors, 1.0) ** 2, 0.0)
+    squares = operator.squared()
+    energy = np.asarray(squares.rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
+    normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
+    if not done:
         best = np.where(energy > 0, 1.0, max(rate, 1 - rate))
-    elif leading and isinstance(leading[0], Gaussian):
-        normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
+    elif normal:  # added noise commutes, so other laws among the first come after
         best = _normal(np.sqrt(energy) / float(np.hypot.reduce(normal)), rate)
-    elif leading:
-        affinity = np.exp(-energy / (4 * leading[0].std ** 2 / 2))
+    elif isinstance(done[0], Laplace):
+        affinity = np.exp(-energy / (4 * done[0].scale ** 2))
         best = (1 + np.sqrt(1 - 4 * rate * (1 - rate) * affinity)) / 2
     else:
         return None
-    return float(best @ people / people.sum())
+    noiseless = np.asarray(squares.rmatvec((factors == 0).astype(operator.dtype))) > 0
+    return float(np.where(noiseless, 1.0, best) @ people / people.sum())
 
 
 def _normal(apart: Array, rate: float) -> Array:

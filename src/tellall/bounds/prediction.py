@@ -140,13 +140,8 @@ def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -
     with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
     if rank < groups:
         return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
-    plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), 0.5 if _alone(size) else rate)
+    plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), rate, prior=False)
     return Prediction(plain, with_prior, 0.0, rank, "inverse")
-
-
-def _alone(size: Array) -> bool:
-    """Whether every group is one person: then rounding at 1/2 does not care about the rate."""
-    return bool((size == 1).all())
 
 
 def _rank(gram: Array, tolerance: float) -> int:
@@ -184,7 +179,7 @@ def _estimated(
         return group_accuracy(size, _own_sd(kappa / (energy + 1 / prior), prior), rate)
 
     def plain_law(kappa: float) -> float:
-        return group_accuracy(size, np.sqrt(kappa / energy), 0.5 if _alone(size) else rate)
+        return group_accuracy(size, np.sqrt(kappa / energy), rate, prior=False)
 
     factors = _inflation(operator, weights, energy + 1 / prior, 1 / prior, probes, rng)
     assert factors is not None  # the ridge makes the system definite

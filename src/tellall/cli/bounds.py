@@ -8,14 +8,15 @@ import typer
 
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
+from tellall.errors import invalid
 
 __all__ = ["bounds"]
 
 
 def bounds(
-    people: Annotated[int, typer.Option("--people", "-n", help="How many people.")],
-    attributes: Annotated[int, typer.Option("--attributes", help="How many yes/no attributes each has.")],
-    ways: Annotated[int, typer.Option("--ways", help="Attributes per table, the secret counted.")],
+    people: Annotated[int, typer.Option("--people", "-n", min=1, help="How many people.")],
+    attributes: Annotated[int, typer.Option("--attributes", min=1, help="Yes/no attributes of each.")],
+    ways: Annotated[int, typer.Option("--ways", min=1, help="Attributes per table, the secret counted.")],
     epsilon: Annotated[float, typer.Option(help="The ε to compare with.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The δ to compare with.")] = 1e-6,
     as_json: AsJson = False,
@@ -25,6 +26,8 @@ def bounds(
 ) -> None:
     """How much noise tables need and how much is enough, for these sizes: theorems, before any data."""
     check_out(out)
+    if ways > attributes:
+        raise invalid("--ways", f"at most the attributes, {attributes}", ways)
     found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
     if not as_json and not quiet:
         typer.echo(str(found))

@@ -81,6 +81,10 @@ class Moments(LinearOperator):
     def squared(self) -> Moments:
         return Moments(self.factor**2, self.order)
 
+    def to_dense(self) -> Array:
+        blocks = list(self._row_blocks())
+        return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
+
     def _image(self, vector: Array) -> Array:
         if self.order == 1:
             single: Array = self.factor @ vector

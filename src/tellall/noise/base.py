@@ -22,6 +22,7 @@ __all__ = [
     "Exact",
     "Noise",
     "Rng",
+    "Rows",
     "Sum",
     "above_zero",
     "as_rng",
@@ -41,6 +42,27 @@ def as_rng(rng: Rng) -> np.random.Generator:
     if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
         raise invalid("rng", "a seed of zero or more, a numpy Generator or None", rng)
     return np.random.default_rng(int(rng))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of published values by whoever weighs their errors.
+
+    Attributes
+    ----------
+    values
+        As published.
+    target
+        The same less what does not depend on the secret: A s but for the error.
+    reach, net
+        Of each row of A the sum of squares, which for counts is the number of people it is about, and the
+        plain sum.
+    """
+
+    values: Array
+    target: Array
+    reach: Array
+    net: Array
 
 
 class Noise(ABC):
@@ -66,13 +88,12 @@ class Noise(ABC):
         """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
         return False
 
-    def spread(self, values: Array, reach: Array) -> Array:
+    def spread(self, rows: Rows) -> Array:
         """The standard deviation of the error of each published value.
 
-        ``reach`` is how many people each value is about. Where the spread varies, ``std`` is the largest
-        that it can be.
+        Where the spread varies, ``std`` is the largest that it can be.
         """
-        return np.full(values.shape, self.std)
+        return np.full(rows.values.shape, self.std)
 
     @abstractmethod
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
@@ -112,6 +133,10 @@ class Sum(Noise):
 
     parts: tuple[Noise, ...]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.parts, tuple) or not all(isinstance(part, Noise) for part in self.parts):
+            raise invalid("parts", "noise laws", self.parts)
+
     @property
     def std(self) -> float:
         return math.hypot(*(part.std for part in self.parts))
@@ -128,8 +153,8 @@ class Sum(Noise):
     def varies(self) -> bool:
         return any(part.varies for part in self.parts)
 
-    def spread(self, values: Array, reach: Array) -> Array:
-        squares = [part.spread(values, reach) ** 2 for part in self.parts]
+    def spread(self, rows: Rows) -> Array:
+        squares = [part.spread(rows) ** 2 for part in self.parts]
         return np.asarray(np.sqrt(np.sum(squares, axis=0)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tellall.noise.base import Array, Noise, Rng, as_rng
+from tellall.noise.base import Array, Noise, Rng, Rows, as_rng
 
 __all__ = ["Complemented", "Sampled", "Swapped", "Unknown"]
 
@@ -24,8 +24,8 @@ class Sampled(Noise):
     K of n people counted, N kept: (n/N) H, H hypergeometric, has mean K and variance
     (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1) (contingency-tables,
     Proposition B.1). ``std`` is at K = n/2; ``spread`` puts for K the posterior mean
-    reach (H + 1)/(reach N/n + 2), so that a published zero is not taken for certain. A published value is
-    ``unit`` times a count.
+    n (H + 1)/(N + 2), so that a published zero is not taken for certain, yet no more than the people the
+    value is about or says. A published value is ``unit`` times a count.
     """
 
     people: int
@@ -64,11 +64,10 @@ class Sampled(Noise):
         room = kept * (1 - (kept - 1) / n)
         return min(1.0, 2 * math.exp(-2 * (distance * kept / n) ** 2 / room))
 
-    def spread(self, values: Array, reach: Array) -> Array:
-        share = self.kept / self.people
-        seen = np.clip(values / self.unit * share, 0.0, reach * share)
-        likely = reach * (np.nan_to_num(seen) + 1) / (reach * share + 2)
-        return self.unit * self.count_std(likely)
+    def spread(self, rows: Rows) -> Array:
+        counts = np.clip(np.nan_to_num(rows.values / self.unit), 0.0, self.people)
+        likely = self.people * (counts * self.kept / self.people + 1) / (self.kept + 2)
+        return self.unit * self.count_std(np.minimum(likely, np.maximum(rows.reach, counts)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         half = self.people // 2
@@ -85,10 +84,11 @@ class Swapped(Noise):
 
     Notes
     -----
-    A pair moves the count where one of the two is among the ``reach`` people counted and their secrets
-    differ: variance about fraction · reach (1 − reach/n) · 2π(1 − π). An approximation: π is taken from the
-    value itself, (value + 1)/(reach + 2), and the drift of cells far from the overall rate towards it, by
-    fraction · (π n_c − K), is left out. ``std`` is at reach = n/2, π = 1/2.
+    A pair (i, j) moves A s by (a_i − a_j)(s_j − s_i): variance about
+    fraction · (Σ a² − (Σ a)²/n) · 2π(1 − π), which for a cell of r people is
+    fraction · r (1 − r/n) · 2π(1 − π). An approximation: π is taken from a cell's own value, (K + 1)/(r + 2),
+    and is 1/2 for rows of both signs; the drift of cells far from the overall rate towards it, by
+    fraction · (π r − K), is left out. ``std`` is at Σ a² = n, Σ a = 0, π = 1/2.
     """
 
     fraction: float
@@ -101,12 +101,12 @@ class Swapped(Noise):
 
     @property
     def std(self) -> float:
-        return self.unit * math.sqrt(self.fraction * self.people / 8)
+        return self.unit * math.sqrt(self.fraction * self.people / 2)
 
-    def spread(self, values: Array, reach: Array) -> Array:
-        seen = np.clip(np.nan_to_num(values / self.unit), 0.0, reach)
-        rate = (seen + 1) / (reach + 2)
-        mixed = reach * (1 - reach / max(self.people, 1)) * 2 * rate * (1 - rate)
+    def spread(self, rows: Rows) -> Array:
+        held = np.clip(np.abs(np.nan_to_num(rows.target / self.unit)), 0.0, rows.reach)
+        rate = np.where(np.abs(rows.net) == rows.reach, (held + 1) / (rows.reach + 2), 0.5)
+        mixed = (rows.reach - rows.net**2 / self.people) * 2 * rate * (1 - rate)
         return np.asarray(self.unit * np.sqrt(self.fraction * np.maximum(mixed, 0.0)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
@@ -122,8 +122,8 @@ class Complemented(Noise):
 
     Notes
     -----
-    A count K of ``reach`` people becomes reach − K, and |reach − 2K| is the same for both: the spread is
-    √fraction times that. ``std`` is at K = 0 for all of ``people``.
+    A s becomes A(1 − s) = Σ a − A s, and |Σ a − 2 A s| is the same for both: the spread is √fraction times
+    that. ``std`` is at its largest, for a row about all ``people``.
     """
 
     fraction: float
@@ -138,8 +138,9 @@ class Complemented(Noise):
     def std(self) -> float:
         return self.unit * math.sqrt(self.fraction) * self.people
 
-    def spread(self, values: Array, reach: Array) -> Array:
-        return self.unit * math.sqrt(self.fraction) * np.abs(reach - 2 * np.nan_to_num(values) / self.unit)
+    def spread(self, rows: Rows) -> Array:
+        turned = np.abs(rows.net - 2 * np.nan_to_num(rows.target) / self.unit)
+        return np.asarray(self.unit * math.sqrt(self.fraction) * turned)
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator = as_rng(rng)

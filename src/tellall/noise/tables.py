@@ -22,7 +22,7 @@ class Tables:
     columns
         The public columns of each table, by place; empty where the values are no tables.
     shapes
-        The number of values of each column, and of the secret.
+        The number of values of each column, and of the secret (one where it is not in the tables).
     """
 
     columns: tuple[tuple[int, ...], ...] = ()

@@ -21,6 +21,7 @@ what they offer beside it:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 from tellall.data import Dataset, Public
@@ -33,6 +34,8 @@ __all__ = [
     "apply",
     "as_protections",
     "carry_out",
+    "check_count",
+    "check_counts",
     "needs_people",
     "noise_of",
     "prepare",
@@ -54,12 +57,21 @@ class Published(Protocol):
     """What protections may ask of a statistic."""
 
     @property
+    def counts_people(self) -> bool:
+        """Whether the values are numbers of people, or shares of them."""
+        ...
+
+    @property
     def grows(self) -> bool:
         """Whether the values grow with the number of people, as counts do."""
         ...
 
     def values(self, dataset: Dataset) -> Array:
         """The statistic computed."""
+        ...
+
+    def size_for(self, public: Public, levels: int) -> int:
+        """How many values it has of a secret of that many values."""
         ...
 
     def units(self, public: Public) -> float:
@@ -159,7 +171,12 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
 def tables_of(statistic: Published, public: Public, levels: int = 2) -> Tables:
     """Where the tables of a secret of so many values lie among a statistic's values; empty without tables."""
     columns, sizes = tuple(statistic.tables(public)), public.levels
-    return Tables(columns, tuple((*(sizes[place] for place in places), levels) for places in columns))
+    shapes = [tuple(sizes[place] for place in places) for places in columns]
+    total = sum(map(prod, shapes))
+    if not total:
+        return Tables()
+    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
+    return Tables(columns, tuple((*shape, last) for shape in shapes))
 
 
 def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] | None:
@@ -170,6 +187,20 @@ def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] 
     first, second = known(public)
     units = statistic.units(public)
     return first / units, second / units
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse what is filled in by a file and is no count of one or more."""
+    known = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if value is not None and not known:
+        raise invalid(name, "a whole number of one or more, or left out", value)
+
+
+def check_counts(protection: object, statistic: Published) -> None:
+    """Refuse a protection whose error is known for numbers of people only."""
+    if not statistic.counts_people:
+        rule = f"one that fits the statistic; {type(protection).__name__} fits counts of people"
+        raise invalid("protect", rule, type(statistic).__name__)
 
 
 def needs_people(protection: object) -> InvalidInput:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,12 +45,16 @@ class SuLQ:
     7.461263
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("noise",)
+
     epsilon: float
     delta: float
     noise: Gaussian | None = None
 
     def __post_init__(self) -> None:
         epsilon, delta = check_budget(self.epsilon, self.delta, pure=False)
+        if not isinstance(self.noise, Gaussian | None):
+            raise invalid("noise", "normal noise, or left out", self.noise)
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
@@ -98,7 +103,9 @@ class Combined:
         """The mechanism that adds less noise here."""
         tables = len(statistic.tables(public))
         if not tables:
-            raise invalid("protect", "one that fits the statistic; Combined fits tables", statistic)
+            raise invalid(
+                "protect", "one that fits the statistic; Combined fits tables", type(statistic).__name__
+            )
         if public.n <= tables:
             return Subsample(0.5).prepare(statistic, public)
         return SuLQ(self.epsilon, self.delta).prepare(statistic, public)

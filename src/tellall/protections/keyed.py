@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import invalid
 from tellall.noise import Array, Noise, Rng, as_rng
-from tellall.noise.base import share
+from tellall.noise.base import above_zero, share
 from tellall.noise.discrete import Finite
 from tellall.noise.sampling import Complemented
-from tellall.protections.base import Published, needs_people, tables_of
+from tellall.protections.base import Published, check_count, check_counts, needs_people, tables_of
 
 __all__ = ["CellKey", "Complement"]
 
@@ -97,7 +97,9 @@ class CellKey(Noise):
     def prepare(self, statistic: Published, public: Public) -> CellKey:
         """The same, where the statistic has tables."""
         if not statistic.tables(public):
-            raise invalid("protect", "one that fits the statistic; CellKey fits tables", statistic)
+            raise invalid(
+                "protect", "one that fits the statistic; CellKey fits tables", type(statistic).__name__
+            )
         return self
 
     def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
@@ -118,15 +120,20 @@ class Complement:
     Bits only.
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
+
     fraction: float
     people: int | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fraction", share("fraction", self.fraction))
+        check_count("people", self.people)
+        above_zero("unit", self.unit)
 
     def prepare(self, statistic: Published, public: Public) -> Complement:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property
@@ -150,9 +157,8 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
 
     People with equal records are told apart by how many such there are before them.
     """
-    if dataset.secret is None:
-        raise invalid("dataset", "one with a secret, to key its cells", "no secret")
-    record = np.vstack([dataset.public.codes, np.asarray(dataset.secret)[None, :].astype(np.int64)])
+    secret = np.zeros(dataset.n, dtype=np.int64) if dataset.secret is None else dataset.secret
+    record = np.vstack([dataset.public.codes, np.asarray(secret)[None, :].astype(np.int64)])
     groups = group_rows(record)
     order = np.argsort(groups.index, kind="stable")
     rank = np.empty(dataset.n, dtype=np.int64)
@@ -166,13 +172,14 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
 def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, statistic: Published) -> Array:
     """The sum of the keys of the people in each cell, whole numbers."""
     public, tables = dataset.public, tables_of(statistic, dataset.public, dataset.levels)
-    assert dataset.secret is not None
     parts = []
     for places, shape in zip(tables.columns, tables.shapes, strict=True):
         cell = np.zeros(public.n, dtype=np.intp)
         for place, levels in zip(places, shape, strict=False):
             cell = cell * levels + public.codes[place]
-        cell = cell * shape[-1] + dataset.secret
+        if shape[-1] > 1:
+            assert dataset.secret is not None, "a table of the secret was computed from one"
+            cell = cell * shape[-1] + dataset.secret
         parts.append(np.bincount(cell, keys, minlength=int(np.prod(shape))))
     return np.concatenate(parts)
 

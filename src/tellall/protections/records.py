@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.noise import Array, Noise, Rng, as_rng
-from tellall.noise.base import share
+from tellall.noise.base import above_zero, share
 from tellall.noise.sampling import Sampled, Swapped
-from tellall.protections.base import Published, needs_people
+from tellall.protections.base import Published, check_count, check_counts, needs_people
 
 __all__ = ["Subsample", "Swapping"]
 
@@ -33,15 +34,20 @@ class Swapping:
     of the error is approximated, see ``tellall.noise.sampling.Swapped``.
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
+
     fraction: float
     people: int | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fraction", share("fraction", self.fraction))
+        check_count("people", self.people)
+        above_zero("unit", self.unit)
 
     def prepare(self, statistic: Published, public: Public) -> Swapping:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property
@@ -84,15 +90,20 @@ class Subsample:
     treats the errors of different values as independent, which they are not.
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
+
     fraction: float
     people: int | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fraction", share("fraction", self.fraction, zero=False))
+        check_count("people", self.people)
+        above_zero("unit", self.unit)
 
     def prepare(self, statistic: Published, public: Public) -> Subsample:
         """The same, knowing how many people there are."""
+        check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     def kept(self, n: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from tellall.errors import invalid
 from tellall.noise import Array, Gaussian, Laplace, Noise, Rng, Tables, as_rng
 from tellall.noise.base import at_least_zero
 from tellall.privacy import gaussian_std
-from tellall.protections.base import Published, needs_people, tables_of
+from tellall.protections.base import Published, check_count, needs_people, tables_of
 from tellall.protections.guarantee import REPLACED, Guarantee, check_budget
 
 __all__ = ["WalshNoise"]
@@ -43,6 +43,8 @@ class WalshNoise:
     independent, so a confidence may be too high.
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("ways", "products", "noise")
+
     std: float | None = None
     epsilon: float | None = None
     delta: float = 0.0
@@ -53,6 +55,10 @@ class WalshNoise:
     def __post_init__(self) -> None:
         if (self.std is None) == (self.epsilon is None):
             raise invalid("std or epsilon", "given, one of the two", (self.std, self.epsilon))
+        check_count("ways", self.ways)
+        check_count("products", self.products)
+        if not isinstance(self.noise, Gaussian | Laplace | None):
+            raise invalid("noise", "normal or Laplace noise, or left out", self.noise)
         if self.std is not None:
             object.__setattr__(self, "std", at_least_zero("std", self.std))
         if self.epsilon is not None:

@@ -19,8 +19,8 @@ Array = npt.NDArray[np.floating[Any]]
 class Status:
     """How a solve ended, in one word, with advice where it did not end well.
 
-    ``word`` is "solved", "trusted" (solved, and the confidences passed their own checks), "not converged",
-    "contradictory" or "uncalibrated" (guesses stand, confidences may be too high).
+    ``word`` is "solved", "trusted" (solved, and the confidences passed their checks), "not converged",
+    "contradictory" or "uncalibrated" (guesses stand, confidences may be off).
     """
 
     word: str

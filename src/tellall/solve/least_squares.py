@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import final
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from tellall.errors import invalid
 from tellall.linops import LinearOperator
 from tellall.solve.base import Array, Solution, Status
+from tellall.solve.eigenvalues import largest_eigenvalue, leading_directions
 
 __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
 
@@ -66,6 +66,8 @@ class LeastSquares:
         Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
     tolerance
         Largest change of an unknown (relative to its box) that still counts as settled.
+    gradient_steps
+        Cheap steps tried first where only products are used.
     deflation, patience
         Directions deflated once conjugate gradients have taken more than `patience` iterations.
     probes
@@ -77,10 +79,11 @@ class LeastSquares:
     The box is handled by the primal-dual active set method: guess which unknowns sit on a bound, solve for
     the others, read the next guess off the gradient; it ends, usually in under ten rounds, at the exact
     minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
-    factorisation per round (n³/3 flops) below the limit; above, a few conjugate gradient steps, each two
-    products with the operator. Where those are slow to settle (0/1 attributes have d + 1 directions far
-    above the others) a randomised Nyström approximation of the Hessian, `deflation` products once, becomes
-    the preconditioner of every later step (Frangella, Tropp and Udell 2023).
+    factorisation per round (n³/3 flops) below the limit; above, projected gradient steps of Barzilai and
+    Borwein's length first, which settle well-conditioned problems, then a few conjugate gradient steps a
+    round, each two products with the operator. Where those are slow to settle (0/1 attributes have d + 1
+    directions far above the others) a randomised Nyström approximation of the Hessian, `deflation` products
+    once, becomes the preconditioner of every later step (Frangella, Tropp and Udell 2023).
     """
 
     gram_limit: int = 10_000
@@ -89,6 +92,7 @@ class LeastSquares:
     cg_iterations: int = 500
     deflation: int = 300
     patience: int = 40
+    gradient_steps: int = 20
     probes: int = 64
 
     def prepare(self, problem: BoxProblem) -> Prepared:
@@ -99,6 +103,8 @@ class LeastSquares:
 
 class Prepared(ABC):
     """A problem that has been factorised, or scaled, once."""
+
+    _products_only = False  # whether a product is all there is, so that steps must be cheap
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.problem = problem
@@ -136,6 +142,12 @@ class Prepared(ABC):
         free = np.ones(right.size, dtype=bool)
         x: Array = self.problem.center
         gradient: Array = self._hessian_product(x) - right
+        if self._products_only:
+            x, gradient, residual = self._gradient_steps(x, gradient, right)
+            if residual <= self.tolerance:
+                return Solution(x, Status("solved"), {"rounds": 0.0, "stationarity": residual})
+            step = x - gradient / scale
+            free = (step > lower) & (step < upper)
         rounds = 0
         while True:
             rounds += 1
@@ -159,10 +171,32 @@ class Prepared(ABC):
             status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
         return Solution(x, status, {"rounds": float(rounds), "stationarity": residual})
 
+    def _gradient_steps(self, x: Array, gradient: Array, right: Array) -> tuple[Array, Array, float]:
+        """Projected gradient steps of Barzilai and Borwein's length, each one product: often enough alone.
+
+        In the units of the Hessian's diagonal; short and long steps take turns.
+        """
+        lower, upper, scale = self.problem.lower, self.problem.upper, self._diagonal()
+        length, residual = 1.0, np.inf
+        for count in range(self.options.gradient_steps):
+            new = np.clip(x - length * gradient / scale, lower, upper)
+            new_gradient = self._hessian_product(new) - right
+            moved, bent = new - x, new_gradient - gradient
+            x, gradient = new, new_gradient
+            residual = _movement(np.clip(x - gradient / scale, lower, upper) - x, lower, upper)
+            along = float(moved @ bent)
+            if residual <= self.tolerance or along <= 0:
+                break
+            if count % 2:
+                length = float(moved @ (scale * moved)) / along
+            else:
+                length = along / float(bent @ (bent / scale))
+        return x, gradient, residual
+
     def _projected_gradient(self, x: Array, right: Array, iterations: int = 2000) -> Array:
         """FISTA with restarts, from x."""
         lower, upper = self.problem.lower, self.problem.upper
-        lipschitz = _largest_eigenvalue(self._hessian_product, x.size)
+        lipschitz = largest_eigenvalue(self._hessian_product, x.size)
         momentum, ahead = 1.0, x
         for _ in range(iterations):
             new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, lower, upper)
@@ -223,6 +257,7 @@ class _Factorised(Prepared):
 class _MatrixFree(Prepared):
     """Products only: O(iterations × one product), the operator's own memory."""
 
+    _products_only = True
     _deflated: tuple[Array, Array] | None = None  # leading directions of the Hessian, once they are needed
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -251,7 +286,7 @@ class _MatrixFree(Prepared):
         limit = self.options.cg_iterations if self._deflated else self.options.patience
         x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
         if not done and not self._deflated:
-            self._deflated = _nystrom(self._scaled_product, x.size, self.options.deflation)
+            self._deflated = leading_directions(self._scaled_product, x.size, self.options.deflation)
             x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
         return x, gradient
 
@@ -309,29 +344,3 @@ class _MatrixFree(Prepared):
 def _movement(step: Array, lower: Array, upper: Array) -> float:
     """The largest step relative to its box."""
     return float(np.max(np.abs(step) / (upper - lower), initial=0.0))
-
-
-def _nystrom(product: Callable[[Array], Array], n: int, rank: int) -> tuple[Array, Array]:
-    """Approximate leading eigenvectors and eigenvalues (falling) of a positive semidefinite matrix."""
-    from scipy.linalg import cholesky, qr, solve_triangular, svd
-
-    test = qr(np.random.default_rng(0).normal(size=(n, min(rank, n))), mode="economic")[0]
-    image = np.stack([product(column) for column in test.T], axis=1)
-    shift = 1e-6 * float(np.linalg.norm(image))  # keeps the small matrix positive definite
-    image = image + shift * test
-    inner = test.T @ image
-    root = cholesky((inner + inner.T) / 2)
-    half = solve_triangular(root, image.T, trans="T").T
-    vectors, singular, _ = svd(half, full_matrices=False)
-    return vectors, np.maximum(singular**2 - shift, 0.0)
-
-
-def _largest_eigenvalue(product: Callable[[Array], Array], n: int, iterations: int = 30) -> float:
-    """An upper estimate of the largest eigenvalue, by power iteration with a margin of 5 %."""
-    vector: Array = np.random.default_rng(0).normal(size=n)
-    size = 1.0
-    for _ in range(iterations):
-        vector = vector / np.linalg.norm(vector)
-        vector = product(vector)
-        size = float(np.linalg.norm(vector))
-    return 1.05 * size

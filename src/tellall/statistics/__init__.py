@@ -2,6 +2,7 @@
 
 from tellall.statistics.base import Equations, Statistic
 from tellall.statistics.error_rates import ErrorRates
+from tellall.statistics.estimators import Estimator
 from tellall.statistics.marginals import Marginals
 from tellall.statistics.means import Means
 from tellall.statistics.predicates import Predicates
@@ -11,6 +12,7 @@ from tellall.statistics.tables import Tables
 __all__ = [
     "Equations",
     "ErrorRates",
+    "Estimator",
     "Marginals",
     "Means",
     "Predicates",

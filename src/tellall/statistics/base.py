@@ -53,10 +53,13 @@ class Statistic(ABC):
     -----
     Law, checked by :func:`tellall.testing.check_statistic`: on an exact release
     with e = equations(public, values(dataset) on the count scale), ``e.operator @ secret == e.target``.
-    ``no_population`` says why no model of people outside the release can be read off it; empty where one can.
+    ``counts_people`` says whether every value is a number of people or a share of them, so that it can be
+    scaled up from some of them and its error follows from theirs; coefficients are not. ``no_population``
+    says why no model of people outside the release can be read off it; empty where one can.
     """
 
     scale: str
+    counts_people: bool = True
     no_population: str = ""
 
     @abstractmethod
@@ -78,12 +81,12 @@ class Statistic(ABC):
     @property
     def grows(self) -> bool:
         """Whether the values grow with the number of people, as counts do and fractions do not."""
-        return self.scale == "counts"
+        return self.counts_people and self.scale == "counts"
 
     def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
         """The public columns of each table, by place; none where the values are no tables.
 
-        Tables lie one after the other among the values, cells in C order, the secret last.
+        Tables lie one after the other among the values, cells in C order, the secret last where they have it.
         """
         return ()
 

@@ -76,6 +76,9 @@ class Tables(Statistic):
                 raise invalid("attributes", "sets of different columns", names)
         return chosen
 
+    def tables(self, public: Public) -> list[tuple[int, ...]]:
+        return self.sets(public)
+
     def size(self, public: Public) -> int:
         return sum(cells_of(public, places) for places in self.sets(public))
 

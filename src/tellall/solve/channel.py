@@ -1,0 +1,150 @@
+"""What one published value says about its true value, when errors may be rounded, noisy or gross."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from tellall.solve.base import Array
+
+__all__ = ["Channel", "Response"]
+
+_FEW = 0.001  # an interval this small beside the spread is a variance
+_NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
+_DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
+_MOST_GROSS = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Score −∂ log Z/∂ residual … per row: `score` g, `curvature` −g′, and the chance of a gross error."""
+
+    score: Array
+    curvature: Array
+    gross: Array | float
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """The law of error = Gaussian(variance · scale) + uniform(−slack, slack), or gross for a share of rows.
+
+    Notes
+    -----
+    With a Gaussian belief N(p, spread) about a row's true value and R = z − p, Z = ∫ P(z | u) N(u; p, spread)
+    du, the score is g = ∂ log Z/∂p and the curvature −∂g/∂p. Gaussian: g = R/s², s² = spread + variance.
+    Interval: with b = (R + slack)/s, a = (R − slack)/s, Z = (Φ(b) − Φ(a))/(2 slack),
+    g = (φ(a) − φ(b))/(s ΔΦ), −g′ = g² + (b φ(b) − a φ(a))/(s² ΔΦ). A mixture weighs the scores by the
+    chance w of each kind of error, and −g′ = g² − Σ w_k (g_k² + g_k′).
+    """
+
+    variance: Array | float
+    slack: Array | None = None
+    share: float = 0.0  # of gross errors; zero where there are none
+    gross_variance: float | None = None
+    scale: float = 1.0
+
+    @property
+    def noise(self) -> Array | float:
+        """The variance of ordinary errors as now believed."""
+        return self.variance * self.scale
+
+    @property
+    def total(self) -> Array | float:
+        """The variance of ordinary errors, the interval's included."""
+        return self.noise if self.slack is None else self.noise + self.slack**2 / 3
+
+    def contaminated(self, residual: Array, spread: Array | float, *, share: float = 0.1) -> Channel:
+        """The same with a first guess at a share of gross errors."""
+        size = float(np.mean(residual**2)) / share - float(np.mean(spread))
+        return replace(self, share=share, gross_variance=max(size, 10 * float(np.mean(self.noise))))
+
+    def respond(self, residual: Array, spread: Array | float) -> Response:
+        """Score and curvature of every row."""
+        total = spread + self.noise
+        log_z, score, curvature = _interval(residual, total, self.slack)
+        if self.gross_variance is None:
+            return Response(score, curvature, 0.0)
+        from scipy.special import expit
+
+        wide = 1 / (spread + self.gross_variance)
+        square = residual * residual
+        log_wide = 0.5 * np.log(wide) - 0.5 * wide * square
+        odds = np.log(self.share / (1 - self.share)) + log_wide - log_z
+        gross = expit(odds)
+        mixed = score + gross * (wide * residual - score)
+        own = score * score - curvature
+        wide_own = wide * wide * square - wide
+        return Response(mixed, mixed * mixed - own - gross * (wide_own - own), gross)
+
+    def learn(self, residual: Array, spread: Array | float, gross: Array | float) -> Channel:
+        """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
+        if self.gross_variance is None:
+            return self
+        ordinary = 1 - gross
+        square = residual * residual
+        share = float(np.mean(gross))
+        size = float(np.sum(gross * square)) / max(share * residual.size, 1e-9) - float(np.mean(spread))
+        out = replace(
+            self,
+            share=min(max(share, 1e-6), _MOST_GROSS),
+            gross_variance=max(size, 4 * float(np.mean(self.noise))),
+        )
+        if self.slack is not None:
+            return out
+        weight = max(float(np.sum(ordinary)), 1e-9)
+        seen = float(np.sum(ordinary * square / (spread + self.noise))) / weight
+        room = _DISAGREEMENT + 6 / np.sqrt(weight)  # and chance alone may explain so much
+        if self.scale == 1 and 1 / room < seen < room:
+            return out
+        left = float(np.sum(ordinary * (square - spread))) / weight / float(np.mean(self.variance))
+        return replace(out, scale=min(max(left, 1 / _NOISE_RANGE), _NOISE_RANGE))
+
+    def agreement(self, residual: Array, spread: Array | float, gross: Array | float) -> float:
+        """The mean square of ordinary residuals over what is predicted; near one where the model holds."""
+        ordinary = 1 - gross + np.zeros(residual.size)
+        ratio = residual * residual / (spread + self.total)
+        return float(np.sum(ordinary * ratio)) / max(float(np.sum(ordinary)), 1e-9)
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Errors drawn from the law."""
+        error = rng.normal(size=size) * np.sqrt(self.noise)
+        if self.slack is not None:
+            error = error + rng.uniform(-1, 1, size) * self.slack
+        if self.gross_variance is not None:
+            bad = rng.random(size) < self.share
+            error = error + bad * rng.normal(0, np.sqrt(self.gross_variance), size)
+        return error
+
+
+def _interval(residual: Array, total: Array | float, slack: Array | None) -> tuple[Array, Array, Array]:
+    """log Z, score and curvature of a Gaussian of variance `total` widened by ±slack."""
+    if slack is None:
+        score = residual / total
+        return -0.5 * residual * score - 0.5 * np.log(total), score, 1 / total + 0.0 * residual
+    deviation = np.sqrt(np.broadcast_to(total, residual.shape))
+    narrow = slack <= _FEW * deviation
+    variance = total + np.where(narrow, slack**2 / 3, 0.0)
+    log_z, score, curvature = _interval(residual, variance, None)
+    if narrow.all():
+        return log_z, score, curvature
+    wide = ~narrow
+    log_z, score, curvature = log_z.copy(), score.copy(), curvature.copy()
+    log_z[wide], score[wide], curvature[wide] = _wide(residual[wide], deviation[wide], slack[wide])
+    return log_z, score, curvature
+
+
+def _wide(residual: Array, deviation: Array, slack: Array) -> tuple[Array, Array, Array]:
+    from scipy.special import log_ndtr
+
+    sign, distance = np.where(residual < 0, -1.0, 1.0), np.abs(residual)
+    a, b = (distance - slack) / deviation, (distance + slack) / deviation
+    tail_a, tail_b = log_ndtr(-a), log_ndtr(-b)  # the tails keep their digits, ΔΦ does not
+    log_mass = tail_a + np.log1p(-np.exp(np.minimum(tail_b - tail_a, -1e-12)))
+    at_a, at_b = (np.exp(-0.5 * edge**2 - 0.5 * np.log(2 * np.pi) - log_mass) for edge in (a, b))
+    score = (at_a - at_b) / deviation
+    curvature = score**2 + (b * at_b - a * at_a) / deviation**2
+    # √(2π) is left out of every log Z here, and so it is here
+    return log_mass - np.log(2 * slack) + 0.5 * np.log(2 * np.pi), sign * score, np.maximum(curvature, 0.0)

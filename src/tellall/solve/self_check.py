@@ -1,0 +1,103 @@
+"""A rehearsal: the decoder tried on a secret drawn from its own model. Do its confidences hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tellall.linops import LinearOperator
+from tellall.solve.base import Array
+from tellall.solve.channel import Channel
+from tellall.solve.counts import CountPrior
+
+__all__ = ["Rehearsal", "rehearse"]
+
+_NOTICED = 2.0  # standard errors of the number of wrong guesses: the log-odds are mended
+_ALARM = 4.0  # and so many: mending is not enough to be trusted,
+_TOLERATED = 0.1  # unless the excess is this small a share of them
+_ENOUGH = 3000  # people guessed in rehearsal
+_MOST_DRAWS = 4
+
+
+class Belief(Protocol):
+    """What a decoder ends with: a Gaussian opinion of every count."""
+
+    @property
+    def precision(self) -> Array: ...
+
+    @property
+    def opinion(self) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """How the confidences did: `wrong` guesses against `expected`, and the factor that mends the log-odds."""
+
+    wrong: float = 0.0
+    expected: float = 0.0
+    temperature: float = 1.0
+    calibrated: bool = True
+
+    @property
+    def advice(self) -> str:
+        """What happened, where the confidences did not hold."""
+        return (
+            f"on simulated secrets with the same equations {self.wrong:.0f} guesses were wrong where "
+            f"{self.expected:.0f} were expected; log-odds were scaled by {self.temperature:.2f}"
+        )
+
+
+def rehearse(
+    prior: CountPrior,
+    operator: LinearOperator,
+    channel: Channel,
+    decode: Callable[[Array], Belief],
+    rng: np.random.Generator,
+) -> Rehearsal:
+    """The decoder's record on counts drawn from the prior and errors drawn from the channel.
+
+    Notes
+    -----
+    If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
+    decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
+    by the number that makes the simulated secrets likeliest; where they are far off, nothing is trusted.
+    One more run of the decoder; up to four where there are few people.
+    """
+    people = float(prior.size.sum())
+    draws = int(np.clip(np.ceil(_ENOUGH / people), 1, _MOST_DRAWS))
+    strength, right, members = list[Array](), list[Array](), list[Array]()
+    for _ in range(draws):
+        truth = prior.sample(rng)
+        image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
+        belief = decode(image + channel.sample(image.size, rng))
+        log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
+        strength.append(np.abs(log_odds))
+        right.append(np.where(log_odds >= 0, truth, prior.size - truth))
+        members.append(prior.size)
+    return _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
+
+
+def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
+    """Whether as many guesses were wrong as the log-odds' strength says."""
+    doubt = 1 / (1 + np.exp(strength))
+    wrong, expected = float(np.sum(size - right)), float(size @ doubt)
+    spread = np.sqrt(float(size @ (doubt * (1 - doubt))))
+    excess = abs(wrong - expected)
+    if excess <= _NOTICED * spread + 1:
+        return Rehearsal(wrong, expected)
+    calibrated = bool(excess <= _ALARM * spread + _TOLERATED * expected + 1)
+    return Rehearsal(wrong, expected, _temperature(strength, right, size - right), calibrated)
+
+
+def _temperature(strength: Array, right: Array, wrong: Array) -> float:
+    """The factor on the log-odds under which what was right and wrong is likeliest."""
+    from scipy.optimize import minimize_scalar
+
+    def cost(log_factor: float) -> float:
+        scaled = np.exp(log_factor) * strength
+        return float(right @ np.logaddexp(0, -scaled) + wrong @ np.logaddexp(0, scaled))
+
+    return float(np.exp(minimize_scalar(cost, bounds=(-6, 3), method="bounded").x))

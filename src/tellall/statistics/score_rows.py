@@ -1,0 +1,155 @@
+"""From published coefficients to rows: the score equations of one model, plain or weighted by its noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tellall.linops import Array
+from tellall.statistics.curvature import COLLINEAR, expected_hessian, gradients
+from tellall.statistics.fitting import trouble_at
+from tellall.statistics.losses import Loss, Squared
+
+__all__ = ["Published", "ScoreRows", "score_rows"]
+
+_LOST = "not published (suppressed, or there is no such fit)"
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """One model as the world sees it.
+
+    Attributes
+    ----------
+    theta
+        Its coefficients, missing (NaN) where suppressed.
+    x, counts
+        The distinct rows of its columns and how many people have each.
+    ridge
+        The penalty of each coefficient.
+    tolerance
+        The standard deviation of what its solver left of each entry of the mean gradient.
+    """
+
+    theta: Array
+    x: Array
+    counts: Array
+    ridge: Array
+    tolerance: float = 0.0
+
+    @property
+    def everybody(self) -> Array:
+        """The rows of all people, in no order."""
+        return np.repeat(self.x, self.counts.astype(np.intp), axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreRows:
+    """The equations of one model over distinct rows of people: see :class:`tellall.statistics.Equations`."""
+
+    operator: Array
+    target: Array
+    gain: Array
+    reach: Array
+    doubt: Array
+    trouble: str = ""
+
+
+def score_rows(loss: Loss, model: Published, weighting: str) -> ScoreRows:
+    """What the coefficients of one model say about people.
+
+    Notes
+    -----
+    At the fit the gradient vanishes: Σ_i ∂ℓ(θ; x_i, s_i) + Λθ = 0. With ℓ₀ = ∂ℓ(·, 0) and
+    ℓ₂ = ∂ℓ(·, 1) − ∂ℓ(·, 0) that is, for every bit and for every real s_i in which ∂ℓ is affine,
+
+        −Σ_i ℓ₂(θ; x_i) s_i = Σ_i ℓ₀(θ; x_i) + Λθ          (linear-reconstruction, Eqs. 11 to 15).
+
+    "paper": these rows, at the published θ~ = θ + e; their error is H e to first order. "noise": the same
+    multiplied by H⁻¹, so that each row's error is its own coefficient's. For squared loss that is
+    θ~ = (XᵀX + Λ)⁻¹ Xᵀ s + e, exact, and a coefficient that is missing costs only its own row.
+    """
+    if isinstance(loss, Squared):
+        return _plain_squares(model) if weighting == "paper" else _whitened_squares(model)
+    theta = np.where(np.isnan(model.theta), 0.0, model.theta)
+    no, yes = np.zeros(model.counts.size), np.ones(model.counts.size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        at_no = gradients(loss, theta, model.x, no)
+        scores = (at_no - gradients(loss, theta, model.x, yes)).T
+        right = at_no.T @ model.counts + model.ridge * theta
+    trouble = _LOST if np.isnan(model.theta).any() else trouble_at(loss, theta, model.everybody, model.ridge)
+    if trouble or not (np.isfinite(scores).all() and np.isfinite(right).all()):
+        return _nothing(np.where(np.isfinite(scores), scores, 0.0), trouble or "the gradient is not finite")
+    matrix = expected_hessian(loss, theta, model.everybody) + np.diag(model.ridge)
+    left = model.tolerance * model.counts.sum()
+    if weighting == "paper":
+        return _plain(scores, right, matrix, left)
+    scale = np.sqrt(np.abs(matrix.diagonal()))
+    inverse = np.linalg.inv(matrix / np.outer(scale, scale)) / np.outer(scale, scale)
+    return _white(inverse @ scores, inverse @ right, inverse, left)
+
+
+def _plain_squares(model: Published) -> ScoreRows:
+    """Xᵀ s = (XᵀX + Λ) θ~."""
+    matrix = model.x.T @ (model.counts[:, None] * model.x) + np.diag(model.ridge)
+    rows = _plain(model.x.T, matrix @ model.theta, matrix, model.tolerance * model.counts.sum())
+    return replace(rows, trouble=_LOST if np.isnan(model.theta).any() else "")
+
+
+def _whitened_squares(model: Published) -> ScoreRows:
+    """(XᵀX + Λ)⁻¹ Xᵀ s = θ~, from an orthogonal factorisation of unit columns."""
+    from scipy.linalg import solve_triangular
+
+    root = np.sqrt(model.counts)[:, None]
+    tall = np.vstack([root * model.x, np.diag(np.sqrt(model.ridge))])
+    norms = np.linalg.norm(tall, axis=0)
+    scale = np.where(norms > 0, norms, 1.0)
+    orthogonal, triangle = np.linalg.qr(tall / scale)
+    spread = np.linalg.svd(triangle, compute_uv=False)
+    if spread[-1] <= COLLINEAR * spread[0]:
+        return _rotated_squares(model, tall)
+    people = model.counts.size
+    back = solve_triangular(triangle, np.eye(scale.size)) / scale[:, None]  # the inverse of R, unscaled
+    operator = back @ (orthogonal[:people] / root).T
+    rows = _white(operator, model.theta, back @ back.T, model.tolerance * model.counts.sum())
+    lost = int(np.isnan(model.theta).sum())
+    if 0 < lost < model.theta.size:
+        return replace(rows, trouble=f"{lost} of {model.theta.size} coefficients are not published")
+    return replace(rows, trouble=_LOST if lost else "")
+
+
+def _rotated_squares(model: Published, tall: Array) -> ScoreRows:
+    """For dependent columns: Vᵀθ~ = S⁻¹ Uᵀ s with X = U S Vᵀ cut at its rank; as white, and fewer rows.
+
+    Every least-squares solution satisfies XᵀX θ = Xᵀ s, so these hold whichever of them was published.
+    """
+    left, singular, right = np.linalg.svd(tall, full_matrices=False)
+    kept = singular > COLLINEAR * singular[0] if singular[0] > 0 else np.zeros(singular.size, dtype=bool)
+    people, k = model.counts.size, model.theta.size
+    operator, target = np.zeros((k, people)), np.full(k, np.nan)
+    gain, reach, doubt = np.ones(k), np.ones(k), np.zeros(k)
+    rank = int(kept.sum())
+    operator[:rank] = (left[:people, :rank] / np.sqrt(model.counts)[:, None]).T / singular[:rank, None]
+    target[:rank] = right[:rank] @ model.theta
+    reach[:rank] = np.abs(right[:rank]).sum(axis=1)
+    doubt[:rank] = model.tolerance * model.counts.sum() / singular[:rank] ** 2
+    if np.isnan(model.theta).any():
+        return ScoreRows(operator, np.full(k, np.nan), gain, reach, doubt, _LOST)
+    reason = f"dependent columns, {k} coefficients are worth {rank} equations"
+    return ScoreRows(operator, target, gain, reach, doubt, reason)
+
+
+def _plain(operator: Array, target: Array, matrix: Array, left: float) -> ScoreRows:
+    sizes = (np.linalg.norm(matrix, axis=1), np.abs(matrix).sum(axis=1))
+    return ScoreRows(operator, target, *sizes, np.full(target.size, left))
+
+
+def _white(operator: Array, target: Array, inverse: Array, left: float) -> ScoreRows:
+    one = np.ones(target.size)
+    return ScoreRows(operator, target, one, one, left * np.linalg.norm(inverse, axis=1))
+
+
+def _nothing(operator: Array, trouble: str) -> ScoreRows:
+    k = operator.shape[0]
+    return ScoreRows(operator, np.full(k, np.nan), np.ones(k), np.ones(k), np.zeros(k), trouble)

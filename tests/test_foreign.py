@@ -1,0 +1,204 @@
+"""Fits of statsmodels and scikit-learn, and printed tables, as releases."""
+
+import numpy as np
+import pytest
+
+import tellall as ta
+
+pd = pytest.importorskip("pandas")
+sm = pytest.importorskip("statsmodels.api")
+smf = pytest.importorskip("statsmodels.formula.api")
+linear_model = pytest.importorskip("sklearn.linear_model")
+
+N, D, K = 60, 72, 4
+RNG = np.random.default_rng([1, 77])
+NAMES = [f"c{j}" for j in range(D)]
+FRAME = pd.DataFrame(RNG.normal(size=(N, D)), columns=NAMES)
+SECRET = RNG.permutation(np.arange(N) % 2)
+PEOPLE = ta.Dataset.from_frame(FRAME.assign(ill=SECRET), secret="ill")
+GROUPS = [NAMES[j : j + K] for j in range(0, D, K)]
+
+
+def formula(names):
+    return smf.logit(f"ill ~ {' + '.join(names)}", FRAME.assign(ill=SECRET)).fit(disp=0)
+
+
+FITS = {
+    "OLS": lambda x: sm.OLS(SECRET, sm.add_constant(x)).fit(),
+    "Logit": lambda x: sm.Logit(SECRET, x).fit(disp=0),
+    "Logit by BFGS": lambda x: sm.Logit(SECRET, sm.add_constant(x)).fit(disp=0, method="bfgs"),
+    "Logit by formula": lambda x: formula(list(x.columns)),
+    "Poisson": lambda x: sm.Poisson(SECRET, x).fit(disp=0),
+    "GLM binomial": lambda x: sm.GLM(SECRET, sm.add_constant(x), family=sm.families.Binomial()).fit(),
+    "GLM Poisson": lambda x: sm.GLM(SECRET, x, family=sm.families.Poisson()).fit(),
+    "GLM Gaussian": lambda x: sm.GLM(SECRET, x).fit(),
+    "LinearRegression": lambda x: linear_model.LinearRegression().fit(x, SECRET),
+    "Ridge": lambda x: linear_model.Ridge(2.0).fit(x, SECRET),
+    "Ridge by LSQR": lambda x: linear_model.Ridge(2.0, solver="lsqr").fit(x, SECRET),
+    "LogisticRegression": lambda x: linear_model.LogisticRegression(C=0.5).fit(x, SECRET),
+    "without penalty": lambda x: linear_model.LogisticRegression(C=np.inf).fit(x, SECRET),
+    "without intercept": lambda x: linear_model.LogisticRegression(fit_intercept=False).fit(x, SECRET),
+    "liblinear": lambda x: linear_model.LogisticRegression(solver="liblinear").fit(x, SECRET),
+    "newton-cholesky": lambda x: linear_model.LogisticRegression(solver="newton-cholesky").fit(x, SECRET),
+    "PoissonRegressor": lambda x: linear_model.PoissonRegressor(alpha=0.1).fit(x, SECRET),
+}
+
+
+@pytest.mark.parametrize("kind", FITS)
+def test_foreign_fits_are_equations_and_give_every_bit(kind):
+    fits = [FITS[kind](FRAME[names]) for names in GROUPS]
+    for public in (PEOPLE.public, PEOPLE):  # the outsider's estimate of the tolerance, the curator's measure
+        release = ta.release_from_fits(fits, public)
+        attack = ta.reconstruct(release, PEOPLE.public)
+        evidence = attack.evidence
+        error = np.abs(evidence.operator @ SECRET - evidence.target)
+        assert (error <= 2 * evidence.std + 1e-9).all()
+        assert np.array_equal(attack.guess, SECRET)
+    assert release.statistic.tolerance <= 1.5e-4
+
+
+def test_penalties_and_intercepts_are_read_from_the_object():
+    x = FRAME[GROUPS[0]]
+    made = ta.release_from_fits(
+        linear_model.LogisticRegression(C=0.25, tol=1e-12, solver="newton-cholesky").fit(x, SECRET), PEOPLE
+    )
+    assert (made.statistic.penalty, made.statistic.penalise_intercept) == (4.0, False)
+    ours = ta.publish(PEOPLE, ta.Estimator("logistic", intercept=True, penalty=4.0, blocks=GROUPS[:1]))
+    np.testing.assert_allclose(made.values, ours.values, rtol=1e-6)
+    ridge = ta.release_from_fits(linear_model.Ridge(3.0).fit(x, SECRET), PEOPLE.public)
+    again = ta.publish(PEOPLE, ta.Estimator("linear", intercept=True, penalty=3.0, blocks=GROUPS[:1]))
+    np.testing.assert_allclose(ridge.values, again.values, rtol=1e-10)
+    loose = linear_model.LogisticRegression(solver="liblinear").fit(x, SECRET)
+    assert ta.release_from_fits(loose, PEOPLE).statistic.penalise_intercept
+
+
+def test_fits_to_bare_arrays_need_the_names_of_their_columns():
+    x = FRAME[GROUPS[1]].to_numpy()
+    for fit in (sm.OLS(SECRET, sm.add_constant(x)).fit(), linear_model.LinearRegression().fit(x, SECRET)):
+        with pytest.raises(ta.InvalidInput, match="Name them with columns="):
+            ta.release_from_fits(fit, PEOPLE)
+        release = ta.release_from_fits(fit, PEOPLE, columns=GROUPS[1])
+        assert release.statistic.blocks == (tuple(GROUPS[1]),)
+        assert release.statistic.tolerance == 0
+
+
+def test_decimals_are_rounding():
+    fits = [linear_model.LinearRegression().fit(FRAME[names], SECRET) for names in GROUPS]
+    release = ta.release_from_fits(fits, PEOPLE.public, noise=ta.Rounding(1e-4))
+    printed = ta.Release.from_values(
+        release.statistic, release.values.round(4), public=PEOPLE, noise=ta.Rounding(1e-4)
+    )
+    assert np.array_equal(ta.reconstruct(printed, PEOPLE.public).guess, SECRET)
+
+
+def table(fits) -> list[str]:
+    lines = ["block,term,value"]
+    for number, fit in enumerate(fits):
+        lines += [
+            f"m{number},{name},{value:.6f}"
+            for name, value in zip(fit.feature_names_in_, fit.coef_, strict=True)
+        ]
+        lines.append(f"m{number},(Intercept),{fit.intercept_:.6f}")
+    return lines
+
+
+def test_a_printed_table_is_a_release(tmp_path):
+    fits = [linear_model.LinearRegression().fit(FRAME[names], SECRET) for names in GROUPS]
+    lines = table(fits)
+    path = tmp_path / "coefficients.csv"
+    path.write_text("\n".join(lines) + "\n")
+    release = ta.read_coefficients(path, PEOPLE.public, noise=ta.Rounding(1e-6))
+    assert release.values.size == (K + 1) * len(GROUPS)
+    attack = ta.reconstruct(release, PEOPLE.public)
+    assert np.array_equal(attack.guess, SECRET)
+    # intercepts that were fitted and not printed cost only themselves
+    path.write_text("\n".join(line for line in lines if "Intercept" not in line) + "\n")
+    fewer = ta.read_coefficients(path, PEOPLE.public, intercept=True, noise=ta.Rounding(1e-6))
+    evidence = ta.linearise(fewer, PEOPLE.public)
+    assert evidence.target.size == K * len(GROUPS)
+    assert np.abs(evidence.operator @ SECRET - evidence.target).max() <= 5.1e-7
+    frame = pd.DataFrame({"block": [1, 1], "term": ["c0", "c1"], "value": [0.5, None]})
+    assert np.isnan(ta.read_coefficients(frame, PEOPLE).values).tolist() == [False, True]
+
+
+class Stranger:
+    coef_ = np.zeros(3)
+
+
+X = FRAME[GROUPS[0]]
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: ta.release_from_fits(7, PEOPLE), "a fitted linear model of statsmodels or scikit-learn"),
+        (lambda: ta.release_from_fits([], PEOPLE), "one fitted model or more"),
+        (lambda: ta.release_from_fits(Stranger(), PEOPLE), "one of LinearRegression"),
+        (
+            lambda: ta.release_from_fits(linear_model.Lasso(0.1).fit(X, SECRET), PEOPLE),
+            "one of LinearRegression",
+        ),
+        (
+            lambda: ta.release_from_fits(linear_model.LinearRegression(positive=True).fit(X, SECRET), PEOPLE),
+            "minimum is inside",
+        ),
+        (
+            lambda: ta.release_from_fits(
+                linear_model.LogisticRegression(l1_ratio=1.0, solver="liblinear").fit(X, SECRET), PEOPLE
+            ),
+            "an L1 penalty",
+        ),
+        (
+            lambda: ta.release_from_fits(
+                linear_model.LogisticRegression(class_weight="balanced").fit(X, SECRET), PEOPLE
+            ),
+            "class_weight",
+        ),
+        (
+            lambda: ta.release_from_fits(sm.WLS(SECRET, X, weights=np.arange(1, N + 1)).fit(), PEOPLE),
+            "OLS, Logit, Poisson or GLM",
+        ),
+        (
+            lambda: ta.release_from_fits(
+                sm.GLM(SECRET, X, family=sm.families.Poisson(), offset=np.ones(N)).fit(), PEOPLE
+            ),
+            "without offset",
+        ),
+        (
+            lambda: ta.release_from_fits(
+                [linear_model.Ridge(1.0).fit(X, SECRET), linear_model.Ridge(2.0).fit(X, SECRET)], PEOPLE
+            ),
+            "of one loss, penalty and intercept",
+        ),
+        (
+            lambda: ta.release_from_fits(linear_model.LinearRegression().fit(X, 1 - SECRET), PEOPLE),
+            "fits of these people's secret",
+        ),
+        (
+            lambda: ta.release_from_fits(
+                linear_model.LinearRegression().fit(X.rename(columns={"c0": "zz"}), SECRET), PEOPLE
+            ),
+            "attribute must be a column",
+        ),
+        (lambda: ta.read_coefficients({"block": [1], "term": ["c0"]}, PEOPLE), "block, term and value"),
+        (lambda: ta.read_coefficients(3, PEOPLE), "table must be"),
+        (
+            lambda: ta.read_coefficients({"block": [1, 1], "term": ["c0", "c0"], "value": [1, 2]}, PEOPLE),
+            "each term once",
+        ),
+        (lambda: ta.read_coefficients({"block": [1], "term": ["c0"], "value": ["n.s."]}, PEOPLE), "a number"),
+        (lambda: ta.read_coefficients({"block": [1], "term": ["c0"], "value": [np.inf]}, PEOPLE), "finite"),
+        (lambda: ta.read_coefficients({"block": [1], "term": ["cc"], "value": [1.0]}, PEOPLE), "a column of"),
+        (lambda: ta.read_coefficients({"block": [], "term": [], "value": []}, PEOPLE), "no rows"),
+        (
+            lambda: ta.read_coefficients(
+                {"block": [1, 1, 2], "term": ["c0", "const", "c1"], "value": [1.0, 2.0, 3.0]}, PEOPLE
+            ),
+            "in every block or in none",
+        ),
+    ],
+)
+def test_what_solves_no_such_equation_is_refused_in_one_sentence(make, says):
+    with pytest.raises(ta.InvalidInput, match=says) as caught:
+        make()
+    assert "\n" not in str(caught.value)

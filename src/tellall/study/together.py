@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellall.attacks.reconstruct import Reconstruction
-from tellall.attacks.system import count_moments, estimate_rates
+from tellall.attacks.system import count_moments, rates_of_bits
 from tellall.data import Public
 from tellall.evidence import Evidence, System
 from tellall.linops import Array
@@ -51,7 +51,7 @@ class Together:
         targets = targets[:, open_]
         weight = float(np.mean(system.spread)) ** -2
         ready = self._prepared(system, (np.mean(system.spread) / system.spread) ** 2)
-        rates = np.array([_rate(system, target) for target in targets.T])
+        rates = rates_of_bits(system.operator, targets, system.spread, system.size)
         solutions = ready.solve(targets, weight, rates)
         for column, place in enumerate(open_):
             if solutions.settled[column]:
@@ -112,10 +112,6 @@ def _nothing_settled(system: System, target: Array) -> bool:
         return True
     box = enclose(system.operator, target, bound=system.bound, upper=system.size)
     return bool(not box.empty and (box.lower == 0).all() and (box.upper == system.size).all())
-
-
-def _rate(system: System, target: Array) -> float:
-    return float(estimate_rates(system.operator, target, system.spread, system.size, system.value)[0])
 
 
 def _reconstruction(

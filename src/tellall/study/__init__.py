@@ -2,7 +2,8 @@
 
 from tellall.study.calibrate import Calibration, Evaluation, calibrate
 from tellall.study.families import Family, as_family
-from tellall.study.prepared import Measurement, Outcome, Prepared
+from tellall.study.measurement import Measurement, Outcome
+from tellall.study.prepared import Prepared
 from tellall.study.sweep import Sweep, sweep
 
 __all__ = [

@@ -9,46 +9,43 @@ import numpy.typing as npt
 
 __all__ = ["advantage_interval"]
 
-Mask = npt.NDArray[np.bool_]
 _RESAMPLES, _FEWEST = 2000, 200
 _WORK = 10_000_000  # people × resamples; fewer resamples where people are many
 _AT_ONCE = 2_000_000
 
 
 def advantage_interval(
-    right: Mask, baselines: Mask, secret: npt.NDArray[Any], *, rng: np.random.Generator
+    attack: npt.NDArray[Any], baselines: npt.NDArray[Any], *, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The 95 % interval of the mean accuracy over draws less that of the strongest baseline.
+    """The 95 % interval of the mean score over people and draws less that of the strongest baseline.
 
     Parameters
     ----------
-    right
-        Whether each person is guessed right, a row per draw of the noise.
+    attack
+        Each person's score (whether guessed right, say), a row per draw of the noise.
     baselines
-        The same for each baseline, a row each; the majority's guess comes besides.
-    secret
-        The codes.
+        The same for each baseline, a row each. For the majority's guess one row for each value: which of
+        them is the majority's, a resample decides.
 
     Notes
     -----
-    Bootstrap over people and over draws; in every resample the strongest baseline is chosen again, the
-    majority's guess being the commonest value among the people resampled. A baseline chosen once, as
-    :class:`tellall.Risk` does, makes the interval jump where two of them change places as the noise grows.
+    Bootstrap over people and over draws; in every resample the strongest baseline is chosen again. A
+    baseline chosen once, as by :func:`tellall.score`, makes the interval jump where two of them change places
+    as the noise grows.
     The spread of the resamples is laid around the advantage itself, since the maximum over baselines shifts
     them down a little. 2000 resamples, 200 or more where people × resamples would pass ten million.
 
     Examples
     --------
     >>> secret = np.arange(400) % 2
-    >>> always, none = np.ones((3, 400), dtype=bool), np.zeros((0, 400), dtype=bool)
-    >>> low, high = advantage_interval(always, none, secret, rng=np.random.default_rng(0))
+    >>> always, either = np.ones((3, 400)), np.stack([secret == 0, secret == 1])
+    >>> low, high = advantage_interval(always, either, rng=np.random.default_rng(0))
     >>> 0.45 < low < 0.5 < high < 0.55
     True
     """
-    draws, n = right.shape
-    kinds = secret[None, :] == np.unique(secret)[:, None]
-    everything = np.concatenate([right, kinds, baselines]).astype(np.float64).T
-    point = float(right.mean()) - float(everything[:, draws:].mean(axis=0).max())
+    draws, n = attack.shape
+    everything = np.concatenate([attack, baselines]).astype(np.float64).T
+    point = float(attack.mean()) - float(everything[:, draws:].mean(axis=0).max())
     resamples = int(np.clip(_WORK // n, _FEWEST, _RESAMPLES))
     step = max(1, _AT_ONCE // n)
     found = []

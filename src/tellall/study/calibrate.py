@@ -14,7 +14,8 @@ from tellall.noise.base import above_zero
 from tellall.protections import Guarantee, Protection, noise_of, prepare
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family
-from tellall.study.prepared import Measurement, Prepared
+from tellall.study.measurement import Measurement
+from tellall.study.prepared import Prepared
 from tellall.study.search import least_scale
 from tellall.utility import Utility
 
@@ -75,6 +76,7 @@ class Calibration:
     people: int
     units: str
     seed: int
+    real: bool = False
     warnings: tuple[str, ...] = (NO_GUARANTEE,)
 
     @property
@@ -142,15 +144,14 @@ class Calibration:
         }
 
     def __str__(self) -> str:
-        low, high = self.interval
         worst = self.measurement.worst
+        point, low, high = (_amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
         done = "nothing needs to be done" if self.protection is None else self.measurement.label
         promise = "no differential privacy is promised" if self.guarantee is None else str(self.guarantee)
         return "\n".join(
             [
-                f"Least noise for an advantage of at most {self.max_advantage:.1%}: {done}",
-                f"  advantage {self.advantage:+.1%} [{low:+.1%}, {high:+.1%}] of {worst.decoder}, "
-                f"over {worst.draws} draws",
+                f"Least noise for an advantage of at most {_amount(self.max_advantage, self.real)}: {done}",
+                f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {worst.draws} draws",
                 f"  utility: {self.utility}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
@@ -185,7 +186,8 @@ def calibrate(
         A class such as ``Gaussian`` (see :func:`tellall.study.families.as_family`), its name, or a function
         from a scale to a protection.
     max_advantage
-        The most that attacks may gain over the strongest baseline, as a share of the people.
+        The most that attacks may gain over the strongest baseline: a share of the people, or of a real secret
+        the mean absolute error in its own unit.
     draws
         Draws of the noise at each scale, the same random numbers at every scale.
     tolerance
@@ -217,12 +219,14 @@ def calibrate(
     >>> found.interval[1] <= 0.25 and found.evaluations <= 15
     True
     """
-    limit = _check_limit(max_advantage)
+    limit = above_zero("max_advantage", max_advantage)
     above_zero("tolerance", tolerance)
     for name, count, least in (("draws", draws, 1), ("evaluations", evaluations, _FEWEST)):
         if isinstance(count, bool) or not isinstance(count, int) or count < least:
             raise invalid(name, f"a whole number of {least} or more", count)
     ready, kind = Prepared.of(dataset, statistic, decoders, rng), as_family(family)
+    if limit >= 1 and not ready.real:
+        raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
     first = _start(ready, kind) if start is None else above_zero("start", start)
     seen: dict[float, Measurement] = {}
     history: list[Evaluation] = []
@@ -248,9 +252,10 @@ def calibrate(
         draws=draws,
         statistic=ready.statistic.describe(),
         people=dataset.n,
-        units="people" if ready.statistic.scale == "counts" else "shares of all people",
+        units=ready.units,
         seed=ready.seed,
-        warnings=(NO_GUARANTEE, *_too_fine(history, limit, dataset.n)),
+        real=ready.real,
+        warnings=(NO_GUARANTEE, *_too_fine(history, limit, dataset.n, ready.real)),
     )
 
 
@@ -278,14 +283,20 @@ def _unresolved(history: Sequence[Evaluation], limit: float) -> list[float]:
     return [half for half in halves if half > limit]
 
 
-def _too_fine(history: Sequence[Evaluation], limit: float, n: int) -> list[str]:
+def _too_fine(history: Sequence[Evaluation], limit: float, n: int, real: bool) -> list[str]:
     halves = _unresolved(history, limit)
     if not halves:
         return []
+    least = _amount(max(halves), real)
     return [
-        f"{n:,} people tell an advantage only to within ±{max(halves):.1%}: the noise is set by that, "
-        f"not by the attack; take a limit above {max(halves):.1%}, or more people."
+        f"{n:,} people tell an advantage only to within ±{least}: the noise is set by that, "
+        f"not by the attack; take a limit above {least}, or more people."
     ]
+
+
+def _amount(value: float, real: bool, sign: str = "") -> str:
+    """An advantage in words: a share of people, or a number in the secret's unit."""
+    return f"{value:{sign}.3g}" if real else f"{value:{sign}.1%}"
 
 
 def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: int) -> InvalidInput:
@@ -300,13 +311,6 @@ def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: in
         limit,
         "Try another family or a larger start.",
     )
-
-
-def _check_limit(value: float) -> float:
-    number = above_zero("max_advantage", value)
-    if number >= 1:
-        raise invalid("max_advantage", "a share above 0 and below 1", value)
-    return number
 
 
 def _finite(value: float) -> float | None:

@@ -4,99 +4,44 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tellall import catalogue
 from tellall.attacks.baseline import Baseline, majority, population, public_only
 from tellall.attacks.decoders import DECODERS
+from tellall.attacks.real_baseline import without_releases
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.data import Dataset, Public
-from tellall.errors import TellallError, invalid
+from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Noise, Rng, as_rng
-from tellall.protections import Guarantee, Protection, carry_out, guarantee_of, noise_of, prepare
+from tellall.protections import Protection, carry_out, guarantee_of, noise_of, prepare
 from tellall.release import Release
-from tellall.risk import Risk, score
+from tellall.risk import score
 from tellall.statistics import Statistic
 from tellall.study.bootstrap import advantage_interval
 from tellall.study.families import DELTA
+from tellall.study.measurement import (
+    Measurement,
+    Outcome,
+    accuracy_interval,
+    average_utility,
+    interval_over_draws,
+    loss_of,
+)
+from tellall.study.reals import attack_reals
 from tellall.study.together import Together
-from tellall.utility import Utility, utility
+from tellall.utility import utility
 
-__all__ = ["Measurement", "Outcome", "Prepared", "seed_of", "suggest_scales"]
+__all__ = ["Prepared", "seed_of", "suggest_scales"]
 
 _PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
 # up to so many people a decoder is used where none is named; others up to the least of these
 _AFFORDABLE = {"least-squares": 10**9, "posterior": 500, "lp": 100, "exhaustive": 16}
-_NORMAL = 1.959963984540054
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one decoder achieves against one protection, averaged over draws of the noise.
-
-    Attributes
-    ----------
-    accuracy, accuracy_interval
-        The share of people guessed right, with its 95 % interval over people and draws.
-    advantage, interval
-        Accuracy beyond the strongest baseline, with its 95 % interval over people and draws.
-    baseline, baseline_accuracy
-        The strongest baseline.
-    exposed
-        People exposed at confidence 0.95.
-    """
-
-    decoder: str
-    draws: int
-    accuracy: float
-    accuracy_interval: tuple[float, float]
-    advantage: float
-    interval: tuple[float, float]
-    baseline: str
-    baseline_accuracy: float
-    exposed: float
-
-
-@dataclass(frozen=True, eq=False)
-class Measurement:
-    """One protection: what every decoder achieves against it, and what it costs the reader.
-
-    Attributes
-    ----------
-    std
-        The standard deviation of the noise on a published value; not a number where there is no law of it.
-    loss, loss_interval
-        The mean absolute error of a published value, one that is not shown counted as zero; with its 95 %
-        interval over draws.
-    guarantee
-        The (ε, δ) it corresponds to, None where it promises nothing.
-    """
-
-    protections: tuple[Protection, ...]
-    std: float
-    outcomes: tuple[Outcome, ...]
-    utility: Utility
-    loss: float
-    loss_interval: tuple[float, float]
-    guarantee: Guarantee | None
-
-    @property
-    def worst(self) -> Outcome:
-        """The decoder with the highest upper limit."""
-        return max(self.outcomes, key=lambda outcome: outcome.interval[1])
-
-    @property
-    def label(self) -> str:
-        """The protections in a few words."""
-        try:
-            return catalogue.label(self.protections)
-        except TellallError:  # one of the user's own
-            return ", ".join(map(repr, self.protections))
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +70,6 @@ class Prepared:
             raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret", "no secret")
-        if not dataset.levels:
-            raise invalid("secret", "bits or categories", "real numbers", "Cut it into classes first.")
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         settled = statistic.settle(dataset.public, secret=True)
@@ -145,6 +88,23 @@ class Prepared:
         assert self.dataset.secret is not None
         public = public_only(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
         return majority(self.dataset.secret), public
+
+    @cached_property
+    def _real_before(self) -> dict[str, Array]:
+        assert self.dataset.secret is not None
+        return without_releases(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+
+    @property
+    def real(self) -> bool:
+        """Whether the secret is a real number."""
+        return not self.dataset.levels
+
+    @property
+    def units(self) -> str:
+        """What published values, and the noise on them, are measured in."""
+        if not self.statistic.counts_people:
+            return "the units of the coefficients"
+        return "people" if self.statistic.scale == "counts" else "shares of all people"
 
     @cached_property
     def together(self) -> Together:
@@ -183,6 +143,10 @@ class Prepared:
             )
         return releases
 
+    def warm_baselines(self) -> None:
+        """The exact release and the baselines that no release changes, made now."""
+        _ = self.clean, self._real_before if self.real else self.before
+
     def warm(self, choices: Sequence[Sequence[Protection]]) -> None:
         """What additive noise shares, made before the first measurement."""
         for protections in choices:
@@ -209,19 +173,18 @@ class Prepared:
 
         with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
             releases = self.publish(protections, draws)
-            baselines = [*self.before, *self._population(releases[0])]
-            outcomes = tuple(self._outcome(releases, decoder, baselines) for decoder in self.decoders)
+            outcomes = self._real_outcomes(releases) if self.real else self._code_outcomes(releases)
         ready, view = releases[0].protections, self.dataset.public
-        losses = [_loss(self.clean.values, release.values) for release in releases]
+        losses = [loss_of(self.clean.values, release.values) for release in releases]
         law = noise_of(ready)
         known = not ready or law.std > 0 or any(hasattr(p, "std") for p in ready)
         return Measurement(
             protections=tuple(protections),
             std=law.std if known else math.nan,
             outcomes=outcomes,
-            utility=_average([utility(self.clean, release, self.dataset) for release in releases]),
+            utility=average_utility([utility(self.clean, release, self.dataset) for release in releases]),
             loss=float(np.mean(losses)),
-            loss_interval=_over_draws(losses),
+            loss_interval=interval_over_draws(losses),
             guarantee=guarantee_of(ready, self.statistic, view, delta=DELTA) if ready else None,
         )
 
@@ -231,6 +194,16 @@ class Prepared:
         assert self.dataset.secret is not None
         generator = self._rng(_COMPARING)
         return [population([release], self.dataset.public, self.dataset.secret, rng=generator)]
+
+    def _real_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
+        assert self.dataset.secret is not None
+        generator = self._rng(_COMPARING)
+        found = attack_reals(releases, self.dataset.public, self.dataset.secret, self._real_before, generator)
+        return (Outcome("least-squares", len(releases), *found, math.nan),)
+
+    def _code_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
+        baselines = [*self.before, *self._population(releases[0])]
+        return tuple(self._outcome(releases, decoder, baselines) for decoder in self.decoders)
 
     def _outcome(self, releases: Sequence[Release], decoder: str, baselines: Sequence[Baseline]) -> Outcome:
         secret = self.dataset.secret
@@ -242,12 +215,11 @@ class Prepared:
             decoder=decoder,
             draws=len(risks),
             accuracy=float(np.mean([risk.accuracy for risk in risks])),
-            accuracy_interval=_accuracy_interval(risks),
+            accuracy_interval=accuracy_interval(risks),
             advantage=float(np.mean([risk.advantage for risk in risks])),
             interval=advantage_interval(
                 np.stack([risk.right for risk in risks]),
-                np.stack([baseline.guess == secret for baseline in baselines]),
-                secret,
+                np.stack([*_constant(secret), *(baseline.guess == secret for baseline in baselines)]),
                 rng=self._rng(_COMPARING),
             ),
             baseline=strongest,
@@ -297,6 +269,11 @@ def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
     return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
 
 
+def _constant(secret: npt.NDArray[Any]) -> list[npt.NDArray[np.bool_]]:
+    """Whether the same guess for everybody is right, for each value of the secret."""
+    return [secret == value for value in np.unique(secret)]
+
+
 def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:
     if decoders is None:
         least = min(_AFFORDABLE.values())
@@ -308,32 +285,3 @@ def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:
     if not names:
         raise invalid("decoders", "one or more, or None", "none")
     return names
-
-
-def _loss(clean: Array, noisy: Array) -> float:
-    return float(np.mean(np.abs(np.nan_to_num(noisy) - clean))) if clean.size else 0.0
-
-
-def _over_draws(values: Sequence[float]) -> tuple[float, float]:
-    mean, count = float(np.mean(values)), len(values)
-    half = _NORMAL * float(np.std(values, ddof=1)) / math.sqrt(count) if count > 1 else 0.0
-    return mean - half, mean + half
-
-
-def _accuracy_interval(risks: Sequence[Risk]) -> tuple[float, float]:
-    """Normal: the variance of a share of so many people, and that over draws."""
-    draws = np.array([risk.accuracy for risk in risks])
-    mean = float(draws.mean())
-    variance = mean * (1 - mean) / risks[0].n + (draws.var(ddof=1) / draws.size if draws.size > 1 else 0.0)
-    half = _NORMAL * math.sqrt(variance)
-    return max(0.0, mean - half), min(1.0, mean + half)
-
-
-def _average(found: Sequence[Utility]) -> Utility:
-    """The mean of each number over draws."""
-    means: dict[str, Any] = {
-        field.name: float(np.mean([getattr(one, field.name) for one in found])) for field in fields(Utility)
-    }
-    for name in ("values", "tables", "incomplete"):
-        means[name] = round(means[name])
-    return Utility(**means)

@@ -18,7 +18,8 @@ from tellall.protections import Protection, as_protections
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family, check_scales
 from tellall.study.frontier import frontier
-from tellall.study.prepared import Measurement, Outcome, Prepared
+from tellall.study.measurement import Measurement, Outcome
+from tellall.study.prepared import Prepared
 
 __all__ = ["Sweep", "sweep"]
 
@@ -54,6 +55,9 @@ class Sweep:
         What was published about how many people, and what the noise is measured in.
     skipped
         Protections that could not be measured, and why.
+    real
+        Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
+        advantage are in the secret's unit.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -62,6 +66,7 @@ class Sweep:
     units: str
     seed: int
     skipped: tuple[tuple[str, str], ...] = ()
+    real: bool = False
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
@@ -78,6 +83,7 @@ class Sweep:
             "people": self.people,
             "units": self.units,
             "seed": self.seed,
+            "real": self.real,
             "rows": [dict(row) for row in self.rows],
             "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
         }
@@ -96,8 +102,8 @@ class Sweep:
         return store.write_table(Path(path), columns)
 
     def __str__(self) -> str:
-        head = [words for _, words in _SHOWN]
-        body = [[_text(row[name], name) for name, _ in _SHOWN] for row in self.rows]
+        head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]
+        body = [[_text(row[name], name, self.real) for name, _ in _SHOWN] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
@@ -195,8 +201,9 @@ def sweep(
     for place, row in zip(places, rows, strict=True):
         row["frontier"] = (place, row["decoder"]) in marked
     settled = ready.statistic
-    units = "people" if settled.scale == "counts" else "shares of all people"
-    return Sweep(tuple(rows), settled.describe(), dataset.n, units, ready.seed, tuple(skipped))
+    return Sweep(
+        tuple(rows), settled.describe(), dataset.n, ready.units, ready.seed, tuple(skipped), ready.real
+    )
 
 
 @dataclass(frozen=True)
@@ -247,7 +254,7 @@ def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, proce
     if processes == 1 or len(chosen) == 1:
         yield from (_measure(ready, choice, repeats) for choice in chosen)
         return
-    _ = ready.before, ready.clean  # made once, here, and sent to the workers
+    ready.warm_baselines()  # made once, here, and sent to the workers
     ready.warm([choice.protections for choice in chosen])
     run = Parallel(n_jobs=min(processes, len(chosen)), return_as="generator")
     yield from run(delayed(_measure)(ready, choice, repeats) for choice in chosen)
@@ -294,9 +301,9 @@ def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any
     return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
 
 
-def _text(value: Any, name: str) -> str:
+def _text(value: Any, name: str, real: bool) -> str:
     if value is None:
         return "–"
-    if name in ("accuracy", "advantage", "low", "high"):
+    if not real and name in ("accuracy", "advantage", "low", "high"):
         return f"{100 * value:{'' if name == 'accuracy' else '+'}.1f} %"
     return f"{value:.3g}" if isinstance(value, float) else str(value)

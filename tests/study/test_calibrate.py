@@ -11,7 +11,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.study import Prepared
 
-PEOPLE = random_people(150, 20, seed=2)
+PEOPLE = random_people(120, 18, seed=2)
 PAIRS = ta.Predicates("xor", ways=3)
 FEW = random_people(60, 7, seed=1)
 

@@ -138,6 +138,45 @@ def test_categories_are_swept_too() -> None:
     assert found.rows[0]["advantage"] > found.rows[1]["advantage"]
 
 
+def test_real_secrets_are_swept_in_their_own_unit() -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(50, 40))  # 40 coefficients about 50 people
+    people = ta.Dataset.from_arrays(columns, secret=3 + columns[:, 0] + rng.normal(size=50))
+    found = ta.sweep(people, ta.Estimator("linear", block=2), ta.Gaussian, scales=[0, 0.01, 2], repeats=3)
+    exact, little, much = found.rows
+    assert found.real
+    assert found.units == "the units of the coefficients"
+    assert exact["advantage"] == pytest.approx(little["advantage"], abs=0.1)
+    assert little["advantage"] > 0.1 > much["advantage"]
+    assert little["advantage"] == pytest.approx(little["baseline_accuracy"] - little["accuracy"])
+    assert little["accuracy_low"] < little["accuracy"] < little["accuracy_high"]
+    assert little["exposed"] is None
+    assert "%" not in str(found).splitlines()[2]
+    least = ta.calibrate(people, ta.Estimator("linear", block=2), ta.Gaussian, 0.3, draws=3)
+    assert least.interval[1] <= 0.3
+    assert 0.01 < least.scale < 2
+
+
+def test_every_decoder_has_its_row_and_the_worst_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from tellall.attacks import decoders
+
+    def weak(undecided: Any, rng: np.random.Generator) -> decoders.Decoded:
+        found = decoders.DECODERS["least-squares"](undecided, rng)
+        return replace(found, value=undecided.size - found.value, name="weak")
+
+    monkeypatch.setitem(decoders.DECODERS, "weak", weak)
+    found = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2, decoders=["weak", "least-squares"])
+    assert [row["decoder"] for row in found.rows] == ["weak", "least-squares"]
+    assert found.rows[0]["advantage"] < 0 < found.rows[1]["advantage"]
+    assert [row["frontier"] for row in found.rows] == [False, True]
+    affordable = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2)
+    assert [row["decoder"] for row in affordable.rows] == ["least-squares"]
+    auto = ta.sweep(PEOPLE, TABLES, ta.Gaussian(2.0), repeats=2, decoders="auto")
+    assert auto.rows[0]["advantage"] == pytest.approx(affordable.rows[0]["advantage"], abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

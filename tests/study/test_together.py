@@ -34,6 +34,27 @@ def test_the_same_as_one_by_one(statistic: Any, law: Any) -> None:
         assert together.prior == pytest.approx(alone.prior, rel=1e-12)
 
 
+def test_coefficients_are_attacked_together_too() -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(60, 20))
+    people = ta.Dataset.from_arrays(columns, secret=(columns[:, 0] + rng.normal(size=60) > 0).astype(int))
+    fits = ta.Estimator("linear", block=4, intercept=True)
+    releases = [ta.publish(people, fits, ta.Gaussian(0.05), rng=draw) for draw in range(3)]
+    for release, together in zip(releases, Together().attack(releases, people.public), strict=True):
+        alone = ta.reconstruct(release, people.public, "least-squares")
+        assert together is not None
+        np.testing.assert_allclose(together.estimate, alone.estimate, atol=1e-4)
+
+
+def test_fits_whose_rows_depend_on_the_values_are_left_alone() -> None:
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(60, 8))
+    people = ta.Dataset.from_arrays(columns, secret=(columns[:, 0] + rng.normal(size=60) > 0).astype(int))
+    fits = ta.Estimator("logistic", block=4)
+    releases = [ta.publish(people, fits, ta.Gaussian(0.05), rng=draw) for draw in range(3)]
+    assert Together().attack(releases, people.public) == [None] * 3
+
+
 def test_equal_people_are_one_unknown() -> None:
     people = random_people(90, 3, seed=4)
     releases = [ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=draw) for draw in range(3)]

@@ -16,7 +16,7 @@ __all__ = ["ManySolutions", "ManyTargets"]
 _TOLERANCE = 1e-6  # the largest movement, in shares of the box, that counts as settled
 _ITERATIONS = 800
 _STEEPEST = 2500.0  # condition number above which steps would be too many: another solver is quicker
-_LOOK = 10  # steps between two looks at who has settled
+_LOOK = 20  # steps between two looks at who has settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,19 +117,18 @@ class ManyTargets:
             return out, settled
         y = ahead = start[:, open_]
         for count in range(_ITERATIONS + 1):
-            gradient = weight * (self.kernel @ ahead) + ridge[open_] * ahead - right[:, open_]
-            if count % _LOOK == 0 and ahead is y:
-                moved = np.clip(y - gradient / (diagonal + ridge[open_]), 0.0, root) - y
+            if count % _LOOK == 0:
+                slope = weight * (self.kernel @ y) + ridge[open_] * y - right[:, open_]
+                moved = np.clip(y - slope / (diagonal + ridge[open_]), 0.0, root) - y
                 done = np.abs(moved / root).max(axis=0, initial=0.0) <= _TOLERANCE
                 out[:, open_] = y
                 settled[open_[done]] = True
-                if done.all() or count == _ITERATIONS:
+                if done.all():
                     break
-                open_, y, gradient = open_[~done], y[:, ~done], gradient[:, ~done]
-                ahead = y
+                open_, y, ahead = open_[~done], y[:, ~done], ahead[:, ~done]
+            gradient = weight * (self.kernel @ ahead) + ridge[open_] * ahead - right[:, open_]
             new = np.clip(ahead - gradient / steep[open_], 0.0, root)
             onward = ((ahead - new) * (new - y)).sum(axis=0) <= 0  # else the momentum points uphill
-            last = (count + 1) % _LOOK == 0  # looked at where it is, not where it is heading
-            ahead = new if last else new + np.where(onward, momentum[open_], 0.0) * (new - y)
+            ahead = new + np.where(onward, momentum[open_], 0.0) * (new - y)
             y = new
         return out, settled

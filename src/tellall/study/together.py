@@ -18,7 +18,7 @@ from tellall.solve.many_targets import ManySolutions, ManyTargets
 
 __all__ = ["MOST_UNKNOWNS", "Together"]
 
-MOST_UNKNOWNS = 3000  # above, one eigendecomposition costs more than the draws
+MOST_UNKNOWNS = 6000  # above, one eigendecomposition takes minutes and a gigabyte
 _SAME = 1e-9
 
 

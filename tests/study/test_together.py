@@ -67,7 +67,7 @@ def test_equal_people_are_one_unknown() -> None:
 
 @pytest.mark.parametrize(
     "protect",
-    [None, ta.Rounding(2, "random"), ta.Suppression(3), ta.Swapping(0.5), ta.Subsample(0.5)],
+    [None, ta.TruncatedNormal(1.0, 0.4), ta.Suppression(3), ta.Swapping(0.5), ta.Subsample(0.5)],
     ids=str,
 )
 def test_what_cannot_be_attacked_together_is_left_alone(protect: Any) -> None:
@@ -75,8 +75,8 @@ def test_what_cannot_be_attacked_together_is_left_alone(protect: Any) -> None:
     assert Together().attack(releases, PEOPLE.public) == [None] * 3
 
 
-def test_wide_bounds_do_not_keep_draws_apart() -> None:
-    noise = ta.TruncatedNormal(20.0, 40.0)
+@pytest.mark.parametrize("noise", [ta.TruncatedNormal(20.0, 40.0), ta.Rounding(6, "random")], ids=str)
+def test_wide_bounds_do_not_keep_draws_apart(noise: Any) -> None:
     releases = [ta.publish(PEOPLE, ta.Marginals(3), noise, rng=draw) for draw in range(3)]
     assert all(Together().attack(releases, PEOPLE.public))
 

@@ -83,6 +83,11 @@ def test_only_what_is_exact_has_no_figure(swept):
     assert sweep_figures({**swept["releases"][0], "rows": exact}) == ()
 
 
+def test_real_secrets_have_no_figures_of_shares(swept):
+    with pytest.raises(ta.InvalidInput, match="sweep must be about bits"):
+        sweep_figures({**swept["releases"][0], "real": True})
+
+
 def test_the_calibrations_figures_mark_limit_and_answer(calibrated):
     advantage, error = calibration_figures(calibrated["releases"][0])
     assert [rule.label.split()[-1] for rule in advantage.rules] == ["limit", "enough"]

@@ -107,3 +107,19 @@ def test_common_random_numbers_over_scales() -> None:
     ready = Prepared.of(PEOPLE, ta.Marginals(3))
     one, ten = (ready.publish((ta.Gaussian(std),), 2)[1].values for std in (1.0, 10.0))
     np.testing.assert_allclose(ten - ready.clean.values, 10 * (one - ready.clean.values), atol=1e-9)
+
+
+@pytest.mark.parametrize("weighting", ["noise", "paper"])
+def test_real_secrets_from_many_draws_are_those_from_each(weighting: str) -> None:
+    from tellall.study.reals import RealsTogether
+
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=(40, 30))
+    people = ta.Dataset.from_arrays(columns, secret=3 + columns[:, 0] + rng.normal(size=40))
+    fits = ta.Estimator("linear", block=3, intercept=True, weighting=weighting)
+    together = RealsTogether()
+    for std in (0.05, 0.5):  # the second with the first's decomposition
+        releases = [ta.publish(people, fits, ta.Gaussian(std), rng=draw) for draw in range(3)]
+        found = together.estimates(releases, people.public)
+        alone = [ta.reconstruct(release, people.public).estimate for release in releases]
+        np.testing.assert_allclose(found, np.stack(alone), atol=1e-6)

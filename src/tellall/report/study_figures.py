@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tellall.errors import invalid
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series
 
 __all__ = ["calibration_figures", "sweep_figures"]
@@ -25,6 +26,8 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
     say) is drawn against its error alone. The release with nothing done is a rule, since zero is on no log
     scale.
     """
+    if plain["real"]:
+        raise invalid("sweep", "about bits or categories, to be drawn", "a real secret")
     worst = _worst(plain["rows"])
     exact = [row for row in worst if row["loss"] == 0]
     noisy = [row for row in worst if row["loss"] > 0]

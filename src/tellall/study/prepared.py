@@ -33,7 +33,7 @@ from tellall.study.measurement import (
     interval_over_draws,
     loss_of,
 )
-from tellall.study.reals import attack_reals
+from tellall.study.reals import RealsTogether, attack_reals
 from tellall.study.together import Together
 from tellall.utility import utility
 
@@ -93,6 +93,10 @@ class Prepared:
     def _real_before(self) -> dict[str, Array]:
         assert self.dataset.secret is not None
         return without_releases(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+
+    @cached_property
+    def _reals(self) -> RealsTogether:
+        return RealsTogether()
 
     @property
     def real(self) -> bool:
@@ -198,7 +202,8 @@ class Prepared:
     def _real_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
         assert self.dataset.secret is not None
         generator = self._rng(_COMPARING)
-        found = attack_reals(releases, self.dataset.public, self.dataset.secret, self._real_before, generator)
+        public, secret = self.dataset.public, self.dataset.secret
+        found = attack_reals(releases, public, secret, self._real_before, self._reals, generator)
         return (Outcome("least-squares", len(releases), *found, math.nan),)
 
     def _code_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:

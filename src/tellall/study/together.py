@@ -16,7 +16,7 @@ from tellall.solve import Status
 from tellall.solve.intervals import enclose
 from tellall.solve.many_targets import ManySolutions, ManyTargets
 
-__all__ = ["MOST_UNKNOWNS", "Together"]
+__all__ = ["MOST_UNKNOWNS", "Together", "common_evidence", "targets_of"]
 
 MOST_UNKNOWNS = 6000  # above, one eigendecomposition takes minutes and a gigabyte
 _SAME = 1e-9
@@ -41,10 +41,10 @@ class Together:
     def attack(self, releases: Sequence[Release], public: Public) -> list[Reconstruction | None]:
         """The attack on each release, None where it must be made alone."""
         alone: list[Reconstruction | None] = [None] * len(releases)
-        evidence = _common(releases, public)
+        evidence = common_evidence(releases, public)
         if evidence is None or evidence.system.size.size > MOST_UNKNOWNS:
             return alone
-        system, targets = evidence.system, _targets(releases, public, evidence)
+        system, targets = evidence.system, targets_of(releases, public, evidence)
         open_ = [place for place, target in enumerate(targets.T) if _nothing_settled(system, target)]
         if not open_:
             return alone
@@ -62,7 +62,7 @@ class Together:
 
     def warm(self, releases: Sequence[Release], public: Public) -> None:
         """Whatever these releases would need is made now, if they can be attacked together."""
-        evidence = _common(releases, public)
+        evidence = common_evidence(releases, public)
         if evidence is not None and evidence.system.size.size <= MOST_UNKNOWNS:
             spread = evidence.system.spread
             self._prepared(evidence.system, (np.mean(spread) / spread) ** 2)
@@ -80,7 +80,7 @@ class Together:
         return known
 
 
-def _common(releases: Sequence[Release], public: Public) -> Evidence | None:
+def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | None:
     """The evidence of the first release, if the others differ from it in their values alone."""
     if len(releases) < 2 or any(hasattr(p, "records") for p in releases[0].protections):
         return None
@@ -95,11 +95,11 @@ def _common(releases: Sequence[Release], public: Public) -> Evidence | None:
     vector = np.random.default_rng(0).normal(size=first.operator.shape[1])
     if not same_rows or not np.array_equal(first.operator @ vector, second.operator @ vector):
         return None
-    moved = _targets(releases[:2], public, first)[:, 1]
+    moved = targets_of(releases[:2], public, first)[:, 1]
     return first if np.allclose(moved, second.target, rtol=_SAME, atol=_SAME) else None
 
 
-def _targets(releases: Sequence[Release], public: Public, evidence: Evidence) -> Array:
+def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) -> Array:
     """The target of each release, a column each, from that of the first."""
     rows = evidence.blocks[0].rows
     counts = np.stack([count_scale(release, public)[0][rows] for release in releases], axis=1)

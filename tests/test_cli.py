@@ -143,7 +143,7 @@ def test_profile_explains_bad_input_in_a_line(wages, arguments, says):
 def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
     unknown = run("paper", "principia")
     assert unknown.returncode == 2
-    assert "NAME must be one of private-ols, robust-tracing" in unknown.stderr
+    assert "NAME must be one of private-ols, regression-noise, robust-tracing" in unknown.stderr
     without = run("paper", "private-ols", "--data", str(tmp_path))
     assert without.returncode == 2
     assert "folder must be a folder that holds" in without.stderr

@@ -34,9 +34,10 @@ class Block:
         The law of the error of a published value, on the count scale.
     alike
         A label per person; equal labels promise equal columns of the operator.
-    std, bound, slack
-        The standard deviation of each row's error, the largest it can be, and the half-width of the interval
-        that rounding leaves it (zero where nothing was rounded).
+    std, bound, slack, rest
+        The standard deviation of each row's error, the largest it can be, the half-width of the interval
+        that rounding leaves it (zero where nothing was rounded), and the standard deviation of what is left
+        of its error beside rounding and gross errors.
     floor
         The least spread that each row is given in an attack.
     skipped
@@ -53,6 +54,7 @@ class Block:
     std: Array
     bound: Array
     slack: Array
+    rest: Array
     floor: Array
     skipped: tuple[str, ...] = ()
 
@@ -128,6 +130,18 @@ class Evidence:
         floor: Array = np.concatenate([block.floor for block in self.blocks])
         return np.maximum(self.std, floor)
 
+    @cached_property
+    def rest(self) -> Array:
+        """The spread of each row's error beside rounding and gross errors, never below the floor."""
+        return np.concatenate([np.maximum(block.rest, block.floor) for block in self.blocks])
+
+    @property
+    def contaminated(self) -> bool | None:
+        """Whether some rows have gross errors, as far as the declared laws say; None where they may."""
+        if any(block.noise.ordinary != block.noise for block in self.blocks):
+            return True
+        return False if np.isfinite(self.bound).all() else None
+
     @property
     def skipped(self) -> tuple[str, ...]:
         """Published values that give no equation, and why."""
@@ -144,16 +158,17 @@ class Evidence:
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)
         places = (np.arange(self.values)[:, None] * self.n + first).ravel()
         operator = self.operator.take(places)
-        rows = (self.target, self.spread, self.bound, self.slack)
+        rows = (self.target, self.spread, self.bound, self.slack, self.rest)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
             return System(operator, *rows, size, value)
         # everybody has exactly one of the values
         once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
         exact = np.zeros(counts.size)
-        more = (counts, np.full(counts.size, COUNT_FLOOR), exact, exact)
-        target, spread, bound, slack = map(np.concatenate, zip(rows, more, strict=True))
-        return System(Stack([operator, once]), target, spread, bound, slack, size, value)
+        floor = np.full(counts.size, COUNT_FLOOR)
+        more = (counts, floor, exact, exact, floor)
+        target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
+        return System(Stack([operator, once]), target, spread, bound, slack, rest, size, value)
 
     @property
     def grouped(self) -> LinearOperator:
@@ -256,9 +271,9 @@ class System:
 
     Attributes
     ----------
-    spread, bound, slack
-        Of each row's error: the standard deviation reckoned with, the most it can be, and the half-width of
-        the interval that rounding leaves.
+    spread, bound, slack, rest
+        Of each row's error: the standard deviation reckoned with, the most it can be, the half-width of the
+        interval that rounding leaves, and the standard deviation of what comes on top of that.
     size
         The people of each unknown: no count is above it.
     value
@@ -270,5 +285,6 @@ class System:
     spread: Array
     bound: Array
     slack: Array
+    rest: Array
     size: Array
     value: IntArray

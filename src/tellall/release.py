@@ -17,7 +17,7 @@ from tellall.noise import Exact, Noise, Rng
 from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.saved import Saved, load, save
-from tellall.statistics import Statistic
+from tellall.statistics import Equations, Statistic
 
 __all__ = ["Release", "count_scale", "linearise", "publish"]
 
@@ -170,21 +170,30 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     counts, noise = count_scale(release, view)
     equations = release.statistic.equations(view, counts)
     rows = equations.target.size
-    std: Array | float = noise.std
-    if noise.varies:
-        operator, everybody = equations.operator, np.ones(equations.operator.shape[1])
-        reach, net = operator.squared() @ everybody, operator @ everybody
-        std = noise.spread(Rows(counts, equations.target, reach, net))
-    error = np.hypot(_times(std, equations.gain, rows), equations.doubt)
+    error = np.hypot(_times(_spread(noise, equations, counts), equations.gain, rows), equations.doubt)
     shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
     bound = _times(noise.bound, equations.reach, rows)
     bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
     slack = _times(noise.half_width, equations.reach, rows)
     floor = np.broadcast_to(equations.floor, rows)
+    ordinary = error
+    if noise.ordinary != noise:
+        std = _times(_spread(noise.ordinary, equations, counts), equations.gain, rows)
+        ordinary = np.hypot(std, equations.doubt)
+    rest = np.sqrt(np.maximum(ordinary**2 - slack**2 / 3, 0.0))
     operator = equations.operator if shown.size == rows else RowSelect(equations.operator, shown)
     target = equations.target[shown]
-    spread = (error[shown], bound[shown], slack[shown], floor[shown])
+    spread = (error[shown], bound[shown], slack[shown], rest[shown], floor[shown])
     return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, equations.skipped),))
+
+
+def _spread(noise: Noise, equations: Equations, counts: Array) -> Array | float:
+    """The standard deviation of each published value's error."""
+    if not noise.varies:
+        return noise.std
+    operator, everybody = equations.operator, np.ones(equations.operator.shape[1])
+    reach, net = operator.squared() @ everybody, operator @ everybody
+    return noise.spread(Rows(counts, equations.target, reach, net))
 
 
 def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:

@@ -14,10 +14,12 @@ def dense_posterior(matrix, precision, pull, weights, row_pull):
     return inverse @ (matrix.T @ row_pull + pull), np.diag(inverse), shares
 
 
-@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 10**6), st.booleans())
-def test_both_sides_give_the_dense_posterior(m, n, seed, repeated):
+@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_both_sides_give_the_dense_posterior(m, n, seed, repeated, sparse):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-2, 3, (m, n)).astype(float)
+    if sparse:
+        matrix *= rng.random((m, n)) < 0.05
     if repeated:
         matrix = np.vstack([matrix, -matrix])
     rows = matrix.shape[0]
@@ -30,12 +32,28 @@ def test_both_sides_give_the_dense_posterior(m, n, seed, repeated):
     for got in (
         steps.step(precision, pull, weights, row_pull, fixed=False),
         steps.step(precision, pull, weights, row_pull, fixed=True),
-        steps._by_rows(precision, right, weights),
-        steps._by_unknowns(precision, right, weights, False),
+        steps._by_rows(np.arange(n), precision, right, weights),
+        steps._by_unknowns(np.arange(n), precision, right, weights, False),
     ):
         assert np.allclose(got.mean, wanted[0])
         assert np.allclose(got.variance, wanted[1])
         assert np.allclose(got.shares(), wanted[2])
+
+
+@given(st.integers(1, 12), st.integers(2, 8), st.integers(0, 10**6), st.booleans())
+def test_what_is_held_is_known_and_the_rest_follows(m, n, seed, fixed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-2, 3, (m, n)).astype(float)
+    precision, pull = rng.uniform(0.5, 4, n), rng.normal(size=n)
+    weights, row_pull = rng.uniform(0, 3, m), rng.normal(size=m)
+    held = np.where(rng.random(n) < 0.5, rng.integers(0, 3, n).astype(float), np.nan)
+    got = GaussianSteps(Dense(matrix)).step(precision, pull, weights, row_pull, fixed=fixed, held=held)
+    sure = np.where(np.isnan(held), precision, 1e9)  # the same, as the limit of sites that are all but sure
+    pinned = np.where(np.isnan(held), pull, 1e9 * np.nan_to_num(held))
+    wanted = dense_posterior(matrix, sure, pinned, weights, row_pull)
+    assert np.allclose(got.mean, wanted[0], atol=1e-5)
+    assert np.allclose(got.variance, wanted[1], atol=1e-5)
+    assert np.allclose(got.shares(), wanted[2], atol=1e-5)
 
 
 def test_rows_equal_up_to_sign_count_once():

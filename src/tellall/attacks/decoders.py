@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.attacks.system import Undecided
+from tellall.errors import invalid
 from tellall.linops import Array
-from tellall.solve import BoxProblem, LeastSquares, Status
+from tellall.solve import (
+    AbsoluteProblem,
+    BoxProblem,
+    CountProblem,
+    Exhaustive,
+    LeastAbsolute,
+    LeastSquares,
+    Posterior,
+    Status,
+    WholeProblem,
+)
 
 __all__ = ["DECODERS", "Decoded", "decode"]
+
+_LISTED = 24  # unknowns up to which "auto" lists every secret that fits
+_PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
+_GROSS = 4.0  # a residual of so many of its usual size is a gross error
+_LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factorised Gram matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +44,8 @@ class Decoded:
         The probability that a person of the group is one of those counted.
     name
         The decoder that it came from.
+    proved
+        Which counts are the same in everything that fits, where the decoder found out.
     """
 
     value: Array
@@ -33,29 +53,160 @@ class Decoded:
     status: Status
     name: str
     stats: dict[str, float] = field(default_factory=dict)
+    proved: npt.NDArray[np.bool_] | None = None
 
 
 def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded:
-    """What the decoder of that name concludes; "auto" chooses one."""
-    return _least_squares(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
+    """What the decoder of that name concludes; "auto" chooses one.
+
+    Notes
+    -----
+    "auto", in this order:
+
+    ======================================================== =======================================
+    at most 24 unknowns, all errors bounded                  exhaustive, where it finds everything
+    gross errors declared                                    posterior; LP too where it is not trusted
+    entries of one size, or at most 5000 unknowns            posterior
+    else, and where the posterior fails its own checks       least squares
+    ======================================================== =======================================
+
+    Where two were tried, the one whose whole counts miss the values by less (weighted absolute misfit beyond
+    the rounding intervals) is kept; the statistics say what was tried.
+    """
+    return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
+
+
+def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+    bounded = bool(np.isfinite(undecided.bound).all())
+    if undecided.size.size <= _LISTED and bounded:
+        listed = _exhaustive(undecided, rng)
+        if listed.status.settled:
+            return listed
+    tried: list[Decoded] = []
+    if undecided.contaminated or _posterior_is_affordable(undecided):
+        tried.append(_posterior(undecided, rng))
+        if tried[0].status.settled:
+            return tried[0]
+    if undecided.contaminated:
+        tried.append(_least_absolute(undecided, rng))
+    else:
+        if tried and tried[0].status.word != "uncalibrated":
+            tried.clear()  # what is not even settled is no better than least squares
+        tried.append(_least_squares(undecided, rng))
+    best = min(tried, key=lambda decoded: _misfit(undecided, decoded.value))
+    others = {f"misfit of {decoded.name}": _misfit(undecided, decoded.value) for decoded in tried}
+    return replace(best, stats={**best.stats, **others})
+
+
+def _posterior_is_affordable(undecided: Undecided) -> bool:
+    """Whether message passing applies, or expectation propagation takes seconds."""
+    rows, unknowns = undecided.operator.shape
+    if min(rows, unknowns) <= _PROPAGATED:
+        return True
+    squares = undecided.operator.squared()
+    size = squares @ np.ones(unknowns)
+    return bool(rows and np.all(size == unknowns))  # every entry is 1 or −1
+
+
+def _misfit(undecided: Undecided, value: Array) -> float:
+    """How far whole counts are from the values, beyond the intervals and in units of the noise."""
+    off = np.abs(undecided.operator @ np.round(value) - undecided.target) - undecided.slack
+    return float(np.sum(np.maximum(off, 0.0) / undecided.rest))
 
 
 def _least_squares(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
-    nothing = np.zeros(undecided.size.size)
-    center, variance = undecided.moments(nothing, nothing)
-    weights = 1 / undecided.spread**2
-    problem = BoxProblem(undecided.operator, weights, 1 / variance, center, undecided.lower, undecided.upper)
+    prior = undecided.prior
+    problem = BoxProblem(
+        undecided.operator,
+        1 / undecided.spread**2,
+        1 / prior.variance,
+        prior.mean,
+        undecided.lower,
+        undecided.upper,
+    )
     prepared = LeastSquares().prepare(problem)
     solution = prepared.solve(undecided.target)
-    mean, spread = prepared.posterior(undecided.target, rng=rng)
-    # the evidence's own opinion: the posterior divided by the prior
-    precision = np.maximum(1 / spread - problem.ridge, 1e-12 * problem.ridge)
-    opinion = (mean / spread - problem.ridge * center) / precision
-    chance = undecided.moments(precision, opinion)[0] / undecided.size
-    return Decoded(
-        solution.value, np.clip(chance, 0, 1), solution.status, "least-squares", dict(solution.stats)
+    chance = _gaussian_chance(undecided, prepared, rng)
+    return Decoded(solution.value, chance, solution.status, "least-squares", dict(solution.stats))
+
+
+def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generator) -> Array:
+    """Each person's chance from the evidence's own Gaussian opinion: the posterior divided by the prior."""
+    ridge, center = prepared.problem.ridge, prepared.problem.center
+    mean, variance = prepared.posterior(undecided.target, rng=rng)
+    precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
+    opinion = (mean / variance - ridge * center) / precision
+    return undecided.prior.chance(precision, opinion)
+
+
+def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+    """ℓ1 decoding with the box; chances from the Gaussian posterior on the rows that it explains.
+
+    Rows missed by more than four times the usual (median) residual are taken for gross errors.
+    """
+    problem = AbsoluteProblem(
+        undecided.operator, 1 / undecided.rest, undecided.lower, undecided.upper, undecided.slack
     )
+    # of several minimisers the steps find one within the box, the simplex method a corner of it
+    solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.target)
+    image = undecided.operator @ solution.value
+    off = np.maximum(np.abs(image - undecided.target) - undecided.slack, 0.0) / undecided.rest
+    usual = max(1.0, float(np.median(off)) / 0.6745) if off.size else 1.0
+    spread = np.hypot(undecided.rest * usual, undecided.slack / np.sqrt(3))
+    weights = np.where(off <= _GROSS * usual, 1 / spread**2, 0.0)
+    prior = undecided.prior
+    box = BoxProblem(
+        undecided.operator, weights, 1 / prior.variance, prior.mean, undecided.lower, undecided.upper
+    )
+    chance = _gaussian_chance(undecided, LeastSquares(gram_limit=_LP_GRAM).prepare(box), rng)
+    stats = {**solution.stats, "gross": float(np.mean(weights == 0)) if off.size else 0.0}
+    return Decoded(solution.value, chance, solution.status, "lp", stats)
 
 
-DECODERS: dict[str, Callable[[Undecided, np.random.Generator], Decoded]] = {"least-squares": _least_squares}
+def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+    """The posterior mean of every count under prior, noise and all evidence."""
+    problem = CountProblem(
+        undecided.operator,
+        undecided.rest,
+        undecided.size,
+        undecided.lower,
+        undecided.upper,
+        undecided.rate,
+        undecided.slack,
+        undecided.contaminated,
+    )
+    solution = Posterior().prepare(problem).solve(undecided.target, rng=rng)
+    return Decoded(solution.value, solution.chance, solution.status, "posterior", dict(solution.stats))
+
+
+def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+    """Every secret that fits: chances are shares of them, each weighed by the prior's rate."""
+    if not np.isfinite(undecided.bound).all():
+        raise invalid(
+            "decoder",
+            "another than 'exhaustive', since the noise has no bound and every secret fits",
+            "exhaustive",
+        )
+    problem = WholeProblem(undecided.operator, undecided.bound, undecided.lower, undecided.upper)
+    found = Exhaustive().prepare(problem).solve(undecided.target, sizes=undecided.size)
+    value = found.value if not found.count else _weighed(found.solutions, undecided)
+    stats = {**found.stats, "solutions": float(found.count), "secrets": float(found.secrets)}
+    chance = np.clip(value / undecided.size, 0.0, 1.0)
+    return Decoded(value, chance, found.status, "exhaustive", stats, found.fixed)
+
+
+def _weighed(solutions: Any, undecided: Undecided) -> Array:
+    """The mean of the solutions, each as probable as the prior makes it."""
+    from scipy.special import softmax
+
+    log_prior = np.array([undecided.prior.log_prior(solution) for solution in solutions.astype(np.float64)])
+    return np.asarray(softmax(log_prior) @ solutions)
+
+
+DECODERS: dict[str, Callable[[Undecided, np.random.Generator], Decoded]] = {
+    "least-squares": _least_squares,
+    "lp": _least_absolute,
+    "posterior": _posterior,
+    "exhaustive": _exhaustive,
+}

@@ -58,6 +58,9 @@ class Reconstruction:
     public: Public
     releases: tuple[Release, ...]
     stats: dict[str, float] = field(default_factory=dict)
+    _proved: tuple[Array, Array] | None = (
+        None  # bounds on each unknown that the decoder added to the evidence's
+    )
 
     @property
     def n(self) -> int:
@@ -71,7 +74,8 @@ class Reconstruction:
         Notes
         -----
         "proved": the same bit in every 0/1 secret consistent with the evidence, by bound propagation (valid
-        but not complete: some provable people are missed). "linear": the person's unit vector lies in the row
+        but not complete: some provable people are missed) or, by the exhaustive decoder, because all such
+        secrets were listed. "linear": the person's unit vector lies in the row
         space of the operator. O(P³) for P groups of equal people; where P is beyond the Gram
         limit the row space is not computed and "linear" is not claimed.
         """
@@ -80,7 +84,8 @@ class Reconstruction:
         affordable = size.size <= LeastSquares().gram_limit
         fixed = evidence.determined & (size == 1) if affordable else np.zeros(size.size, dtype=bool)
         linear = fixed.reshape(evidence.values, -1).all(axis=0)
-        full, none = box.lower == size, box.upper == 0
+        lower, upper = (box.lower, box.upper) if self._proved is None else self._proved
+        full, none = lower == size, upper == 0
         # of bits, none is as good as all; of several values one that everybody has settles the others
         settled = full | none if evidence.values == 1 else full
         proved = settled.reshape(evidence.values, -1).any(axis=0) & np.full(len(groups), not box.empty)
@@ -112,7 +117,8 @@ def reconstruct(
     public
         The attacker's view of the people.
     decoder
-        "least-squares", or "auto" to let tellall choose (today the same).
+        "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every
+        secret that fits, for few people), or "auto" to let tellall choose and say what it chose.
     prior
         The rate of the secret (of each of its values, where it has more than two), if the attacker knows
         it; estimated from the releases otherwise.
@@ -126,7 +132,8 @@ def reconstruct(
     Real secrets are not rounded: see :func:`tellall.attacks.reals.reconstruct_reals`.
 
     Exact and rounded values bound counts, and bounds are propagated first: what they settle is proved. The
-    rest is weighted least squares on groups of people whom no release tells apart, ridge at the prior, box
+    rest goes to the decoder (see :func:`tellall.attacks.decoders.decode` for the choice). Least squares works
+    on groups of people whom no release tells apart, ridge at the prior, box
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
     rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
     divided by prior: mean r, variance τ) times a Binomial(c, π) prior within the bounds,
@@ -175,7 +182,16 @@ def reconstruct_codes(
         public=view,
         releases=chosen,
         stats=decoded.stats,
+        _proved=_proved_bounds(evidence, decoded),
     )
+
+
+def _proved_bounds(evidence: Evidence, decoded: Decoded) -> tuple[Array, Array] | None:
+    if decoded.proved is None:
+        return None
+    box = evidence.enclosure
+    lower, upper = (np.where(decoded.proved, decoded.value, side) for side in (box.lower, box.upper))
+    return lower, upper
 
 
 def _people(evidence: Evidence, decoded: Decoded) -> tuple[Array, npt.NDArray[np.integer[Any]], Array]:
@@ -210,7 +226,11 @@ def _decode(
     found = decode(decoder, undecided, rng)
     value[undecided.places] = found.value
     chance[undecided.places] = found.chance
-    whole = replace(found, value=value, chance=chance)
+    proved = None
+    if found.proved is not None:
+        proved = np.zeros(size.size, dtype=bool)
+        proved[undecided.places] = found.proved
+    whole = replace(found, value=value, chance=chance, proved=proved)
     return _with_contradictions(whole, evidence), undecided.rates
 
 
@@ -222,7 +242,7 @@ def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
     status, stats = decoded.status, {**decoded.stats, "misfit": excess}
     if evidence.enclosure.empty:
         status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
-    elif excess > CONTRADICTION:
+    elif excess > CONTRADICTION and decoded.name != "posterior":  # which is no minimiser and checks itself
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
     return replace(decoded, status=status, stats=stats)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from tellall.evidence import Evidence
 from tellall.linops import Array, IntArray, LinearOperator, RowSelect
+from tellall.solve import CountPrior
 
-__all__ = ["Undecided", "count_moments", "estimate_rates", "leave_undecided", "rates_of_bits"]
+__all__ = ["Undecided", "estimate_rates", "leave_undecided", "rates_of_bits"]
 
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
@@ -25,9 +27,13 @@ class Undecided:
     ----------
     places
         Which unknowns of the evidence's system these are.
-    operator, target, spread, slack
-        Their equations, less what is decided; the standard deviation of each row's error and the half-width
-        of the interval that rounding leaves it.
+    operator, target
+        Their equations, less what is decided.
+    spread, slack, rest, bound
+        Of each row's error: the standard deviation, the half-width of the interval that rounding leaves, the
+        standard deviation of what comes on top of that, and the most it can be.
+    contaminated
+        Whether a share of the rows has gross errors; None where that is not known.
     lower, upper, size
         Bounds on each count, and the people it is a count of.
     value
@@ -41,6 +47,9 @@ class Undecided:
     target: Array
     spread: Array
     slack: Array
+    rest: Array
+    bound: Array
+    contaminated: bool | None
     lower: Array
     upper: Array
     size: Array
@@ -52,9 +61,10 @@ class Undecided:
         """The chance, before the evidence, that a person is one of those each unknown counts."""
         return self.rates[self.value]
 
-    def moments(self, precision: Array, opinion: Array) -> tuple[Array, Array]:
-        """Mean and variance of each count, its prior multiplied by exp(−precision (j − opinion)²/2)."""
-        return count_moments(self.size, self.lower, self.upper, self.rate, precision, opinion)
+    @cached_property
+    def prior(self) -> CountPrior:
+        """What is believed of each count before the evidence."""
+        return CountPrior(self.size, self.lower, self.upper, self.rate)
 
 
 def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
@@ -69,8 +79,8 @@ def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
     size, value = system.size[places], system.value[places]
     if rates is None:
         rates = estimate_rates(operator, target, system.spread, size, value, evidence.values)
-    box_ = (lower[places], upper[places], size)
-    return Undecided(places, operator, target, system.spread, system.slack, *box_, value, rates)
+    errors = (system.spread, system.slack, system.rest, system.bound, evidence.contaminated)
+    return Undecided(places, operator, target, *errors, lower[places], upper[places], size, value, rates)
 
 
 def estimate_rates(
@@ -141,26 +151,3 @@ def _uncorrelated(
     energy, vectors = eigh(rows @ rows.T)
     mixed = vectors.T @ np.column_stack([reach / spread, targets / spread[:, None]])
     return np.maximum(energy, 0.0), mixed[:, 0], mixed[:, 1:]
-
-
-def count_moments(
-    size: Array, lower: Array, upper: Array, rate: Array, precision: Array, opinion: Array
-) -> tuple[Array, Array]:
-    """Mean and variance of each count under P(t = j) ∝ Binomial(j) exp(−precision (j − opinion)²/2).
-
-    Within its bounds; precision zero gives the prior. O(people) for all counts together.
-    """
-    from scipy.special import gammaln, softmax
-
-    mean, variance = np.empty(size.size), np.empty(size.size)
-    for people in np.unique(size):
-        group = size == people
-        j = np.arange(people + 1)
-        ways = gammaln(people + 1) - gammaln(j + 1) - gammaln(people - j + 1)
-        log_law = ways + np.log(rate[group])[:, None] * j + np.log1p(-rate[group])[:, None] * (people - j)
-        log_law = log_law - 0.5 * precision[group, None] * (j - opinion[group, None]) ** 2
-        possible = (j >= lower[group, None]) & (j <= upper[group, None])
-        law = softmax(np.where(possible, log_law, -np.inf), axis=1)
-        mean[group] = law @ j
-        variance[group] = ((j - mean[group, None]) ** 2 * law).sum(axis=1)
-    return mean, np.maximum(variance, 1e-9)

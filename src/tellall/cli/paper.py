@@ -14,6 +14,7 @@ __all__ = ["paper"]
 
 _PAPERS = {
     "private-ols": "tellall.papers.private_ols",
+    "regression-noise": "tellall.papers.regression_noise",
     "robust-tracing": "tellall.papers.robust_tracing",
 }
 

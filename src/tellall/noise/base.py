@@ -84,6 +84,11 @@ class Noise(ABC):
         return 0.0
 
     @property
+    def ordinary(self) -> Noise:
+        """The law without its gross errors, those that hit some values and leave the others alone."""
+        return self
+
+    @property
     def varies(self) -> bool:
         """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
         return False
@@ -148,6 +153,10 @@ class Sum(Noise):
     @property
     def half_width(self) -> float:
         return math.fsum(part.half_width for part in self.parts)
+
+    @property
+    def ordinary(self) -> Sum:
+        return Sum(tuple(part.ordinary for part in self.parts))
 
     @property
     def varies(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.noise.additive import Gaussian
-from tellall.noise.base import Array, Noise, Rng, as_rng, at_least_zero, share
+from tellall.noise.base import Array, Exact, Noise, Rng, as_rng, at_least_zero, share
 
 __all__ = ["Corruption"]
 
@@ -40,6 +40,10 @@ class Corruption(Noise):
     @property
     def bound(self) -> float:
         return math.inf if self.std else 0.0
+
+    @property
+    def ordinary(self) -> Noise:
+        return Exact()
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator = as_rng(rng)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tellall.noise.base import Array, Noise, Rng, Rows, as_rng
+from tellall.noise.base import Array, Exact, Noise, Rng, Rows, as_rng
 
 __all__ = ["Complemented", "Sampled", "Swapped", "Unknown"]
 
@@ -129,6 +129,10 @@ class Complemented(Noise):
     fraction: float
     people: int
     unit: float = 1.0
+
+    @property
+    def ordinary(self) -> Noise:
+        return Exact()
 
     @property
     def varies(self) -> bool:

@@ -26,7 +26,7 @@ class CountProblem:
     size, lower, upper
         The number of people in each group and what is known of the count; lower below upper.
     rate
-        The chance of the secret before the evidence.
+        The chance of the secret before the evidence, one or one per group.
     slack
         The half-width of a uniform error on top of the Gaussian one (rounding), per row; None for none.
     contaminated
@@ -38,7 +38,7 @@ class CountProblem:
     size: Array
     lower: Array
     upper: Array
-    rate: float
+    rate: Array | float
     slack: Array | None = None
     contaminated: bool | None = None
 
@@ -57,8 +57,9 @@ class CountProblem:
             raise invalid("operator", "over one group or more", "no columns")
         if (self.lower < 0).any() or (self.upper > self.size).any() or (self.lower >= self.upper).any():
             raise invalid("lower", "from 0, below upper, and upper at most size", "bounds that are not")
-        if not 0 < self.rate < 1:
-            raise invalid("rate", "strictly between 0 and 1", self.rate)
+        rate = np.asarray(self.rate)
+        if rate.shape not in ((), (n,)) or not ((rate > 0) & (rate < 1)).all():
+            raise invalid("rate", "strictly between 0 and 1, one or one per group", self.rate)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ class _SameSize:
 
 @final
 class CountPrior:
-    """t_p ~ Binomial(size_p, rate) given lower_p ≤ t_p ≤ upper_p, for every group p.
+    """t_p ~ Binomial(size_p, rate_p) given lower_p ≤ t_p ≤ upper_p, for every group p.
 
     Notes
     -----
@@ -41,10 +41,11 @@ class CountPrior:
     ([0.5, 2.0], [0.25, 1.0])
     """
 
-    def __init__(self, size: Array, lower: Array, upper: Array, rate: float) -> None:
-        self.size, self.lower, self.upper, self.rate = size, lower, upper, rate
+    def __init__(self, size: Array, lower: Array, upper: Array, rate: Array | float) -> None:
+        self.size, self.lower, self.upper = size, lower, upper
+        self.rate: Array = np.broadcast_to(np.asarray(rate, dtype=np.float64), size.shape)
         self.alone = bool(((size == 1) & (lower == 0) & (upper == 1)).all())
-        self._log_odds = float(np.log(rate) - np.log1p(-rate))
+        self._log_odds: Array = np.log(self.rate) - np.log1p(-self.rate)
         self._sizes = [] if self.alone else [self._same_size(c) for c in np.unique(size)]
         nothing = np.zeros(size.size)
         self.mean, self.variance = self.moments(nothing, nothing)
@@ -104,7 +105,8 @@ class CountPrior:
         place = np.flatnonzero(self.size == size)
         j: Array = np.arange(float(size) + 1)
         log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-        log_prior = log_prior + j * np.log(self.rate) + (size - j) * np.log1p(-self.rate)
+        rate = self.rate[place, None]
+        log_prior = log_prior + j * np.log(rate) + (size - j) * np.log1p(-rate)
         possible = (j >= self.lower[place, None]) & (j <= self.upper[place, None])
         return _SameSize(place, j, np.where(possible, log_prior, -np.inf))
 
@@ -120,7 +122,7 @@ class CountPrior:
 
 
 def count_moments(
-    size: Array, lower: Array, upper: Array, rate: float, precision: Array, opinion: Array
+    size: Array, lower: Array, upper: Array, rate: Array | float, precision: Array, opinion: Array
 ) -> tuple[Array, Array]:
     """Mean and variance of each group's count under its prior and a Gaussian opinion."""
     return CountPrior(size, lower, upper, rate).moments(precision, opinion)

@@ -16,6 +16,8 @@ __all__ = ["Propagated", "propagate"]
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
 _LEAST_DAMPING = 0.1
 _LEARN_FROM = 3  # the first residuals say little about the noise
+_HOLD_FROM = 4  # iterations before a count may be taken as known,
+_KNOWN = 1e-7  # which it is when its variance has fallen below this
 _WINDOW = 5  # iterations in which the change has to halve
 
 
@@ -65,7 +67,8 @@ def propagate(
     site; new sites match the mean and the variance of cavity × prior, or of cavity × error law. Unlike
     message passing it takes the operator as it is: 0/1 attributes, tables, correlated columns (Minka 2001;
     Rangan, Schniter and Fletcher 2019 for large matrices). `agreement` is near one where the residuals are
-    as large as predicted, with standard deviation √(2/m).
+    as large as predicted, with standard deviation √(2/m). After the first steps, counts whose variance has
+    fallen below 1e-7 are taken as known, so that later steps are about the others only.
     """
     operator = steps.operator
     plain = channel.slack is None and not contaminated
@@ -78,10 +81,14 @@ def propagate(
         weights = 1 / (channel.total + np.zeros(target.size))
         rows = _RowSites(weights, weights * target)
     mean, changes = prior.mean, list[float]()
+    held = np.full(prior.size.size, np.nan)
+    precision, opinion = np.zeros(held.size), np.zeros(held.size)
     for iteration in range(limit):
-        belief_now = steps.step(lam, eta, rows.weights, rows.pull, fixed=plain)
-        precision = np.maximum(1 / belief_now.variance - lam, 1e-9 * lam)
-        opinion = (belief_now.mean / belief_now.variance - eta) / precision
+        belief_now = steps.step(lam, eta, rows.weights, rows.pull, fixed=plain, held=held)
+        free = np.isnan(held)
+        now_mean, now_variance = belief_now.mean[free], belief_now.variance[free]
+        precision[free] = np.maximum(1 / now_variance - lam[free], 1e-9 * lam[free])
+        opinion[free] = (now_mean / now_variance - eta[free]) / precision[free]
         previous, (mean, variance) = mean, prior.moments(precision, opinion)
         changes.append(float(np.sqrt(np.mean((mean - previous) ** 2 / prior.variance))))
         image = operator @ belief_now.mean
@@ -99,6 +106,8 @@ def propagate(
             lam + damping * (new - lam),
             eta + damping * (mean * (new + precision) - precision * opinion - eta),
         )
+        if iteration >= _HOLD_FROM:
+            held = np.where(free & (variance <= _KNOWN), mean, held)
         if changes[-1] <= tolerance:
             break
         if len(changes) > 2 * _WINDOW and min(changes[-_WINDOW:]) > 0.5 * min(changes[:-_WINDOW]):
@@ -108,7 +117,7 @@ def propagate(
 
 def _plain_agreement(now: GaussianPosterior, lam: Array, weights: Array, residual: Array) -> float:
     """(χ² of the residuals at the mean + the degrees of freedom it has used up) per row."""
-    used = float(np.sum(1 - lam * now.variance))
+    used = float(np.sum(np.where(now.variance > 0, 1 - lam * now.variance, 0.0)))  # none by what is known
     return (float(weights @ residual**2) + used) / max(residual.size, 1)
 
 

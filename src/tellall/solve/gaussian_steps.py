@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from tellall.solve.base import Array
 __all__ = ["GaussianPosterior", "GaussianSteps"]
 
 _MOST_ENTRIES = 30_000_000  # of a matrix written out
+_SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
+Places = npt.NDArray[np.intp]
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
 
 
@@ -65,24 +67,50 @@ class GaussianSteps:
         return n <= limit or (m <= min(limit, _NARROW * n) and m * n <= _MOST_ENTRIES)
 
     def step(
-        self, precision: Array, pull: Array, weights: Array, row_pull: Array, *, fixed: bool
+        self,
+        precision: Array,
+        pull: Array,
+        weights: Array,
+        row_pull: Array,
+        *,
+        fixed: bool,
+        held: Array | None = None,
     ) -> GaussianPosterior:
         """The posterior for site precisions λ, pulls η, row weights w and row pulls b.
 
-        ``fixed`` says that the weights are those of every step, so that their Gram matrix is kept.
+        ``fixed`` says that the weights are those of every step, so that their Gram matrix is kept. ``held``
+        are the values of unknowns that are taken as known, missing (NaN) for the others; theirs comes back
+        as mean, with variance zero.
         """
+        if held is None or np.isnan(held).all():
+            return self._among(np.arange(precision.size), precision, pull, weights, row_pull, fixed)
+        free = np.flatnonzero(np.isnan(held))
+        known = np.where(np.isnan(held), 0.0, held)
+        if not free.size:
+            return GaussianPosterior(known, np.zeros(known.size), lambda: np.zeros(weights.size))
+        settled = np.asarray(self.operator.matvec(known.astype(self.operator.dtype)), dtype=np.float64)
+        part = self._among(free, precision, pull, weights, row_pull - weights * settled, fixed)
+        mean, variance = known, np.zeros(known.size)
+        mean[free], variance[free] = part.mean, part.variance
+        return GaussianPosterior(mean, variance, part.shares)
+
+    def _among(
+        self, free: Places, precision: Array, pull: Array, weights: Array, row_pull: Array, fixed: bool
+    ) -> GaussianPosterior:
+        """The posterior of these unknowns, the others absent."""
         right = np.asarray(self.operator.rmatvec(row_pull.astype(self.operator.dtype, copy=False))) + pull
         m, n = self.operator.shape
         short = m * n <= _MOST_ENTRIES and (m <= 2 * _NARROW * n)
-        if short and self._distinct.matrix.shape[0] <= _NARROW * n:
-            return self._by_rows(precision, right, weights)
-        return self._by_unknowns(precision, right, weights, fixed)
+        if short and self._distinct.matrix.shape[0] <= _NARROW * free.size:
+            return self._by_rows(free, precision[free], right[free], weights)
+        return self._by_unknowns(free, precision[free], right[free], weights, fixed)
 
-    def _by_unknowns(self, precision: Array, right: Array, weights: Array, fixed: bool) -> GaussianPosterior:
+    def _by_unknowns(
+        self, free: Places, precision: Array, right: Array, weights: Array, fixed: bool
+    ) -> GaussianPosterior:
         from scipy.linalg import cho_solve, lapack
 
-        gram = self._gram(weights, fixed)
-        hessian = gram.copy()
+        hessian = self._gram(free, weights, fixed)
         hessian[np.diag_indices_from(hessian)] += precision
         factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
         if failed:  # a gram matrix so large beside the sites that its rounding errors show
@@ -94,24 +122,26 @@ class GaussianSteps:
 
         def shares() -> Array:
             if self.operator.shape[0] * self.operator.shape[1] <= _MOST_ENTRIES:
-                image = self._distinct.matrix @ half.T
+                image = np.asarray(self._columns(free) @ half.T)
                 each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
                 exact: Array = weights * each
                 return exact
             dtype = self.operator.dtype
-            alone = self.operator.squared().matvec(variance.astype(dtype))
-            total = self.operator.shape[1] - float(precision @ variance)  # tr(C Aᵀ W A)
+            everybody = np.zeros(self.operator.shape[1], dtype=dtype)
+            everybody[free] = variance
+            alone = self.operator.squared().matvec(everybody)
+            total = free.size - float(precision @ variance)  # tr(C Aᵀ W A)
             return weights * alone * (total / max(float(weights @ alone), 1e-300))
 
         return GaussianPosterior(mean, variance, shares)
 
-    def _by_rows(self, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
+    def _by_rows(self, free: Places, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
         from scipy.linalg import cho_solve, lapack, solve_triangular
 
         distinct = self._distinct
         merged = distinct.gather(weights)
         root = np.sqrt(merged)
-        scaled = distinct.matrix * root[:, None]
+        scaled = distinct.matrix[:, free] * root[:, None]
         scaled /= np.sqrt(precision)
         inner = scaled @ scaled.T
         inner[np.diag_indices_from(inner)] += 1
@@ -130,17 +160,34 @@ class GaussianSteps:
 
         return GaussianPosterior(mean, left / precision, shares)
 
-    def _gram(self, weights: Array, fixed: bool) -> Array:
-        if not fixed:
-            m, n = self.operator.shape
-            if m * n > _MOST_ENTRIES:
-                return np.asarray(self.operator.gram(weights), dtype=np.float64)
-            matrix, merged = self._distinct.matrix, self._distinct.gather(weights)
-            out: Array = matrix.T @ (matrix * merged[:, None])
-            return out
-        if self._kept is None or not np.array_equal(self._kept[0], weights):
-            self._kept = weights, np.asarray(self.operator.gram(weights), dtype=np.float64)
-        return self._kept[1]
+    def _gram(self, free: Places, weights: Array, fixed: bool) -> Array:
+        """Aᵀ W A over these unknowns, an array of its own."""
+        m, n = self.operator.shape
+        if fixed:
+            if self._kept is None or not np.array_equal(self._kept[0], weights):
+                self._kept = weights, np.asarray(self.operator.gram(weights), dtype=np.float64)
+            kept = self._kept[1]
+            return kept.copy() if free.size == n else kept[np.ix_(free, free)]
+        if m * n > _MOST_ENTRIES:
+            operator = self.operator if free.size == n else self.operator.take(free)
+            return np.asarray(operator.gram(weights), dtype=np.float64)
+        matrix, merged = self._columns(free), self._distinct.gather(weights)
+        if self._sparse is None:
+            return np.asarray(matrix.T @ (matrix * merged[:, None]))
+        return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
+
+    def _columns(self, free: Places) -> Any:
+        """The distinct rows' entries for these unknowns, sparse where most are zero."""
+        matrix = self._distinct.matrix if self._sparse is None else self._sparse
+        return matrix if free.size == self.operator.shape[1] else matrix[:, free]
+
+    @cached_property
+    def _sparse(self) -> Any:
+        """The distinct rows as a sparse matrix, where that saves work."""
+        from scipy.sparse import csr_array
+
+        matrix = self._distinct.matrix
+        return csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE * matrix.size else None
 
     @cached_property
     def _distinct(self) -> _Distinct:

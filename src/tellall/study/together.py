@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellall.attacks.reconstruct import Reconstruction
-from tellall.attacks.system import count_moments, rates_of_bits
+from tellall.attacks.system import rates_of_bits
 from tellall.data import Public
 from tellall.evidence import Evidence, System
 from tellall.linops import Array
 from tellall.release import Release, count_scale, linearise
-from tellall.solve import Status
+from tellall.solve import CountPrior, Status
 from tellall.solve.intervals import enclose
 from tellall.solve.many_targets import ManySolutions, ManyTargets
 
@@ -123,8 +123,7 @@ def _reconstruction(
     variance = found.variance[:, column]
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (found.mean[:, column] / variance - ridge * size * rate) / precision
-    rates = np.full(size.size, rate)
-    chance = count_moments(size, np.zeros(size.size), size, rates, precision, opinion)[0] / size
+    chance = CountPrior(size, np.zeros(size.size), size, rate).chance(precision, opinion)
     estimate, chance = (found.value[:, column] / size)[index], np.clip(chance, 0, 1)[index]
     guess = (estimate >= 0.5).astype(np.int8)
     return Reconstruction(

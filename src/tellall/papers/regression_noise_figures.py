@@ -1,0 +1,274 @@
+"""regression-noise, drawn: its figures with ours beside, the preparations, the families made equal, bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellall.linops import Array
+from tellall.papers.regression_noise_data import PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
+from tellall.papers.regression_noise_found import Found
+from tellall.papers.regression_noise_study import FAMILIES, Sweep
+from tellall.report.plot import Axis, Figure, Rule, Series
+
+__all__ = ["figures"]
+
+_FLOOR = 1e-3  # errors below this are off the chart
+_NOISE = "standard deviation of the noise"
+
+
+def figures(found: Found) -> tuple[Figure, ...]:
+    """All figures; those of the preparations only on the paper's own data."""
+    out = [_sizes(found), _sweep(found, found.sweep, "Figures 3 to 5, left: prepared as described")]
+    if found.nearest is not None:
+        near = found.variants[0].name
+        out += [
+            _sweep(found, found.nearest, f"The same, {near}"),
+            _variants(found),
+        ]
+    out += [_utility(found), _fair(found), _attacks(found), _trade_off(found)]
+    return (*out, _bits_by_size(found), _bits_by_noise(found))
+
+
+def _sizes(found: Found) -> Figure:
+    ours, data = found.sizes, found.data
+    low = [max(0.0, e - s) for e, s in zip(ours.error, ours.deviation, strict=True)]
+    high = [e + s for e, s in zip(ours.error, ours.deviation, strict=True)]
+    series = [Series("ours, least solution", ours.size, ours.error, low=low, high=high, kind="both")]
+    if data.paper:
+        printed = list(PAPER_SIZES.items())
+        series.append(
+            Series(
+                "the paper, Table 2",
+                [n for n, _ in printed],
+                [e for _, (e, _) in printed],
+                low=[max(0.0, e - s) for _, (e, s) in printed],
+                high=[e + s for _, (e, s) in printed],
+                kind="points",
+            )
+        )
+    series.append(
+        Series(
+            "strongest baseline",
+            [one.n for one in found.known],
+            [one.baseline for one in found.known],
+            kind="points",
+        )
+    )
+    guess = float(np.abs(data.secret - np.median(data.secret)).mean())
+    return Figure(
+        "Table 2 and Figure 2: error from exact coefficients",
+        f"One regression on each of {data.d} columns, random samples; bands and whiskers are one standard "
+        f"deviation over samples. Up to d + 1 = {data.d + 1} records the secret is found exactly; beyond, "
+        "the answer is the fit of multiple regression, and with many records somebody who never saw the "
+        "release predicts as well (the baseline).",
+        Axis("records", log=True),
+        Axis("mean absolute error", low=0.0),
+        tuple(series),
+        (Rule(data.d + 1, "d + 1", "x"), Rule(guess, "the median for everybody")),
+    )
+
+
+def _sweep(found: Found, sweep: Sweep, title: str) -> Figure:
+    series = [
+        Series(f"{family}, ours", sweep.scales, _positive(sweep.error[k].mean(axis=1)), kind="both")
+        for k, family in enumerate(FAMILIES)
+    ]
+    if found.data.paper:
+        series += [
+            Series(
+                f"{family}, the paper",
+                sweep.scales,
+                _positive([PAPER_SWEEP[scale][k] for scale in sweep.scales]),
+                kind="points",
+            )
+            for k, family in enumerate(FAMILIES)
+        ]
+    beside = ", beside Table 3" if found.data.paper else ""
+    return Figure(
+        title,
+        f"The paper's attack on noisy coefficients{beside}; n = {sweep.n}, means over "
+        f"{sweep.error.shape[2]} samples. A straight line of slope 1: the error is proportional to the "
+        "noise. The truncated normal ends at ±0.05 of its scale and lies lower because its noise is 34.6 "
+        f"times smaller. Off the chart: errors below {_FLOOR:g}.",
+        Axis("σ or scale of the noise", log=True, low=5e-6),
+        Axis("mean absolute error", log=True, low=_FLOOR),
+        tuple(series),
+        (Rule(found.trade_off.nothing, "the median for everybody"),),
+    )
+
+
+def _variants(found: Found) -> Figure:
+    sizes = sorted({one.n for one in found.variants})
+    short = ("by all", "by sample", "uncentred")
+    names = tuple(f"{word}, {n}" for n in sizes for word in short)
+    at = {(one.n, one.how, one.unit): 10**one.distance for one in found.variants}
+    series = [
+        Series(
+            f"secret {unit}",
+            range(len(names)),
+            [at[n, how, unit] for n in sizes for how in PREPARATIONS],
+            kind="points",
+        )
+        for unit in UNITS
+    ]
+    return Figure(
+        "How far each preparation is from Table 3",
+        "The mean factor between ours and the printed cells, all three families. Columns: standardised by "
+        "the mean and deviation of all records, by the sample's own, or divided by their deviation only "
+        "(uncentred). With centred columns and the secret as it is, nothing comes near.",
+        Axis("columns standardised, records in a sample", categories=names),
+        Axis("mean factor off", log=True, low=1.0),
+        tuple(series),
+        (Rule(2.0, "factor 2"),),
+    )
+
+
+def _utility(found: Found) -> Figure:
+    series = []
+    for sweep, words in ((found.sweep, "as described"), (found.nearest, "nearest preparation")):
+        if sweep is None:
+            continue
+        each = sweep.utility.mean(axis=2)  # family × scale × regression
+        series += [
+            Series(
+                f"{family}, {words}",
+                sweep.scales,
+                np.median(each[k], axis=1),
+                low=each[k].min(axis=1),
+                high=each[k].max(axis=1),
+            )
+            for k, family in enumerate(FAMILIES)
+        ]
+    nearest = " or in the nearest preparation" if found.nearest is not None else ""
+    return Figure(
+        "Figures 3 to 5, right: what the noise costs the reader",
+        f"Prediction error of the noisy regressions over that of the clean ones, as described{nearest}: "
+        f"median over the {found.data.d} regressions, bands from the least to the largest. In the secret's "
+        "own unit noise of 1 costs nothing.",
+        Axis("σ or scale of the noise", log=True, low=1e-3),
+        Axis("ratio of prediction errors", log=True, low=0.9),
+        tuple(series),
+        (Rule(3.0, "3 times"),) if found.nearest is not None else (),
+    )
+
+
+def _fair(found: Found) -> Figure:
+    levels = [one.level for one in found.fair if one.family == "Laplace"]
+    names = tuple("equal std" if level is None else f"utility ×{level:g}" for level in levels)
+    series = [Series(FAMILIES[0], range(len(levels)), [1.0] * len(levels))]
+    for family in FAMILIES[1:]:
+        chosen = [one for one in found.fair if one.family == family]
+        series.append(
+            Series(
+                family,
+                range(len(chosen)),
+                [one.ratio for one in chosen],
+                low=[one.interval[0] for one in chosen],
+                high=[one.interval[1] for one in chosen],
+                kind="points",
+            )
+        )
+    return Figure(
+        "The families made equal: no advantage of the truncated normal",
+        "Attack error over that of Gaussian noise with the same standard deviation, or with the same ratio "
+        f"of prediction errors; n = {found.trade_off.n}. Above 1 protects better. Whiskers: 95 % "
+        "over samples.",
+        Axis("made equal in", categories=names),
+        Axis("attack error / Gaussian's", low=0.8, high=1.2),
+        tuple(series),
+    )
+
+
+def _attacks(found: Found) -> Figure:
+    trade = found.trade_off
+    series = [
+        Series(f"{family}, {name}", trade.stds, errors[k].mean(axis=1), kind="both")
+        for name, errors in (("paper's attack", trade.plain), ("ours", trade.bayes))
+        for k, family in enumerate(FAMILIES)
+    ]
+    return Figure(
+        "A stronger attack: the same coefficients, decoded with the noise in mind",
+        "The paper's least-squares solution beside tellall's, which takes records as normal with a mean and "
+        f"spread read off the release (empirical Bayes); n = {trade.n}, means over {trade.plain.shape[2]} "
+        "samples. An error above the flat line is no privacy gained: guessing would do better. The "
+        "families have equal standard deviations.",
+        Axis(_NOISE, log=True),
+        Axis("mean absolute error", log=True),
+        tuple(series),
+        (Rule(trade.nothing, "the median for everybody"),),
+    )
+
+
+def _trade_off(found: Found) -> Figure:
+    trade = found.trade_off
+    kept = [place for place, std in enumerate(trade.stds) if std >= 3]  # less noise costs nothing that shows
+    series = [
+        Series(
+            f"{family}, {name}",
+            trade.utility[k, kept].mean(axis=1) - 1,
+            errors[k, kept].mean(axis=1),
+            kind="both",
+        )
+        for name, errors in (("paper's attack", trade.plain), ("ours", trade.bayes))
+        for k, family in enumerate(FAMILIES)
+    ]
+    return Figure(
+        "Privacy against utility",
+        "Attack error against what the noise adds to the prediction error of the regressions: higher is more "
+        f"private, further left more useful. n = {trade.n}, noise of {trade.stds[kept[0]]:g} to "
+        f"{trade.stds[-1]:g}, the same steps for all families.",
+        Axis("prediction error added", unit="share of the clean one", log=True),
+        Axis("mean absolute error of the attack", log=True),
+        tuple(series),
+        (Rule(trade.nothing, "the median for everybody"),),
+    )
+
+
+def _bits_by_size(found: Found) -> Figure:
+    ours = found.logistic
+    low, high = ours.right.min(axis=1), ours.right.max(axis=1)
+    return Figure(
+        "Logistic regression: bits recovered from exact coefficients",
+        f"The secret cut at its median, one logistic regression on each of {found.data.d} columns; bands "
+        f"from the least to the largest of {ours.right.shape[1]} samples. That bits are 0 or 1 carries the "
+        f"attack beyond d + 1 = {found.data.d + 1} records.",
+        Axis("records", log=True),
+        Axis("share of bits right", low=0.5, high=1.0),
+        (
+            Series("ours", ours.size, ours.right.mean(axis=1), low=low, high=high, kind="both"),
+            Series(
+                "strongest baseline",
+                [one.n for one in found.logistic_known],
+                [one.baseline for one in found.logistic_known],
+                kind="points",
+            ),
+        ),
+        (Rule(found.data.d + 1, "d + 1", "x"),),
+    )
+
+
+def _bits_by_noise(found: Found) -> Figure:
+    noise = found.logistic_noise
+    return Figure(
+        "Logistic regression: bits recovered from noisy coefficients",
+        f"n = {noise.n}, means over {noise.right.shape[2]} samples, the families at equal standard "
+        "deviation; bands are 95 % over samples. Fewer bits right is better protection.",
+        Axis(_NOISE, log=True),
+        Axis("share of bits right", low=0.4, high=1.0),
+        tuple(_band(family, noise.stds, noise.right[k]) for k, family in enumerate(FAMILIES)),
+        (Rule(noise.nothing, "the more frequent bit"),),
+    )
+
+
+def _band(label: str, x: Sequence[float], runs: Array) -> Series:
+    """Means over the last axis with 95 % over runs."""
+    mean = runs.mean(axis=1)
+    margin = 1.96 * runs.std(axis=1, ddof=1) / math.sqrt(runs.shape[1])
+    return Series(label, x, mean, low=mean - margin, high=np.minimum(mean + margin, 1.0), kind="both")
+
+
+def _positive(values: Sequence[float] | Array) -> list[float]:
+    return [float(value) if value >= _FLOOR else math.nan for value in values]

@@ -17,6 +17,7 @@ limit = 0.2
 statistic = { kind = "Marginals", ways = 3 }
 protect = { kind = "Rounding", base = 5 }
 """
+QUICK = ("--decoder", "least-squares")
 MORE = """
 [[releases]]
 statistic = { kind = "Marginals", ways = 2 }
@@ -49,6 +50,8 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
     code, out, err = tellall(
         "sweep",
         "people.toml",
+        "--decoder",
+        "least-squares",
         "--family",
         "Laplace",
         "--scales",
@@ -77,7 +80,9 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
 
 
 def test_a_sweep_chooses_scales_and_speaks_json(tellall):
-    code, out, _ = tellall("sweep", "people.toml", "--repeats", "1", "--jobs", "1", "--json", "--quiet")
+    code, out, _ = tellall(
+        "sweep", "people.toml", "--repeats", "1", "--jobs", "1", "--json", "--quiet", "--decoder", "posterior"
+    )
     assert code == 0
     rows = json.loads(out)["releases"][0]["rows"]
     scales = [row["scale"] for row in rows if row["family"] == "Gaussian"]
@@ -112,7 +117,7 @@ def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
 
 def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
-    code, out, _ = tellall("calibrate", "people.toml", "--draws", "3", "--json")
+    code, out, _ = tellall("calibrate", "people.toml", "--draws", "3", "--json", *QUICK)
     document = json.loads(out)
     assert code == 0
     assert document["max_advantage"] == 0.2
@@ -139,7 +144,10 @@ def test_no_answer_for_one_of_several_is_inconclusive(tellall):
         (("sweep", "people.toml", "--decoder", "oracle"), "decoders must be among"),
         (("sweep", "people.toml", "-o", "no/where"), "--out must be"),
         (("calibrate", "people.toml", "--max-advantage", "0"), "max_advantage must be"),
-        (("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2"), "people can resolve"),
+        (
+            ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK),
+            "people can resolve",
+        ),
         (("calibrate", "people.toml", "--family", "Noise"), "family must be one of"),
         (("calibrate", "nowhere.toml"), "plan must be a file that exists"),
     ],

@@ -22,6 +22,7 @@ def swept() -> dict:
         [None, ta.Suppression(6), ta.Gaussian, ta.Laplace],
         scales=[1, 4, 16],
         repeats=3,
+        decoders=["least-squares"],
     )
     return _document({"name": NASTY, **found.as_json()}, limit=0.05, repeats=3, warning="no guarantee")
 

@@ -276,11 +276,9 @@ def _start(ready: Prepared, family: Family) -> float:
 
 
 def _unresolved(history: Sequence[Evaluation], limit: float) -> list[float]:
-    """Half the widths of the intervals that alone kept a scale from passing."""
-    halves = [
-        one.interval[1] - one.advantage for one in history if not one.passed and one.advantage <= limit / 2
-    ]
-    return [half for half in halves if half > limit]
+    """Half the widths, above the limit itself, of intervals that hold zero and kept a scale from passing."""
+    failed = (one for one in history if not one.passed and one.interval[0] <= 0)
+    return [half for one in failed if (half := one.interval[1] - one.advantage) > limit]
 
 
 def _too_fine(history: Sequence[Evaluation], limit: float, n: int, real: bool) -> list[str]:

@@ -41,7 +41,7 @@ __all__ = ["Prepared", "seed_of", "suggest_scales"]
 
 _PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
 # up to so many people a decoder is used where none is named; others up to the least of these
-_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 100, "exhaustive": 16}
+_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 300, "exhaustive": 16}
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,6 +98,7 @@ def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
         "0.3",
         "--draws",
         "4",
+        *QUICK,
         "--json",
         "-o",
         "out",
@@ -127,7 +128,7 @@ def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers
 def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
     code, out, err = tellall(
-        "calibrate", "people.toml", "--draws", "2", "--max-advantage", "0.0001", "--json"
+        "calibrate", "people.toml", "--draws", "2", "--max-advantage", "0.0001", "--json", *QUICK
     )
     assert code == 3
     assert json.loads(out)["skipped"]

@@ -41,11 +41,11 @@ def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
 @pytest.mark.parametrize("limit", [0.05, 0.2])
 def test_a_thousand_people_all_pairs(limit: float) -> None:
     people = random_people(1000, 64, seed=5)
-    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1)
+    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1, decoders=QUICK)
     assert found.evaluations <= 15
     assert all(one.passed == (one.interval[1] <= limit) for one in found.history)
     grid = found.scale * 1.03 ** np.arange(-7, 8)
-    answer = _grid_answer(Prepared.of(people, PAIRS, rng=1), grid, limit, 50)
+    answer = _grid_answer(Prepared.of(people, PAIRS, QUICK, rng=1), grid, limit, 50)
     assert abs(found.scale / answer - 1) <= 0.1
 
 

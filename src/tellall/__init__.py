@@ -70,10 +70,13 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
+    from tellall.study.calibrate import Calibration, calibrate
+    from tellall.study.sweep import Sweep, sweep
 
 __all__ = [
     "Accuracy",
     "Audit",
+    "Calibration",
     "CannotLinearise",
     "CellKey",
     "CoefficientUtility",
@@ -117,6 +120,7 @@ __all__ = [
     "SubsetCounts",
     "Suppression",
     "Swapping",
+    "Sweep",
     "Tables",
     "TellallError",
     "Tracing",
@@ -130,6 +134,7 @@ __all__ = [
     "audit",
     "audit_mechanism",
     "bounds",
+    "calibrate",
     "coefficient_utility",
     "datasets",
     "disprove_epsilon",
@@ -152,6 +157,7 @@ __all__ = [
     "score",
     "standard_methods",
     "strength",
+    "sweep",
     "trace",
     "tracing_plan",
     "truth_table",
@@ -177,6 +183,8 @@ _ON_DEMAND = {
         "profile_table",
         "standard_methods",
     ),
+    "tellall.study.calibrate": ("Calibration", "calibrate"),
+    "tellall.study.sweep": ("Sweep", "sweep"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "read_text",
     "read_values",
     "write_json",
+    "write_table",
     "write_text",
     "write_values",
 ]
@@ -103,6 +105,38 @@ def write_values(path: Path, values: npt.NDArray[np.float64]) -> dict[str, Any]:
     finally:
         partial.unlink(missing_ok=True)
     return {"parquet": path.name, "count": int(values.size), "sha256": digest}
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
+    """The path, after the table is in it as Parquet; what is None is missing."""
+    import duckdb
+
+    partial = quarantined(path)
+    kinds = {name: _sql_type(values) for name, values in columns.items()}
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    try:
+        with duckdb.connect(":memory:", config=SETTINGS) as connection:
+            connection.execute(f"CREATE TABLE rows ({declared})")
+            if rows:
+                connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(kinds))})", rows)
+            target = str(partial).replace("'", "''")
+            connection.execute(f"COPY rows TO '{target}' (FORMAT parquet)")
+        partial.replace(path)
+    except duckdb.Error as error:
+        raise invalid("path", "a place that can be written", str(path), str(error).splitlines()[0]) from None
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def _sql_type(values: Sequence[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return "BOOLEAN"
+    if kinds == {int}:
+        return "BIGINT"
+    return "VARCHAR" if str in kinds else "DOUBLE"
 
 
 def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,21 +14,34 @@ from tellall.linops import Array, RowSelect, Stack
 from tellall.noise import Rng, as_rng
 from tellall.release import Release, count_scale, linearise, publish
 
-__all__ = ["real_baselines"]
+__all__ = ["real_baselines", "without_releases"]
 
 _RIDGES = (1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2)  # in units of the mean square of an equation's coefficients
 
 
 def real_baselines(
-    releases: Sequence[Release], public: Public, secret: Array, *, rng: Rng = 0
+    releases: Sequence[Release],
+    public: Public,
+    secret: Array,
+    *,
+    rng: Rng = 0,
+    before: Mapping[str, Array] | None = None,
 ) -> dict[str, Array]:
-    """The guess of each baseline for everybody: the median, the public columns, the releases without them."""
+    """The guess of each baseline for everybody: the median, the public columns, the releases without them.
+
+    ``before`` are those that no release changes, where they have been made (:func:`without_releases`).
+    """
     generator = as_rng(rng)
-    found = {"median": np.full(secret.size, float(np.median(secret)))}
-    found["public"] = _public_only(public, secret, generator)
+    found = dict(without_releases(public, secret, rng=generator) if before is None else before)
     if not any(release.statistic.no_population for release in releases):
         found["population"] = _population(releases, public, secret, generator)
     return found
+
+
+def without_releases(public: Public, secret: Array, *, rng: Rng = 0) -> dict[str, Array]:
+    """The guesses of the baselines that no release changes: the median, the public columns."""
+    median = np.full(secret.size, float(np.median(secret)))
+    return {"median": median, "public": _public_only(public, secret, as_rng(rng))}
 
 
 def _public_only(public: Public, secret: Array, rng: np.random.Generator) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tellall.linops import Array
 from tellall.release import Release
 from tellall.solve import BoxProblem, LeastSquares, Status
 
-__all__ = ["RealReconstruction", "reconstruct_reals"]
+__all__ = ["RealReconstruction", "Whitened", "reconstruct_reals"]
 
 _MOST_ENTRIES = 200_000_000
 
@@ -82,15 +82,10 @@ def reconstruct_reals(
             f"of at most {_MOST_ENTRIES:,} equations × people, where the secret is a real number",
             " × ".join(map(str, system.operator.shape)),
         )
-    root = np.sqrt(system.size)
-    whitened = system.operator.to_dense() / system.spread[:, None] * root
-    left, singular, right = np.linalg.svd(whitened, full_matrices=False)
-    target, everybody = left.T @ (system.target / system.spread), singular * (right @ root)
-    mean, variance = _population(target, everybody, singular)
-    precision = 1 / (variance * singular**2 + 1)
-    deviation = right.T @ (variance * singular * precision * (target - mean * everybody))
-    total_variance = np.maximum(variance - variance**2 * ((singular**2 * precision) @ right**2), 0.0)
-    estimate = mean + deviation / root
+    whitened = Whitened.of(system)
+    estimate, mean, variance = whitened.estimate(system.target)
+    shares = whitened.singular**2 / (variance * whitened.singular**2 + 1)
+    total_variance = np.maximum(variance - variance**2 * (shares @ whitened.right**2), 0.0)
     status = Status("solved")
     if bounds is not None:
         estimate, status = _within(system, mean, variance, bounds)
@@ -100,6 +95,36 @@ def reconstruct_reals(
     return RealReconstruction(
         estimate[index], std[index], mean, float(np.sqrt(variance)), status, evidence, public, tuple(releases)
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """A system of which every row has unit noise, decomposed once for any target: U diag(s) Vᵀ."""
+
+    left: Array
+    singular: Array
+    right: Array
+    root: Array  # √ the people of each unknown
+    spread: Array
+
+    @classmethod
+    def of(cls, system: System) -> Whitened:
+        """The decomposition, O(m n min(m, n))."""
+        root = np.sqrt(system.size)
+        rows = system.operator.to_dense() / system.spread[:, None] * root
+        return cls(*np.linalg.svd(rows, full_matrices=False), root, system.spread)
+
+    def scaled(self, factor: float) -> Whitened:
+        """The same system with the spread of every row so many times larger."""
+        return replace(self, singular=self.singular / factor, spread=self.spread * factor)
+
+    def estimate(self, target: Array) -> tuple[Array, float, float]:
+        """The posterior mean of each group's average, with the mean and variance over people."""
+        values, everybody = self.left.T @ (target / self.spread), self.singular * (self.right @ self.root)
+        mean, variance = _population(values, everybody, self.singular)
+        precision = 1 / (variance * self.singular**2 + 1)
+        deviation = self.right.T @ (variance * self.singular * precision * (values - mean * everybody))
+        return mean + deviation / self.root, mean, variance
 
 
 def _population(target: Array, everybody: Array, singular: Array) -> tuple[float, float]:

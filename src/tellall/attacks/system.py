@@ -11,7 +11,7 @@ from tellall.evidence import Evidence
 from tellall.linops import Array, IntArray, LinearOperator, RowSelect
 from tellall.solve import CountPrior
 
-__all__ = ["Undecided", "estimate_rates", "leave_undecided"]
+__all__ = ["Undecided", "estimate_rates", "leave_undecided", "rates_of_bits"]
 
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
@@ -97,23 +97,41 @@ def estimate_rates(
     used whole: rows that are mixtures of each other, as regression coefficients are, then count once. Of many
     rows of that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced.
     """
+    if values == 1:
+        return rates_of_bits(operator, target[:, None], spread, size)
     reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
     squares = operator.squared()
-    rows, unknowns = operator.shape
-    few = min(_MOST_ROWS, int(np.sqrt(_MOST_FLOPS / max(unknowns, 1))))
-    if values == 1 and (rows <= few or not _counts_people(squares)):
-        some = np.unique(np.linspace(0, rows - 1, min(rows, few)).astype(np.intp)) if rows else np.arange(0)
-        chosen = RowSelect(operator, some)
-        return _rate_from_correlated(chosen, target[some], spread[some], size, reach[some, 0])
     energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
     margin = 0.5 / (float(size.sum()) / values + 1)
-    believed = np.full(values, RATE_MEAN if values == 1 else 1 / values)
-    rates = believed
+    rates = believed = np.full(values, 1 / values)
     for _ in range(8):
         weight = 1 / (energy @ (rates * (1 - rates)) + spread**2)
         left = reach.T @ (reach * weight[:, None]) + RATE_PRECISION * np.eye(values)
         rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
         rates = np.clip(rates, margin, 1 - margin)
+    return rates
+
+
+def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size: Array) -> Array:
+    """The rate of the secret bit for each column of targets; see :func:`estimate_rates`.
+
+    One eigendecomposition of the rows' covariance, where it is used whole, for all targets together.
+    """
+    reach, squares = operator @ size, operator.squared()
+    rows, unknowns = operator.shape
+    few = min(_MOST_ROWS, int(np.sqrt(_MOST_FLOPS / max(unknowns, 1))))
+    if rows and (rows <= few or not _counts_people(squares)):
+        some = np.unique(np.linspace(0, rows - 1, min(rows, few)).astype(np.intp))
+        chosen = RowSelect(operator, some)
+        energy, reach, targets = _uncorrelated(chosen, targets[some], spread[some], size, reach[some])
+    else:
+        energy, reach, targets = (squares @ size) / spread**2, reach / spread, targets / spread[:, None]
+    margin = 0.5 / (float(size.sum()) + 1)
+    rates = np.full(targets.shape[1], RATE_MEAN)
+    for _ in range(8):
+        weight = 1 / (energy[:, None] * (rates * (1 - rates)) + 1)
+        top = reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN
+        rates = np.clip(top / (reach**2 @ weight + RATE_PRECISION), margin, 1 - margin)
     return rates
 
 
@@ -123,21 +141,13 @@ def _counts_people(squares: LinearOperator) -> bool:
     return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
 
 
-def _rate_from_correlated(
-    operator: LinearOperator, target: Array, spread: Array, size: Array, reach: Array
-) -> Array:
-    """The rate by generalised least squares, from the eigenvectors of the rows' common covariance."""
+def _uncorrelated(
+    operator: LinearOperator, targets: Array, spread: Array, size: Array, reach: Array
+) -> tuple[Array, Array, Array]:
+    """Mixtures of the rows, of unit noise, whose people's part is uncorrelated: energy, reach, targets."""
     from scipy.linalg import eigh
 
-    if not target.size:
-        return np.array([RATE_MEAN])
     rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
     energy, vectors = eigh(rows @ rows.T)
-    energy = np.maximum(energy, 0.0)
-    reach, target = vectors.T @ (reach / spread), vectors.T @ (target / spread)
-    margin, rate = 0.5 / (float(size.sum()) + 1), RATE_MEAN
-    for _ in range(8):
-        weight = 1 / (rate * (1 - rate) * energy + 1)
-        top = float(reach @ (weight * target)) + RATE_PRECISION * RATE_MEAN
-        rate = min(max(top / (float(reach @ (weight * reach)) + RATE_PRECISION), margin), 1 - margin)
-    return np.array([rate])
+    mixed = vectors.T @ np.column_stack([reach / spread, targets / spread[:, None]])
+    return np.maximum(energy, 0.0), mixed[:, 0], mixed[:, 1:]

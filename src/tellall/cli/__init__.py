@@ -12,12 +12,14 @@ import tellall
 from tellall.cli.attack import attack
 from tellall.cli.audit import audit
 from tellall.cli.bounds import bounds
+from tellall.cli.calibrate import calibrate
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
+from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.errors import TellallError
 
@@ -53,6 +55,8 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
     init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
     audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json",
+    sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2",
+    calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study",
     publish: "tellall publish people.toml -o release.json",
     attack: "tellall attack release.json --public people.csv",
     explain: "tellall explain   |   tellall explain reconstruction",

@@ -61,6 +61,11 @@ class Risk:
         return max(2, int(max(self._secret.max(), self._guess.max())) + 1)
 
     @property
+    def right(self) -> Mask:
+        """Who is guessed right: True for each such person, in file order."""
+        return self._right
+
+    @property
     def hamming(self) -> int:
         """The number of people guessed wrong."""
         return int((~self._right).sum())

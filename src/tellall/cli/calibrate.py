@@ -1,0 +1,108 @@
+"""tellall calibrate."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import tellall
+from tellall import store
+from tellall.cli.options import AsJson, Data, OutPage, PlanFile, Quiet, check_page, emit, is_folder
+from tellall.cli.progress import progress_bar
+from tellall.cli.sweep import Decoders, PlanSeed
+from tellall.errors import TellallError
+
+__all__ = ["calibrate"]
+
+_INCONCLUSIVE = 3
+
+Limit = Annotated[
+    float | None,
+    typer.Option("--max-advantage", help="The most advantage allowed, 0.05 say; default: the plan's limit."),
+]
+OneFamily = Annotated[str, typer.Option("--family", help="The kind of protection to find the least of.")]
+Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise at each scale.")]
+
+
+def calibrate(
+    plan: PlanFile,
+    max_advantage: Limit = None,
+    family: OneFamily = "Gaussian",
+    draws: Draws = 50,
+    decoder: Decoders = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    seed: PlanSeed = None,
+    quiet: Quiet = False,
+    out: OutPage = None,
+) -> None:
+    """Find the least noise that keeps every attack on a plan's statistics under a limit.
+
+    The statistic of each release is taken alone, without the plan's own protections. Exit codes: 0 found for
+    all, 2 bad input or usage, 3 no answer for one of them.
+    """
+    from tellall.audit import Plan
+    from tellall.report import study_page, text
+    from tellall.report.installed import versions
+    from tellall.study.families import as_family
+
+    check_page(out)
+    talk = text.talk_console(quiet=quiet)
+    chosen = Plan.read(plan, needs_data=data is None)
+    if seed is not None:
+        chosen = replace(chosen, seed=seed)
+    limit = chosen.limit if max_advantage is None else max_advantage
+    kind = as_family(family)
+    people = chosen.dataset(data)
+    chosen.check(people)
+    found: list[dict[str, Any]] = []
+    skipped: list[dict[str, str]] = []
+    for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
+        talk.print(name, highlight=False, markup=False)
+        try:
+            with progress_bar(talk, "measuring", quiet=quiet) as progress:
+                one = tellall.calibrate(
+                    people,
+                    statistic,
+                    kind,
+                    limit,
+                    draws=draws,
+                    decoders=decoder or None,
+                    rng=chosen.seed,
+                    progress=progress,
+                )
+        except TellallError as error:
+            if len(chosen.releases) == 1:
+                raise
+            skipped.append({"name": name, "reason": str(error)})
+            talk.print(f"no answer: {error}", highlight=False, markup=False)
+            continue
+        found.append({"name": name, **one.as_json()})
+        if not as_json and not quiet:
+            typer.echo(str(one))
+    options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    document = {
+        "schema_version": 1,
+        "document": "calibrate",
+        "tellall": tellall.__version__,
+        "versions": versions(),
+        "command": shlex.join(["tellall", "calibrate", plan.name, *options, "--seed", str(chosen.seed)]),
+        "data": (data or Path(chosen.data)).name,
+        "seed": chosen.seed,
+        "family": kind.name,
+        "max_advantage": limit,
+        "releases": found,
+        "skipped": skipped,
+    }
+    if out is not None and is_folder(out):
+        out.mkdir(exist_ok=True)
+        store.write_json(out / "calibrate.json", document)
+        page = store.write_text(out / "report.html", study_page.render_calibration(document))
+        talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
+    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+    if skipped:
+        raise typer.Exit(_INCONCLUSIVE)

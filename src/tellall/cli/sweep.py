@@ -1,0 +1,125 @@
+"""tellall sweep."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import tellall
+from tellall import store
+from tellall.cli.options import AsJson, Data, OutPage, PlanFile, Quiet, check_page, emit, is_folder
+from tellall.cli.progress import progress_bar
+from tellall.errors import invalid
+
+__all__ = ["Decoders", "PlanSeed", "numbers", "sweep"]
+
+PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
+Decoders = Annotated[
+    list[str] | None,
+    typer.Option("--decoder", help="A decoder; again for more. Default: every one that is affordable."),
+]
+Families = Annotated[
+    list[str] | None,
+    typer.Option("--family", help="A kind of protection, Gaussian say; again for more. Default: Gaussian."),
+]
+Scales = Annotated[
+    str, typer.Option("--scales", help="The scales of each family, 0.5,1,2,4 say; auto: around what matters.")
+]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Draws of the noise for each protection.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Protections measured at once; −1: one per core.")]
+
+
+def sweep(
+    plan: PlanFile,
+    family: Families = None,
+    scales: Scales = "auto",
+    repeats: Repeats = 10,
+    decoder: Decoders = None,
+    data: Data = None,
+    as_json: AsJson = False,
+    seed: PlanSeed = None,
+    quiet: Quiet = False,
+    out: OutPage = None,
+    jobs: Jobs = -1,
+) -> None:
+    """Measure protections of everything a plan would publish: what they stop and what they cost.
+
+    Each release of the plan is tried with nothing done, as the plan says, and with every family at every
+    scale. With -o FOLDER a page is written, with the table as JSON, CSV and Parquet beside it.
+    """
+    from tellall.audit import Plan
+    from tellall.report import study_page, text
+    from tellall.report.installed import versions
+    from tellall.study.calibrate import NO_GUARANTEE
+    from tellall.study.prepared import suggest_scales
+
+    check_page(out)
+    talk = text.talk_console(quiet=quiet)
+    chosen = Plan.read(plan, needs_data=data is None)
+    if seed is not None:
+        chosen = replace(chosen, seed=seed)
+    people = chosen.dataset(data)
+    chosen.check(people)
+    families = family or ["Gaussian"]
+    given = None if scales.strip() == "auto" else numbers("--scales", scales)
+    found: list[tuple[str, tellall.Sweep]] = []
+    for entry in chosen.releases:
+        talk.print(entry.name, highlight=False, markup=False)
+        tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
+        with progress_bar(talk, "measuring", quiet=quiet) as progress:
+            one = tellall.sweep(
+                people,
+                entry.statistic,
+                tried,
+                scales=given or suggest_scales(people, entry.statistic),
+                repeats=repeats,
+                decoders=decoder or None,
+                rng=chosen.seed,
+                processes=jobs or 1,
+                progress=progress,
+            )
+        found.append((entry.name, one))
+        if not as_json and not quiet:
+            typer.echo(str(one))
+    options = [part for name in families for part in ("--family", name)]
+    options += ["--scales", scales, "--repeats", str(repeats), "--seed", str(chosen.seed)]
+    document = {
+        "schema_version": 1,
+        "document": "sweep",
+        "tellall": tellall.__version__,
+        "versions": versions(),
+        "command": shlex.join(["tellall", "sweep", plan.name, *options]),
+        "data": (data or Path(chosen.data)).name,
+        "seed": chosen.seed,
+        "repeats": repeats,
+        "limit": chosen.limit,
+        "warning": NO_GUARANTEE,
+        "releases": [{"name": name, **one.as_json()} for name, one in found],
+    }
+    if not as_json:
+        talk.print(NO_GUARANTEE, highlight=False, markup=False)
+    if out is not None and is_folder(out):
+        out.mkdir(exist_ok=True)
+        store.write_json(out / "sweep.json", document)
+        for number, (_, one) in enumerate(found, start=1):
+            name = "sweep" if len(found) == 1 else f"sweep-{number}"
+            one.to_csv(out / f"{name}.csv")
+            one.to_parquet(out / f"{name}.parquet")
+        page = store.write_text(out / "report.html", study_page.render_sweep(document))
+        talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
+    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """The numbers of an option, set apart by commas."""
+    try:
+        found = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = []
+    if not found:
+        raise invalid(option, "numbers set apart by commas, such as 0.5,1,2,4", text)
+    return found

@@ -1,0 +1,28 @@
+"""The pages of a sweep and of a calibration, from their documents alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tellall.report.html import fill, laid_out
+from tellall.report.study_figures import calibration_figures, sweep_figures
+
+__all__ = ["render_calibration", "render_sweep"]
+
+
+def render_sweep(document: dict[str, Any]) -> str:
+    """The page of a sweep's document: for each release its figures, then its table."""
+    found = [
+        {**release, "figures": [laid_out(one) for one in sweep_figures(release, limit=document["limit"])]}
+        for release in document["releases"]
+    ]
+    return fill("sweep.html", document=document, releases=found)
+
+
+def render_calibration(document: dict[str, Any]) -> str:
+    """The page of a calibration's document: for each release the answer, its figures and what was tried."""
+    found = [
+        {**release, "figures": [laid_out(one) for one in calibration_figures(release)]}
+        for release in document["releases"]
+    ]
+    return fill("calibrate.html", document=document, releases=found)

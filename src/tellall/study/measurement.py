@@ -1,0 +1,125 @@
+"""What is measured of one protection: what decoders achieve, and what the reader loses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from tellall import catalogue
+from tellall.errors import TellallError
+from tellall.linops import Array
+from tellall.protections import Guarantee, Protection
+from tellall.risk import Risk
+from tellall.utility import Utility
+
+__all__ = [
+    "NORMAL",
+    "Measurement",
+    "Outcome",
+    "accuracy_interval",
+    "average_utility",
+    "interval_over_draws",
+    "loss_of",
+]
+
+NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one decoder achieves against one protection, averaged over draws of the noise.
+
+    Attributes
+    ----------
+    accuracy, accuracy_interval
+        The share of people guessed right, with its 95 % interval over people and draws; of a real secret the
+        mean absolute error, in its unit.
+    advantage, interval
+        Accuracy beyond the strongest baseline (of a real secret, error below its), with its 95 % interval.
+    baseline, baseline_accuracy
+        The strongest baseline.
+    exposed
+        People exposed at confidence 0.95; not a number for a real secret.
+    """
+
+    decoder: str
+    draws: int
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    advantage: float
+    interval: tuple[float, float]
+    baseline: str
+    baseline_accuracy: float
+    exposed: float
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """One protection: what every decoder achieves against it, and what it costs the reader.
+
+    Attributes
+    ----------
+    std
+        The standard deviation of the noise on a published value; not a number where there is no law of it.
+    loss, loss_interval
+        The mean absolute error of a published value, one that is not shown counted as zero; with its 95 %
+        interval over draws.
+    guarantee
+        The (ε, δ) it corresponds to, None where it promises nothing.
+    """
+
+    protections: tuple[Protection, ...]
+    std: float
+    outcomes: tuple[Outcome, ...]
+    utility: Utility
+    loss: float
+    loss_interval: tuple[float, float]
+    guarantee: Guarantee | None
+
+    @property
+    def worst(self) -> Outcome:
+        """The decoder with the highest upper limit."""
+        return max(self.outcomes, key=lambda outcome: outcome.interval[1])
+
+    @property
+    def label(self) -> str:
+        """The protections in a few words."""
+        try:
+            return catalogue.label(self.protections)
+        except TellallError:  # one of the user's own
+            return ", ".join(map(repr, self.protections))
+
+
+def loss_of(clean: Array, noisy: Array) -> float:
+    """The mean absolute error of the values, one that is not shown counted as zero."""
+    return float(np.mean(np.abs(np.nan_to_num(noisy) - clean))) if clean.size else 0.0
+
+
+def interval_over_draws(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a mean over draws, normal; no wider than the mean where there is one draw."""
+    mean, count = float(np.mean(values)), len(values)
+    half = NORMAL * float(np.std(values, ddof=1)) / math.sqrt(count) if count > 1 else 0.0
+    return mean - half, mean + half
+
+
+def accuracy_interval(risks: Sequence[Risk]) -> tuple[float, float]:
+    """Normal: the variance of a share of so many people, and that over draws."""
+    draws = np.array([risk.accuracy for risk in risks])
+    mean = float(draws.mean())
+    variance = mean * (1 - mean) / risks[0].n + (draws.var(ddof=1) / draws.size if draws.size > 1 else 0.0)
+    half = NORMAL * math.sqrt(variance)
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def average_utility(found: Sequence[Utility]) -> Utility:
+    """The mean of each number over draws."""
+    means: dict[str, Any] = {
+        field.name: float(np.mean([getattr(one, field.name) for one in found])) for field in fields(Utility)
+    }
+    for name in ("values", "tables", "incomplete"):
+        means[name] = round(means[name])
+    return Utility(**means)

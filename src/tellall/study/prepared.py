@@ -1,0 +1,292 @@
+"""Prepared: people and a statistic made ready once, so that any protection of it can be measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.attacks.baseline import Baseline, majority, population, public_only
+from tellall.attacks.decoders import DECODERS
+from tellall.attacks.real_baseline import without_releases
+from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.data import Dataset, Public
+from tellall.errors import invalid
+from tellall.linops import Array
+from tellall.noise import Noise, Rng, as_rng
+from tellall.protections import Protection, carry_out, guarantee_of, noise_of, prepare
+from tellall.release import Release
+from tellall.risk import score
+from tellall.statistics import Statistic
+from tellall.study.bootstrap import advantage_interval
+from tellall.study.families import DELTA
+from tellall.study.measurement import (
+    Measurement,
+    Outcome,
+    accuracy_interval,
+    average_utility,
+    interval_over_draws,
+    loss_of,
+)
+from tellall.study.reals import RealsTogether, attack_reals
+from tellall.study.together import Together
+from tellall.utility import utility
+
+__all__ = ["Prepared", "seed_of", "suggest_scales"]
+
+_PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
+# up to so many people a decoder is used where none is named; others up to the least of these
+_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 300, "exhaustive": 16}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """People, a statistic of them and the decoders to try, ready for many protections.
+
+    Notes
+    -----
+    Draw r of the noise uses the same random numbers for every protection and every scale, so that differences
+    between them are not luck. Majority and public baselines do not depend on the release and are made once.
+    The population baseline does; it is made once per protection, from the same protections on nine tenths of
+    the people, and stands for all draws.
+    """
+
+    dataset: Dataset
+    statistic: Statistic
+    decoders: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls, dataset: Dataset, statistic: Statistic, decoders: Sequence[str] | None = None, rng: Rng = 0
+    ) -> Prepared:
+        """The people made ready; decoders that are affordable where none is named."""
+        if not isinstance(dataset, Dataset):
+            raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret", "no secret")
+        if not isinstance(statistic, Statistic):
+            raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+        settled = statistic.settle(dataset.public, secret=True)
+        return cls(dataset, settled, _check_decoders(decoders, dataset.n), seed_of(rng))
+
+    @cached_property
+    def clean(self) -> Release:
+        """The release without any protection."""
+        view = self.dataset.public
+        values = self.statistic.values(self.dataset)
+        return Release(values, self.statistic, (), view.names, view.imprint, self.dataset.levels)
+
+    @cached_property
+    def before(self) -> tuple[Baseline, ...]:
+        """The baselines that no release changes."""
+        assert self.dataset.secret is not None
+        public = public_only(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+        return majority(self.dataset.secret), public
+
+    @cached_property
+    def _real_before(self) -> dict[str, Array]:
+        assert self.dataset.secret is not None
+        return without_releases(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+
+    @cached_property
+    def _reals(self) -> RealsTogether:
+        return RealsTogether()
+
+    @property
+    def real(self) -> bool:
+        """Whether the secret is a real number."""
+        return not self.dataset.levels
+
+    @property
+    def units(self) -> str:
+        """What published values, and the noise on them, are measured in."""
+        if not self.statistic.counts_people:
+            return "the units of the coefficients"
+        return "people" if self.statistic.scale == "counts" else "shares of all people"
+
+    @cached_property
+    def together(self) -> Together:
+        """What many draws share."""
+        return Together()
+
+    @cached_property
+    def reach(self) -> float:
+        """The noise, on a published value, at which the best linear guess of a bit is right 0.84 of times.
+
+        √(mean square of a person's coefficients, summed over values)/2, in the units of what is published.
+        """
+        operator = self.statistic.equations(self.dataset.public, self._counts).operator
+        energy = operator.squared().rmatvec(np.ones(operator.shape[0], dtype=operator.dtype))
+        return float(np.sqrt(energy.mean())) / 2 / self.statistic.units(self.dataset.public)
+
+    @property
+    def _counts(self) -> Array:
+        return np.asarray(self.clean.values * self.statistic.units(self.dataset.public))
+
+    def publish(self, protections: Sequence[Protection], draws: int) -> list[Release]:
+        """Draws of the release; one alone where nothing in it is random.
+
+        The same numbers as :func:`tellall.publish` with the same generator; exact values are computed once.
+        """
+        view = self.dataset.public
+        ready = prepare(protections, self.statistic, view)
+        known = _Known(self.statistic, self.dataset, self.clean.values)
+        releases: list[Release] = []
+        for draw in range(draws):
+            values = carry_out(ready, self.dataset, known, self._rng(_PUBLISHING, draw))
+            if releases and np.array_equal(values, releases[0].values, equal_nan=True):
+                break
+            releases.append(
+                Release(values, self.statistic, ready, view.names, view.imprint, self.dataset.levels)
+            )
+        return releases
+
+    def warm_baselines(self) -> None:
+        """The exact release and the baselines that no release changes, made now."""
+        _ = self.clean, self._real_before if self.real else self.before
+
+    def warm(self, choices: Sequence[Sequence[Protection]]) -> None:
+        """What additive noise shares, made before the first measurement."""
+        for protections in choices:
+            if protections and all(isinstance(protection, Noise) for protection in protections):
+                self.together.warm(self.publish(protections, 2), self.dataset.public)
+                return
+
+    def attack(self, releases: Sequence[Release], decoder: str) -> list[Reconstruction]:
+        """The attack on each release."""
+        public = self.dataset.public
+        found: list[Reconstruction | None] = [None] * len(releases)
+        if decoder == "least-squares":
+            found = self.together.attack(releases, public)
+        done = []
+        for draw, (release, attack) in enumerate(zip(releases, found, strict=True)):
+            made = attack or reconstruct(release, public, decoder, rng=self._rng(_ATTACKING, draw))
+            assert isinstance(made, Reconstruction)  # the secret is no real number
+            done.append(made)
+        return done
+
+    def measure(self, protections: Sequence[Protection], draws: int) -> Measurement:
+        """What every decoder achieves against these protections, over so many draws."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
+            releases = self.publish(protections, draws)
+            outcomes = self._real_outcomes(releases) if self.real else self._code_outcomes(releases)
+        ready, view = releases[0].protections, self.dataset.public
+        losses = [loss_of(self.clean.values, release.values) for release in releases]
+        law = noise_of(ready)
+        known = not ready or law.std > 0 or any(hasattr(p, "std") for p in ready)
+        return Measurement(
+            protections=tuple(protections),
+            std=law.std if known else math.nan,
+            outcomes=outcomes,
+            utility=average_utility([utility(self.clean, release, self.dataset) for release in releases]),
+            loss=float(np.mean(losses)),
+            loss_interval=interval_over_draws(losses),
+            guarantee=guarantee_of(ready, self.statistic, view, delta=DELTA) if ready else None,
+        )
+
+    def _population(self, release: Release) -> list[Baseline]:
+        if self.statistic.no_population:
+            return []
+        assert self.dataset.secret is not None
+        generator = self._rng(_COMPARING)
+        return [population([release], self.dataset.public, self.dataset.secret, rng=generator)]
+
+    def _real_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
+        assert self.dataset.secret is not None
+        generator = self._rng(_COMPARING)
+        public, secret = self.dataset.public, self.dataset.secret
+        found = attack_reals(releases, public, secret, self._real_before, self._reals, generator)
+        return (Outcome("least-squares", len(releases), *found, math.nan),)
+
+    def _code_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
+        baselines = [*self.before, *self._population(releases[0])]
+        return tuple(self._outcome(releases, decoder, baselines) for decoder in self.decoders)
+
+    def _outcome(self, releases: Sequence[Release], decoder: str, baselines: Sequence[Baseline]) -> Outcome:
+        secret = self.dataset.secret
+        assert secret is not None
+        attacks = self.attack(releases, decoder)
+        risks = [score(attack, secret, baselines, rng=self._rng(_COMPARING)) for attack in attacks]
+        strongest = risks[0].baseline
+        return Outcome(
+            decoder=decoder,
+            draws=len(risks),
+            accuracy=float(np.mean([risk.accuracy for risk in risks])),
+            accuracy_interval=accuracy_interval(risks),
+            advantage=float(np.mean([risk.advantage for risk in risks])),
+            interval=advantage_interval(
+                np.stack([risk.right for risk in risks]),
+                np.stack([*_constant(secret), *(baseline.guess == secret for baseline in baselines)]),
+                rng=self._rng(_COMPARING),
+            ),
+            baseline=strongest,
+            baseline_accuracy=risks[0].baselines[strongest],
+            exposed=float(np.mean([risk.exposed for risk in risks])),
+        )
+
+    def _rng(self, *place: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *place])
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A statistic whose values on the whole data set are computed already."""
+
+    statistic: Statistic
+    dataset: Dataset
+    clean: Array
+
+    @property
+    def grows(self) -> bool:
+        return self.statistic.grows
+
+    def values(self, dataset: Dataset) -> Array:
+        return self.clean.copy() if dataset is self.dataset else self.statistic.values(dataset)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.statistic, name)
+
+    def units(self, public: Public) -> float:
+        return self.statistic.units(public)
+
+    def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
+        return self.statistic.tables(public)
+
+
+def seed_of(rng: Rng) -> int:
+    """A seed: the given one, or one drawn from the generator."""
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    return int(as_rng(rng).integers(2**31))
+
+
+def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
+    """Seven scales around the noise that begins to hide a person, each twice the last, in two digits."""
+    reach = Prepared.of(dataset, statistic).reach
+    return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
+
+
+def _constant(secret: npt.NDArray[Any]) -> list[npt.NDArray[np.bool_]]:
+    """Whether the same guess for everybody is right, for each value of the secret."""
+    return [secret == value for value in np.unique(secret)]
+
+
+def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    if decoders is None:
+        least = min(_AFFORDABLE.values())
+        return tuple(name for name in DECODERS if n <= _AFFORDABLE.get(name, least))
+    names = (decoders,) if isinstance(decoders, str) else tuple(decoders)
+    for name in names:
+        if name != "auto" and name not in DECODERS:
+            raise invalid("decoders", f"among 'auto', {', '.join(map(repr, DECODERS))}", name)
+    if not names:
+        raise invalid("decoders", "one or more, or None", "none")
+    return names

@@ -1,0 +1,309 @@
+"""sweep: privacy and utility of many protections, at many scales, over many draws of the noise."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tellall import store
+from tellall.data import Dataset
+from tellall.errors import TellallError, invalid
+from tellall.noise import Rng
+from tellall.protections import Protection, as_protections
+from tellall.statistics import Statistic
+from tellall.study.families import Family, as_family, check_scales
+from tellall.study.frontier import frontier
+from tellall.study.measurement import Measurement, Outcome
+from tellall.study.prepared import Prepared
+
+__all__ = ["Sweep", "sweep"]
+
+Progress = Callable[[int, int], object]
+_SHOWN = (
+    ("protection", "protection"),
+    ("decoder", "decoder"),
+    ("accuracy", "right"),
+    ("advantage", "advantage"),
+    ("low", "95 %"),
+    ("high", "interval"),
+    ("exposed", "exposed"),
+    ("loss", "mean error"),
+    ("epsilon", "ε"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """Privacy and utility of protections, a row for each protection and decoder.
+
+    Attributes
+    ----------
+    rows
+        A dict each: ``family``, ``scale``, ``protection``, ``std`` (standard deviation of the noise on a
+        published value), ``decoder``, ``draws``; ``accuracy``, ``advantage`` with their 95 % intervals
+        (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
+        ``exposed``; ``loss`` (mean absolute error, a value that is not shown counted as zero) with
+        ``loss_low``, ``loss_high``, ``mean_error``, ``max_error``, ``missing``, ``total_variation``,
+        ``association_change``; ``epsilon``, ``delta`` where something is promised; ``frontier``. None where
+        there is no number.
+    statistic, people, units
+        What was published about how many people, and what the noise is measured in.
+    skipped
+        Protections that could not be measured, and why.
+    real
+        Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
+        advantage are in the secret's unit.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    statistic: str
+    people: int
+    units: str
+    seed: int
+    skipped: tuple[tuple[str, str], ...] = ()
+    real: bool = False
+
+    @property
+    def frontier(self) -> tuple[dict[str, Any], ...]:
+        """The rows that no other protection beats in both advantage and loss, the worst decoder of each.
+
+        An advantage below zero counts as none.
+        """
+        return tuple(row for row in self.rows if row["frontier"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The sweep as plain data."""
+        return {
+            "statistic": self.statistic,
+            "people": self.people,
+            "units": self.units,
+            "seed": self.seed,
+            "real": self.real,
+            "rows": [dict(row) for row in self.rows],
+            "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
+        }
+
+    def to_csv(self, path: str | Path) -> Path:
+        """The path, after the rows are in it; empty where there is no number."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return store.write_text(Path(path), text.getvalue())
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """The path, after the rows are in it."""
+        columns = {name: [row[name] for row in self.rows] for name in self.rows[0]}
+        return store.write_table(Path(path), columns)
+
+    def __str__(self) -> str:
+        head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]
+        body = [[_text(row[name], name, self.real) for name, _ in _SHOWN] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if place < 2 else cell.rjust(width)
+                for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in (head, *body)
+        ]
+        marked = [
+            f"{line}  *" if row["frontier"] else line for row, line in zip(self.rows, lines[1:], strict=True)
+        ]
+        left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
+        note = "* on the frontier: no other protection here has both less advantage and less error"
+        return "\n".join([lines[0], *marked, note, *left_out])
+
+    __repr__ = __str__
+
+
+def sweep(
+    dataset: Dataset,
+    statistic: Statistic,
+    protections: Any,
+    *,
+    scales: Sequence[float] | None = None,
+    repeats: int = 10,
+    decoders: Sequence[str] | None = None,
+    rng: Rng = 0,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Privacy and utility of each protection, averaged over draws of the noise.
+
+    Parameters
+    ----------
+    dataset, statistic
+        The people with their secret, and what would be published about them.
+    protections
+        Protections, lists of protections that apply in order, or None (nothing done); with ``scales`` also
+        families: classes such as ``Gaussian``, their names, or functions from a scale to a protection.
+    scales
+        The scales of each family; zero means nothing done.
+    repeats
+        Draws of the noise for each protection; one where nothing in it is random.
+    decoders
+        Their names; where not given, every decoder that is affordable for so many people.
+    rng
+        Seed of everything; the same draws are used for every protection and scale.
+    processes
+        How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
+    progress
+        Called with (protections done, protections in all) after each.
+
+    Notes
+    -----
+    One eigendecomposition serves all additive noise (see :class:`tellall.study.together.Together`). The
+    population baseline is made once per protection. Intervals are paired bootstraps over people and draws.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tellall.noise import Gaussian
+    >>> from tellall.statistics import Marginals
+    >>> rng = np.random.default_rng(0)
+    >>> people = Dataset.from_arrays(rng.integers(0, 2, (40, 8)), secret=np.arange(40) % 2)
+    >>> found = sweep(people, Marginals(3), [Gaussian], scales=[1, 30], repeats=4)
+    >>> found.rows[0]["advantage"] > found.rows[1]["advantage"]
+    True
+    """
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise invalid("repeats", "a whole number of 1 or more", repeats)
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes == 0:
+        raise invalid("processes", "a whole number, −1 for one per core", processes)
+    ready = Prepared.of(dataset, statistic, decoders, rng)
+    chosen = _choices(protections, scales)
+    if progress:
+        progress(0, len(chosen))
+    measured: list[tuple[_Choice, Measurement]] = []
+    skipped = []
+    for done, (choice, found) in enumerate(
+        zip(chosen, _measure_all(ready, chosen, repeats, processes), strict=True), start=1
+    ):
+        if isinstance(found, Measurement):
+            measured.append((choice, found))
+        else:
+            skipped.append((choice.name, found))
+        if progress:
+            progress(done, len(chosen))
+    if not measured:
+        raise invalid("protections", "some that fit the statistic", skipped[0][0], skipped[0][1])
+    rows = [_row(choice, found, outcome) for choice, found in measured for outcome in found.outcomes]
+    # no attack is weaker than one that gains nothing
+    best = frontier([(max(found.worst.advantage, 0.0), found.loss) for _, found in measured])
+    marked = {(place, found.worst.decoder) for place, (_, found) in enumerate(measured) if best[place]}
+    places = [place for place, (_, found) in enumerate(measured) for _ in found.outcomes]
+    for place, row in zip(places, rows, strict=True):
+        row["frontier"] = (place, row["decoder"]) in marked
+    settled = ready.statistic
+    return Sweep(
+        tuple(rows), settled.describe(), dataset.n, ready.units, ready.seed, tuple(skipped), ready.real
+    )
+
+
+@dataclass(frozen=True)
+class _Choice:
+    family: str
+    scale: float | None
+    protections: tuple[Protection, ...]
+
+    @property
+    def name(self) -> str:
+        if self.scale is not None:
+            return f"{self.family} at {self.scale:g}"
+        return ", ".join(map(repr, self.protections)) or "exact"
+
+
+def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
+    """Every protection to measure; nothing done at all is measured once."""
+    given = list(protections) if isinstance(protections, list | tuple) else [protections]
+    if not given:
+        raise invalid("protections", "one or more", "none")
+    chosen: list[_Choice] = []
+    for one in given:
+        if not _is_family(one):
+            done = as_protections(one)
+            chosen.append(_Choice(type(done[-1]).__name__ if done else "exact", None, done))
+            continue
+        family = as_family(one)
+        if scales is None:
+            raise invalid("scales", f"given, since {family.name} is a family of protections", "none")
+        chosen += [
+            _Choice(family.name if scale else "exact", scale, family.at(scale))
+            for scale in check_scales(scales)
+        ]
+    exact = [choice for choice in chosen if not choice.protections]
+    return [choice for choice in chosen if choice.protections or choice is exact[0]]
+
+
+def _is_family(one: Any) -> bool:
+    if isinstance(one, str | type | Family):
+        return True
+    return callable(one) and not isinstance(one, Protection)
+
+
+def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, processes: int) -> Any:
+    """The measurement of each choice in order, or why there is none."""
+    from joblib import Parallel, delayed
+
+    if processes == 1 or len(chosen) == 1:
+        yield from (_measure(ready, choice, repeats) for choice in chosen)
+        return
+    ready.warm_baselines()  # made once, here, and sent to the workers
+    ready.warm([choice.protections for choice in chosen])
+    run = Parallel(n_jobs=min(processes, len(chosen)), return_as="generator")
+    yield from run(delayed(_measure)(ready, choice, repeats) for choice in chosen)
+
+
+def _measure(ready: Prepared, choice: _Choice, repeats: int) -> Measurement | str:
+    try:
+        return ready.measure(choice.protections, repeats)
+    except TellallError as error:
+        return str(error)
+    except MemoryError:
+        return "too little memory on this machine"
+
+
+def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any]:
+    promise, lost = found.guarantee, found.utility
+    row = {
+        "family": choice.family,
+        "scale": choice.scale,
+        "protection": found.label,
+        "std": found.std,
+        "decoder": outcome.decoder,
+        "draws": outcome.draws,
+        "accuracy": outcome.accuracy,
+        "accuracy_low": outcome.accuracy_interval[0],
+        "accuracy_high": outcome.accuracy_interval[1],
+        "baseline": outcome.baseline,
+        "baseline_accuracy": outcome.baseline_accuracy,
+        "advantage": outcome.advantage,
+        "low": outcome.interval[0],
+        "high": outcome.interval[1],
+        "exposed": outcome.exposed,
+        "loss": found.loss,
+        "loss_low": found.loss_interval[0],
+        "loss_high": found.loss_interval[1],
+        "mean_error": lost.mean_error,
+        "max_error": lost.max_error,
+        "missing": lost.missing,
+        "total_variation": lost.total_variation,
+        "association_change": lost.association_change,
+        "epsilon": promise.epsilon if promise else None,
+        "delta": promise.delta if promise else None,
+    }
+    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
+
+
+def _text(value: Any, name: str, real: bool) -> str:
+    if value is None:
+        return "–"
+    if not real and name in ("accuracy", "advantage", "low", "high"):
+        return f"{100 * value:{'' if name == 'accuracy' else '+'}.1f} %"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,139 @@
+"""Attacks on many draws of one protection: solved together where only the values differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tellall.attacks.reconstruct import Reconstruction
+from tellall.attacks.system import rates_of_bits
+from tellall.data import Public
+from tellall.evidence import Evidence, System
+from tellall.linops import Array
+from tellall.release import Release, count_scale, linearise
+from tellall.solve import CountPrior, Status
+from tellall.solve.intervals import enclose
+from tellall.solve.many_targets import ManySolutions, ManyTargets
+
+__all__ = ["MOST_UNKNOWNS", "Together", "common_evidence", "targets_of"]
+
+MOST_UNKNOWNS = 6000  # above, one eigendecomposition takes minutes and a gigabyte
+_SAME = 1e-9
+
+
+class Together:
+    """Least squares on many releases that differ in nothing but the noise in their values.
+
+    Notes
+    -----
+    For noise that does not depend on the values the operator, the groups of people alike and the shape of the
+    weights are the same in every draw and at every scale: one eigendecomposition, kept here, serves them all
+    (:class:`tellall.solve.many_targets.ManyTargets`). Whether that holds is read off the first two releases:
+    the same operator (one product with a random vector), the same errors row by row, and targets that differ
+    as the values do. Releases of which the bounds settle somebody, and solves that do not settle, are left to
+    the ordinary attack.
+    """
+
+    def __init__(self) -> None:
+        self._ready: ManyTargets | None = None
+
+    def attack(self, releases: Sequence[Release], public: Public) -> list[Reconstruction | None]:
+        """The attack on each release, None where it must be made alone."""
+        alone: list[Reconstruction | None] = [None] * len(releases)
+        evidence = common_evidence(releases, public)
+        if evidence is None or evidence.system.size.size > MOST_UNKNOWNS:
+            return alone
+        system, targets = evidence.system, targets_of(releases, public, evidence)
+        open_ = [place for place, target in enumerate(targets.T) if _nothing_settled(system, target)]
+        if not open_:
+            return alone
+        targets = targets[:, open_]
+        weight = float(np.mean(system.spread)) ** -2
+        ready = self._prepared(system, (np.mean(system.spread) / system.spread) ** 2)
+        rates = rates_of_bits(system.operator, targets, system.spread, system.size)
+        solutions = ready.solve(targets, weight, rates)
+        for column, place in enumerate(open_):
+            if solutions.settled[column]:
+                alone[place] = _reconstruction(
+                    evidence, public, releases[place], solutions, column, float(rates[column])
+                )
+        return alone
+
+    def warm(self, releases: Sequence[Release], public: Public) -> None:
+        """Whatever these releases would need is made now, if they can be attacked together."""
+        evidence = common_evidence(releases, public)
+        if evidence is not None and evidence.system.size.size <= MOST_UNKNOWNS:
+            spread = evidence.system.spread
+            self._prepared(evidence.system, (np.mean(spread) / spread) ** 2)
+
+    def _prepared(self, system: System, row_weights: Array) -> ManyTargets:
+        even = np.ptp(row_weights) <= _SAME * row_weights.mean()
+        shape = np.full_like(row_weights, 1.0) if even else row_weights
+        known = self._ready
+        if (
+            known is None
+            or known.operator.shape != system.operator.shape
+            or not np.allclose(known.row_weights, shape, rtol=_SAME, atol=0)
+        ):
+            known = self._ready = ManyTargets.of(system.operator, shape, system.size)
+        return known
+
+
+def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | None:
+    """The evidence of the first release, if the others differ from it in their values alone."""
+    if len(releases) < 2 or any(hasattr(p, "records") for p in releases[0].protections):
+        return None
+    if any(np.isnan(release.values).any() for release in releases):
+        return None
+    first, second = (linearise(release, public) for release in releases[:2])
+    if first.values != 1 or first.target.size != second.target.size or not first.target.size:
+        return None
+    same_rows = all(
+        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("spread", "bound", "slack")
+    ) and np.array_equal(first.blocks[0].rows, second.blocks[0].rows)
+    vector = np.random.default_rng(0).normal(size=first.operator.shape[1])
+    if not same_rows or not np.array_equal(first.operator @ vector, second.operator @ vector):
+        return None
+    moved = targets_of(releases[:2], public, first)[:, 1]
+    return first if np.allclose(moved, second.target, rtol=_SAME, atol=_SAME) else None
+
+
+def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) -> Array:
+    """The target of each release, a column each, from that of the first."""
+    rows = evidence.blocks[0].rows
+    counts = np.stack([count_scale(release, public)[0][rows] for release in releases], axis=1)
+    return np.asarray(evidence.target[:, None] + (counts - counts[:, :1]))
+
+
+def _nothing_settled(system: System, target: Array) -> bool:
+    """Whether the bounds on the errors leave every count open."""
+    if not np.isfinite(system.bound).any():
+        return True
+    box = enclose(system.operator, target, bound=system.bound, upper=system.size)
+    return bool(not box.empty and (box.lower == 0).all() and (box.upper == system.size).all())
+
+
+def _reconstruction(
+    evidence: Evidence, public: Public, release: Release, found: ManySolutions, column: int, rate: float
+) -> Reconstruction:
+    """What the decoder concludes from one column, as :func:`tellall.reconstruct` would say it."""
+    size, index = evidence.system.size, evidence.groups.index
+    ridge = 1 / (size * rate * (1 - rate))
+    variance = found.variance[:, column]
+    precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
+    opinion = (found.mean[:, column] / variance - ridge * size * rate) / precision
+    chance = CountPrior(size, np.zeros(size.size), size, rate).chance(precision, opinion)
+    estimate, chance = (found.value[:, column] / size)[index], np.clip(chance, 0, 1)[index]
+    guess = (estimate >= 0.5).astype(np.int8)
+    return Reconstruction(
+        estimate=estimate,
+        guess=guess,
+        confidence=np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5),
+        status=Status("solved"),
+        decoder="least-squares",
+        prior=rate,
+        evidence=evidence,
+        public=public,
+        releases=(release,),
+    )

@@ -1,0 +1,169 @@
+"""tellall sweep and tellall calibrate on files."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellall import cli
+
+PLAN = """
+data = "people.csv"
+secret = "ill"
+limit = 0.2
+[[releases]]
+statistic = { kind = "Marginals", ways = 3 }
+protect = { kind = "Rounding", base = 5 }
+"""
+QUICK = ("--decoder", "least-squares")
+MORE = """
+[[releases]]
+statistic = { kind = "Marginals", ways = 2 }
+"""
+
+
+@pytest.fixture
+def tellall(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    columns = rng.integers(0, 2, (60, 7))
+    ill = np.arange(60) % 2
+    lines = [
+        ",".join([*map(str, row), "yes" if bit else "no"]) for row, bit in zip(columns, ill, strict=True)
+    ]
+    Path("people.csv").write_text("\n".join(["a,b,c,d,e,f,g,ill", *lines]) + "\n", encoding="utf-8")
+    Path("people.toml").write_text(PLAN, encoding="utf-8")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return int(left.value.code or 0), said.out, said.err
+
+    return call
+
+
+def test_a_sweep_writes_its_page_and_its_table(tellall):
+    code, out, err = tellall(
+        "sweep",
+        "people.toml",
+        "--decoder",
+        "least-squares",
+        "--family",
+        "Laplace",
+        "--scales",
+        "1,8",
+        "--repeats",
+        "2",
+        "--jobs",
+        "1",
+        "-o",
+        "out",
+    )
+    assert code == 0
+    for words in ("exact", "Rounding(base=5)", "Laplace(scale=1)", "Laplace(scale=8)", "on the frontier"):
+        assert words in out
+    assert "no guarantee" in err
+    assert "The page is out/report.html" in err
+    assert sorted(p.name for p in Path("out").iterdir()) == [
+        "report.html",
+        "sweep.csv",
+        "sweep.json",
+        "sweep.parquet",
+    ]
+    document = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
+    assert "--family Laplace --scales 1,8 --repeats 2 --seed 0" in document["command"]
+    assert len(document["releases"][0]["rows"]) == 4
+
+
+def test_a_sweep_chooses_scales_and_speaks_json(tellall):
+    code, out, _ = tellall(
+        "sweep", "people.toml", "--repeats", "1", "--jobs", "1", "--json", "--quiet", "--decoder", "posterior"
+    )
+    assert code == 0
+    rows = json.loads(out)["releases"][0]["rows"]
+    scales = [row["scale"] for row in rows if row["family"] == "Gaussian"]
+    assert len(scales) == 7
+    assert rows[2]["advantage"] > rows[-1]["advantage"]
+
+
+def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
+    arguments = (
+        "calibrate",
+        "people.toml",
+        "--max-advantage",
+        "0.3",
+        "--draws",
+        "4",
+        *QUICK,
+        "--json",
+        "-o",
+        "out",
+        "-q",
+    )
+    code, out, err = tellall(*arguments)
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    found = document["releases"][0]
+    assert found["interval"][1] <= 0.3 == document["max_advantage"]
+    assert found["evaluations"] == len(found["history"]) <= 15
+    assert found["guarantee"]["epsilon"] > 0
+    assert "no guarantee" in found["warnings"][0]
+    assert json.loads(Path("out/calibrate.json").read_text(encoding="utf-8")) == document
+    assert tellall(*arguments)[1] == out
+
+
+def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers(tellall):
+    Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
+    code, out, _ = tellall("calibrate", "people.toml", "--draws", "3", "--json", *QUICK)
+    document = json.loads(out)
+    assert code == 0
+    assert document["max_advantage"] == 0.2
+    assert [one["name"] for one in document["releases"]] == ["every 3-way table", "every 2-way table"]
+
+
+def test_no_answer_for_one_of_several_is_inconclusive(tellall):
+    Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
+    code, out, err = tellall(
+        "calibrate", "people.toml", "--draws", "2", "--max-advantage", "0.0001", "--json", *QUICK
+    )
+    assert code == 3
+    assert json.loads(out)["skipped"]
+    assert "people can resolve" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("sweep", "people.toml", "--scales", "1,x"), "--scales must be numbers"),
+        (("sweep", "people.toml", "--scales", "-1"), "scales must be"),
+        (("sweep", "people.toml", "--scales", ","), "scales must be"),
+        (("sweep", "people.toml", "--family", "Gausian", "--scales", "1"), "Did you mean 'Gaussian'?"),
+        (("sweep", "people.toml", "--decoder", "oracle"), "decoders must be among"),
+        (("sweep", "people.toml", "-o", "no/where"), "--out must be"),
+        (("calibrate", "people.toml", "--max-advantage", "0"), "max_advantage must be"),
+        (
+            ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK),
+            "people can resolve",
+        ),
+        (("calibrate", "people.toml", "--family", "Noise"), "family must be one of"),
+        (("calibrate", "nowhere.toml"), "plan must be a file that exists"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tellall, arguments, says):
+    code, out, err = tellall(*arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert says in err
+    assert "Traceback" not in err
+    assert len(err.splitlines()) == 1
+
+
+def test_both_have_the_common_options(tellall):
+    for command in ("sweep", "calibrate"):
+        code, out, _ = tellall(command, "--help")
+        assert code == 0
+        for option in ("--json", "--seed", "--quiet", "--out", "--family"):
+            assert option in out

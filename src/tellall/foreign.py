@@ -86,7 +86,7 @@ def release_from_fits(
     )
     if isinstance(public, Dataset) and public.secret is not None:
         statistic = _measured(statistic, public, values)
-    return Release.from_values(statistic, values, public=view, noise=noise)
+    return Release.from_values(statistic, values, public=view, noise=noise, levels=_levels(public))
 
 
 def read_coefficients(
@@ -99,6 +99,7 @@ def read_coefficients(
     penalise_intercept: bool = False,
     tolerance: float = 0.0,
     noise: Noise | None = None,
+    levels: int | None = None,
 ) -> Release:
     """The release of a printed table of coefficients: a row per coefficient with block, term and value.
 
@@ -116,6 +117,8 @@ def read_coefficients(
         it was fitted and not printed, which linear models forgive.
     noise
         What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed.
+    levels
+        2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
     """
     view = as_public(public)
     models = _models(read_table(table) if isinstance(table, str | Path) else table)
@@ -140,7 +143,13 @@ def read_coefficients(
         penalise_intercept=penalise_intercept,
         tolerance=tolerance,
     )
-    return Release.from_values(statistic, values, public=view, noise=noise)
+    wanted_levels = _levels(public) if levels is None else levels
+    return Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
+
+
+def _levels(public: object) -> int:
+    """How many values the secret has, where the people come with one; else it is taken for a bit."""
+    return public.levels if isinstance(public, Dataset) and public.secret is not None else 2
 
 
 def _columns_of(
@@ -199,6 +208,8 @@ def _models(table: Any) -> dict[str, dict[str, float]]:
         if name not in keys:
             raise invalid("table", "with columns block, term and value", ", ".join(keys))
     blocks, terms, raw = (_listed(table[keys[name]]) for name in ("block", "term", "value"))
+    if not len(blocks) == len(terms) == len(raw):
+        raise invalid("table", "with columns of one length", f"{len(blocks)}, {len(terms)}, {len(raw)}")
     models: dict[str, dict[str, float]] = {}
     for block, term, value in zip(blocks, terms, raw, strict=True):
         model = models.setdefault(str(block), {})

@@ -15,13 +15,22 @@ import numpy.typing as npt
 
 from tellall.attacks.system import estimate_rates
 from tellall.data import Dataset, Public
-from tellall.errors import CannotLinearise, invalid
+from tellall.errors import CannotLinearise, TellallError, invalid
 from tellall.evidence import Evidence
 from tellall.linops import Array, IntArray, LinearOperator, RowSelect, Stack
 from tellall.noise import Rng, as_rng
 from tellall.release import Release, count_scale, linearise, publish
 
-__all__ = ["FOLDS", "Baseline", "baselines", "folds_of", "majority", "population", "public_only"]
+__all__ = [
+    "FOLDS",
+    "Baseline",
+    "baselines",
+    "folds_of",
+    "majority",
+    "population",
+    "population_if_any",
+    "public_only",
+]
 
 FOLDS = 10
 _INNER_FOLDS = 3
@@ -138,9 +147,17 @@ def baselines(
     """
     generator = as_rng(rng)
     found = [majority(secret), public_only(public, secret, rng=generator)]
-    if not any(release.statistic.no_population for release in releases):
-        found.append(population(releases, public, secret, rng=generator))
-    return found
+    return [*found, *population_if_any(releases, public, secret, rng=generator)]
+
+
+def population_if_any(
+    releases: Sequence[Release], public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0
+) -> list[Baseline]:
+    """The population baseline, or nothing where the statistic cannot be made of other people."""
+    try:
+        return [population(releases, public, secret, rng=rng)]
+    except TellallError:
+        return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +211,8 @@ def _choose_ridges(
 ) -> tuple[float, ...]:
     """The ridges from the strongest down to the one with the least loss over inner folds."""
     assert people.secret is not None
+    if people.n < 2 * _INNER_FOLDS:  # too few to choose by
+        return _RIDGES[:1]
     folds = _folds(people.secret, _INNER_FOLDS, rng)
     models = [_Model.of(releases, people.take(train), rng) for train, _ in folds]
     held = [people.take(test) for _, test in folds]

@@ -15,6 +15,7 @@ from tellall.linops import Array
 from tellall.solve import (
     AbsoluteProblem,
     BoxProblem,
+    CountPrior,
     CountProblem,
     Exhaustive,
     LeastAbsolute,
@@ -64,9 +65,9 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     "auto", in this order:
 
     ======================================================== =======================================
-    at most 24 unknowns, all errors bounded                  exhaustive, where it finds everything
+    at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything
     gross errors declared                                    posterior; LP too where it is not trusted
-    entries of one size, or at most 5000 unknowns            posterior
+    bits; entries of one size, or at most 5000 unknowns      posterior
     else, and where the posterior fails its own checks       least squares
     ======================================================== =======================================
 
@@ -77,8 +78,8 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
 
 def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
-    bounded = bool(np.isfinite(undecided.bound).all())
-    if undecided.size.size <= _LISTED and bounded:
+    even = bool((undecided.bound <= undecided.slack * (1 + 1e-9)).all())  # exact, or anywhere in its interval
+    if undecided.size.size <= _LISTED and even:
         listed = _exhaustive(undecided, rng)
         if listed.status.settled:
             return listed
@@ -100,6 +101,8 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 
 def _posterior_is_affordable(undecided: Undecided) -> bool:
     """Whether message passing applies, or expectation propagation takes seconds."""
+    if undecided.rates.size > 1:  # the values of a person exclude each other, which it does not know
+        return False
     rows, unknowns = undecided.operator.shape
     if min(rows, unknowns) <= _PROPAGATED:
         return True
@@ -137,7 +140,11 @@ def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generat
     mean, variance = prepared.posterior(undecided.target, rng=rng)
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (mean / variance - ridge * center) / precision
-    return undecided.prior.chance(precision, opinion)
+    if undecided.rates.size == 1:
+        return undecided.prior.chance(precision, opinion)
+    # of several values the odds are divided by their sum later: they must be those of the rates themselves
+    odds = undecided.rate / (1 + undecided.rate)
+    return CountPrior(undecided.size, undecided.lower, undecided.upper, odds).chance(precision, opinion)
 
 
 def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
@@ -177,11 +184,17 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         undecided.contaminated,
     )
     solution = Posterior().prepare(problem).solve(undecided.target, rng=rng)
-    return Decoded(solution.value, solution.chance, solution.status, "posterior", dict(solution.stats))
+    status = solution.status
+    if undecided.rates.size > 1 and status.settled:
+        status = Status("uncalibrated", "the values of a person are taken as independent; use least-squares")
+    return Decoded(solution.value, solution.chance, status, "posterior", dict(solution.stats))
 
 
 def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
-    """Every secret that fits: chances are shares of them, each weighed by the prior's rate."""
+    """Every secret that fits: chances are shares of them, each weighed by the prior's rate.
+
+    That is the posterior where every error within its bound is as likely as any other.
+    """
     if not np.isfinite(undecided.bound).all():
         raise invalid(
             "decoder",
@@ -198,9 +211,13 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 
 def _weighed(solutions: Any, undecided: Undecided) -> Array:
     """The mean of the solutions, each as probable as the prior makes it."""
-    from scipy.special import softmax
+    from scipy.special import gammaln, softmax
 
-    log_prior = np.array([undecided.prior.log_prior(solution) for solution in solutions.astype(np.float64)])
+    counts = solutions.astype(np.float64)
+    if undecided.rates.size == 1:
+        log_prior = np.array([undecided.prior.log_prior(solution) for solution in counts])
+    else:  # multinomial over the values of each group
+        log_prior = (counts * np.log(undecided.rate) - gammaln(counts + 1)).sum(axis=1)
     return np.asarray(softmax(log_prior) @ solutions)
 
 

@@ -17,6 +17,7 @@ from tellall.solve import BoxProblem, LeastSquares, Status
 __all__ = ["RealReconstruction", "Whitened", "reconstruct_reals"]
 
 _MOST_ENTRIES = 200_000_000
+_CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,12 +90,25 @@ def reconstruct_reals(
     status = Status("solved")
     if bounds is not None:
         estimate, status = _within(system, mean, variance, bounds)
+    status = _with_trouble(status, system, estimate)
     within_group = variance * (1 - 1 / system.size)  # people alike share a sum, not a value
     std = np.sqrt(within_group + total_variance / system.size)
     index = evidence.groups.index
     return RealReconstruction(
         estimate[index], std[index], mean, float(np.sqrt(variance)), status, evidence, public, tuple(releases)
     )
+
+
+def _with_trouble(status: Status, system: System, estimate: Array) -> Status:
+    """The status, changed where nothing was published or no secret comes near it."""
+    if not system.target.size:
+        return Status("uncalibrated", "nothing is published about the secret")
+    misfit = (system.operator @ (estimate * system.size) - system.target) / system.spread
+    excess = float(np.sqrt(np.mean(misfit**2)))
+    if status.settled and excess > _CONTRADICTION:
+        missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
+        return Status("contradictory", f"{missed}; declare the noise they have")
+    return status
 
 
 @dataclass(frozen=True, eq=False)

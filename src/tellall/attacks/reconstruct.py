@@ -147,14 +147,18 @@ def reconstruct(
     chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
     if not chosen or not all(isinstance(release, Release) for release in chosen):
         raise invalid("releases", "a Release or a list of them", releases)
-    if decoder != "auto" and decoder not in DECODERS:
+    if not isinstance(decoder, str) or (decoder != "auto" and decoder not in DECODERS):
         raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
     view = as_public(public)
+    levels = sorted({release.levels for release in chosen})
+    if len(levels) > 1:
+        raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
     evidence = Evidence.together([linearise(release, view) for release in chosen])
     if {release.levels for release in chosen} == {0}:
         if decoder not in ("auto", "least-squares") or prior is not None:
             raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
-        return reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
+        found = reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
+        return replace(found, status=_with_doubts(found.status, chosen, view))
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
     return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
@@ -176,7 +180,7 @@ def reconstruct_codes(
         estimate=estimate,
         guess=guess,
         confidence=confidence,
-        status=_with_sampling(_with_selection(decoded.status, chosen), chosen),
+        status=_with_doubts(decoded.status, chosen, view),
         decoder=decoded.name,
         prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
@@ -243,7 +247,7 @@ def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
     status, stats = decoded.status, {**decoded.stats, "misfit": excess}
     if evidence.enclosure.empty:
         status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
-    elif excess > CONTRADICTION and decoded.name != "posterior":  # which is no minimiser and checks itself
+    elif excess > CONTRADICTION and decoded.name not in ("posterior", "exhaustive"):  # means, not minimisers
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
     return replace(decoded, status=status, stats=stats)
@@ -261,6 +265,20 @@ def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
     return Status(
         "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
     )
+
+
+def _with_doubts(status: Status, releases: Sequence[Release], public: Public) -> Status:
+    """The status, changed where the model of the errors is known to be wrong."""
+    return _with_approximation(_with_sampling(_with_selection(status, releases), releases), releases, public)
+
+
+def _with_approximation(status: Status, releases: Sequence[Release], public: Public) -> Status:
+    """The status, changed where equations that hold to first order meet noise too large for that."""
+    for release in releases:
+        reason = release.statistic.approximate(public, release.noise.std)
+        if status.settled and reason:
+            return Status("uncalibrated", reason)
+    return status
 
 
 def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.data import Column, Dataset, Public, group_rows, unknown_name
+from tellall.data import Column, Dataset, Imprint, Public, group_rows, unknown_name
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Rng
@@ -123,7 +123,7 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
     statistic = release.statistic
     if not isinstance(statistic, Tables | Marginals):
         raise invalid("release", "one of tables (Tables or Marginals)", statistic.describe())
-    public, secret = _candidates(candidates, release.columns)
+    public, secret = _candidates(candidates, release.columns, release.imprint)
     if isinstance(statistic, Tables):
         return public, statistic
     if secret is None:
@@ -136,7 +136,7 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
 
 
 def _candidates(
-    candidates: Dataset | Public | npt.ArrayLike, columns: tuple[str, ...]
+    candidates: Dataset | Public | npt.ArrayLike, columns: tuple[str, ...], imprint: Imprint | None
 ) -> tuple[Public, tuple[Column, npt.NDArray[Any]] | None]:
     """The public columns that the release is about, and the secret where the candidates have one."""
     secret = None
@@ -145,20 +145,29 @@ def _candidates(
     if isinstance(candidates, Dataset):
         public = candidates.public
     else:
-        public = candidates if isinstance(candidates, Public) else _from_array(candidates)
+        public = candidates if isinstance(candidates, Public) else _from_array(candidates, imprint)
     names = columns or public.names
     for name in names:
         if name not in public.names:
             raise unknown_name("candidates", name, public.names)
     places = [public.names.index(name) for name in names]
+    if imprint is not None and imprint.cuts != tuple(public.columns[place].cuts for place in places):
+        advice = "Read them with bins= the release's imprint.bins."
+        raise invalid("candidates", "numbers cut where the release cuts them", "other cut points", advice)
     codes = np.ascontiguousarray(public.codes[places])
     return Public(tuple(public.columns[place] for place in places), codes), secret
 
 
-def _from_array(candidates: npt.ArrayLike) -> Public:
-    """Bits as they are, also columns in which all candidates agree; anything else as a dataset reads it."""
-    array = np.asarray(candidates)
+def _from_array(candidates: npt.ArrayLike, imprint: Imprint | None) -> Public:
+    """Bits as they are, also columns in which all candidates agree; other numbers cut as the release's are."""
+    try:
+        array = np.asarray(candidates)
+    except ValueError:
+        raise invalid("candidates", "rows of one length", "rows of different lengths") from None
     if array.ndim == 2 and array.size and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all():
         columns = tuple(Column(f"a{place}", ("0", "1")) for place in range(array.shape[1]))
         return Public(columns, np.ascontiguousarray(array.T, dtype=np.uint8))
-    return Dataset.from_arrays(array).public
+    if imprint is None or array.ndim != 2 or array.shape[1] != len(imprint.names):
+        return Dataset.from_arrays(array).public
+    bins = {name: cuts for name, cuts in zip(imprint.names, imprint.cuts, strict=True) if cuts}
+    return Dataset.from_frame(dict(zip(imprint.names, array.T, strict=True)), bins=bins).public

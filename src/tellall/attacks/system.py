@@ -95,7 +95,8 @@ def estimate_rates(
     regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
     For bits and where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is
     used whole: rows that are mixtures of each other, as regression coefficients are, then count once. Of many
-    rows of that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced.
+    rows of that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced. A rate keeps
+    its own standard error away from zero and one: it is used as if it were certain, which it is not.
     """
     if values == 1:
         return rates_of_bits(operator, target[:, None], spread, size)
@@ -108,7 +109,8 @@ def estimate_rates(
         weight = 1 / (energy @ (rates * (1 - rates)) + spread**2)
         left = reach.T @ (reach * weight[:, None]) + RATE_PRECISION * np.eye(values)
         rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
-        rates = np.clip(rates, margin, 1 - margin)
+        least = np.clip(np.sqrt(np.linalg.inv(left).diagonal()), margin, 1 / values)
+        rates = np.clip(rates, least, 1 - least)
     return rates
 
 
@@ -130,8 +132,13 @@ def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size:
     rates = np.full(targets.shape[1], RATE_MEAN)
     for _ in range(8):
         weight = 1 / (energy[:, None] * (rates * (1 - rates)) + 1)
-        top = reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN
-        rates = np.clip(top / (reach**2 @ weight + RATE_PRECISION), margin, 1 - margin)
+        top, total = (
+            reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN,
+            reach**2 @ weight + RATE_PRECISION,
+        )
+        # a rate known no better than this is no reason to be sure of anybody
+        least = np.clip(1 / np.sqrt(total), margin, 0.5)
+        rates = np.clip(top / total, least, 1 - least)
     return rates
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall import catalogue
-from tellall.attacks.baseline import Baseline, majority, population, public_only
+from tellall.attacks.baseline import Baseline, majority, population_if_any, public_only
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit.plan import Plan
 from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
@@ -222,8 +222,8 @@ def _score(
 ) -> Risk:
     assert dataset.secret is not None
     generator = _rng(plan, _PREPARING, job.index, draw)
-    reference = population(attack.releases, dataset.public, dataset.secret, rng=generator)
-    return score(attack, dataset.secret, [*before, reference], rng=generator)
+    reference = population_if_any(attack.releases, dataset.public, dataset.secret, rng=generator)
+    return score(attack, dataset.secret, [*before, *reference], rng=generator)
 
 
 def _same(one: Release, other: Release) -> bool:

@@ -44,11 +44,14 @@ class Column:
         The text of each category, in the order of the codes; missing values are a category of their own.
     cuts
         The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
+    gaps
+        Whether the last category stands for missing values.
     """
 
     name: str
     labels: tuple[str, ...]
     cuts: tuple[float, ...] | None = None
+    gaps: bool = False
 
     @property
     def levels(self) -> int:
@@ -188,7 +191,7 @@ def _finish(
         while label in column.labels:  # a column may hold the very word
             label += " value"
         codes = np.where(absent, column.levels, codes)
-        column = Column(column.name, (*column.labels, label), column.cuts)
+        column = Column(column.name, (*column.labels, label), column.cuts, gaps=True)
     return column, codes.astype(np.min_scalar_type(max(column.levels - 1, 0)))
 
 

@@ -46,8 +46,12 @@ class Imprint:
         }
 
 
-def imprint(columns: Sequence[Column], codes: npt.NDArray[np.integer[Any]]) -> Imprint:
-    """The imprint of coded columns (columns × people).
+def imprint(
+    columns: Sequence[Column],
+    codes: npt.NDArray[np.integer[Any]],
+    numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
+) -> Imprint:
+    """The imprint of coded columns (columns × people), with their numbers where they have them.
 
     Notes
     -----
@@ -64,6 +68,9 @@ def imprint(columns: Sequence[Column], codes: npt.NDArray[np.integer[Any]]) -> I
     rows = np.zeros(codes.shape[1], dtype=np.uint64)
     for column, row in zip(columns, codes, strict=True):
         rows += _tokens(column)[row]
+    for place, values in enumerate(numbers):
+        if values is not None and columns[place].cuts is not None:  # else the category says it all
+            rows += _mix(np.nan_to_num(values + 0.0).view(np.uint64), np.uint64(2 * place + 1))
     digests = [int(np.sum(_mix(rows, np.uint64(mixer)), dtype=np.uint64)) for mixer in _MIXERS]
     return Imprint(
         names=tuple(column.name for column in columns),

@@ -90,7 +90,7 @@ class Public:
     @cached_property
     def imprint(self) -> Imprint:
         """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
-        return imprint(self.columns, self.codes)
+        return imprint(self.columns, self.codes, self.numbers)
 
     def take(self, people: IntArray) -> Public:
         """The same columns, with all their categories, for some of the people."""

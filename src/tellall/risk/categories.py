@@ -125,7 +125,11 @@ def score_categories(
     generator = as_rng(rng)
     if baselines is None:
         baselines = all_baselines(reconstruction.releases, reconstruction.public, truth, rng=generator)
-    if not baselines or not all(isinstance(baseline, Baseline) for baseline in baselines):
+    if (
+        not isinstance(baselines, Sequence)
+        or not baselines
+        or not all(isinstance(baseline, Baseline) for baseline in baselines)
+    ):
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     guess, confidence = reconstruction.guess, reconstruction.confidence
     if np.abs(reconstruction.estimate - reconstruction.prior).max() < _NOTHING_LEARNT:
@@ -187,7 +191,10 @@ def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generato
 
 
 def _check_secret(secret: npt.ArrayLike, n: int, values: int) -> Codes:
-    array = np.asarray(secret)
+    try:
+        array = np.asarray(secret)
+    except ValueError:
+        raise invalid("secret", f"one value per person ({n})", "rows of different lengths") from None
     if array.shape != (n,):
         raise invalid(
             "secret", f"one {'bit' if values == 1 else 'code'} per person ({n})", f"shape {array.shape}"

@@ -67,7 +67,12 @@ class RealRisk:
 
 def score_reals(attack: RealReconstruction, secret: npt.ArrayLike, rng: Rng) -> RealRisk:
     """The risk of an attack on real numbers."""
-    truth = np.asarray(secret, dtype=np.float64)
+    try:
+        truth = np.asarray(secret, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid("secret", f"one finite number per person ({attack.n})", secret) from None
+    if attack.n < 4:
+        raise invalid("people", "4 or more, to compare an attack with a baseline", attack.n)
     if truth.shape != (attack.n,) or not np.isfinite(truth).all():
         raise invalid("secret", f"one finite number per person ({attack.n})", f"shape {truth.shape}")
     generator = as_rng(rng)

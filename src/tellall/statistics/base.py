@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.evidence import COUNT_FLOOR
@@ -92,7 +94,13 @@ class Statistic(ABC):
 
     def size_for(self, public: Public, levels: int) -> int:
         """How many values are published of a secret of that many values (zero: real numbers)."""
+        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels not in (0, 2):
+            raise invalid("levels", "2 (bits) or 0 (real numbers) for this statistic", levels)
         return self.size(public)
+
+    def approximate(self, public: Public, std: float) -> str:
+        """Why the equations hold only roughly where values have errors of that size; empty where they do not."""
+        return ""
 
     def comparable(self) -> Statistic:
         """The same statistic, a person's column of its equations independent of the other people."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.data import Public
 from tellall.errors import InvalidInput, invalid
-from tellall.statistics.conditions import Condition, missing_label, parse_condition
+from tellall.statistics.conditions import Condition, parse_condition
 from tellall.statistics.subsets import Mask
 
 __all__ = ["Classifier", "Columns", "Known", "Model", "Tree", "as_classifier", "predictions", "remember"]
@@ -64,7 +64,7 @@ class Tree:
                 raise invalid("classifiers", "trees with 'if', 'then' and 'else'", ", ".join(map(str, plain)))
             branches = (cls.from_plain(plain[word], depth + 1) for word in ("then", "else"))
             return cls(parse_condition(plain["if"]), *branches)
-        if plain not in (0, 1) or depth == 0:
+        if not isinstance(plain, int | np.integer | np.bool_) or plain not in (0, 1) or depth == 0:
             raise invalid("classifiers", "trees whose leaves are 0 or 1", plain)
         return int(plain)
 
@@ -211,7 +211,7 @@ def column_values(public: Public, name: str) -> npt.NDArray[Any]:
     if numbers is not None:
         return numbers
     labels = np.array(public.columns[place].labels, dtype=object)
-    if missing_label(public.columns[place].labels):
+    if public.columns[place].gaps:
         labels[-1] = None
     return np.asarray(labels[public.codes[place]])
 

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.data import Column, Public, unknown_name
-from tellall.data.columns import MISSING
 from tellall.errors import InvalidInput, invalid
 from tellall.statistics.condition_text import Compare, In, read_condition
 
-__all__ = ["Condition", "missing_label", "parse_condition"]
+__all__ = ["Condition", "parse_condition"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -112,13 +111,7 @@ def _place(name: str, public: Public) -> int:
 
 def _known(column: Column) -> int:
     """How many of a text column's categories are values; the last may stand for missing ones."""
-    return column.levels - int(missing_label(column.labels))
-
-
-def missing_label(labels: tuple[str, ...]) -> bool:
-    """Whether the last category of a text column stands for missing values."""
-    words = labels[-1].split(" ") if labels else [""]
-    return words[0] == MISSING and set(words[1:]) <= {"value"}
+    return column.levels - int(column.gaps)
 
 
 def _numbers(public: Public, place: int) -> npt.NDArray[np.floating[Any]] | None:

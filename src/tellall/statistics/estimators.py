@@ -29,6 +29,7 @@ WEIGHTINGS = ("noise", "paper")
 # the smaller the better, until the normal equations of the attack lose their digits. Their condition is
 # about (people × rows) / share², 1e11 for a thousand people and rows, which leaves double precision five.
 FLOOR_SHARE = 1e-3
+_FIRST_ORDER = 0.5  # how far noise may move a linear predictor before its square counts
 _ROUNDOFF = 1e-10  # what is believed of the last digits of an exact coefficient, relative
 _PROOF_ROOM = 1e-7  # errors that bound propagation does not notice
 _MOST_ENTRIES = 250_000_000
@@ -180,6 +181,17 @@ class Estimator(Statistic):
     def values(self, dataset: Dataset) -> Array:
         found = self.fits(dataset)
         return np.concatenate([np.full_like(f.theta, np.nan) if f.trouble else f.theta for f in found])
+
+    def approximate(self, public: Public, std: float) -> str:
+        if isinstance(loss_of(self.loss), Squared) or not std:
+            return ""
+        # a coefficient's error moves everybody's predictor by so much; the equations take that as small
+        models = self.models(public)
+        designs = map(models.design, range(len(models.places)))
+        reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)
+        if std * reach <= _FIRST_ORDER:
+            return ""
+        return "noisy coefficients of this loss are linearised, and their noise is too large for that"
 
     def equations(self, public: Public, values: Array) -> Equations:
         models = self.models(public)

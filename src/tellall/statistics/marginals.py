@@ -118,7 +118,7 @@ class Marginals(Statistic):
         return counts / self.units(dataset.public)
 
     def size_for(self, public: Public, levels: int) -> int:
-        if not levels:
+        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 2:
             raise invalid("levels", "two or more, for a table", levels)
         return self.size(public) // 2 * levels
 

@@ -12,6 +12,7 @@ from tellall import datasets
 from tellall.attacks.baseline import Baseline, majority, population, public_only
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit import Audit, Entry, Finding, Plan
+from tellall.audit.foresight import foreseen, promised
 from tellall.audit.result import Job, describe_people
 from tellall.data import Dataset
 from tellall.noise import Gaussian, Rounding
@@ -85,7 +86,15 @@ def _attack(demo: Demo, ways: int, place: int) -> ReleaseSummary:
     assert isinstance(attack, Reconstruction)
     reference = population([release], people.public, people.secret, rng=seed)
     risk = score(attack, people.secret, [*demo.before, reference], rng=seed)
-    return summarise(attack, risk, statistic=f"every {ways}-way table", protection=label)
+    parts, rate = [(Marginals(ways), protections)], float(people.secret.mean())
+    return summarise(
+        attack,
+        risk,
+        statistic=f"every {ways}-way table",
+        protection=label,
+        foreseen=foreseen(parts, people.public, rate, len(attack.evidence.groups)),
+        promised=promised(parts, people.public),
+    )
 
 
 def as_audit(demo: Demo, rows: Sequence[ReleaseSummary]) -> Audit:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.report import figures
 from tellall.report.html import render
-from tellall.report.summary import ReleaseSummary, average
+from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average
 from tellall.report.verdict import judge
 from tests.report.pages import NASTY, Tags, browser_page
 
@@ -160,6 +160,68 @@ def test_the_mean_of_equal_draws_is_the_draw():
     assert mean.accuracy == pytest.approx(row.accuracy)
     assert (mean.curve, mean.draws) == (row.curve, 3)
     assert ReleaseSummary.from_json(json.loads(json.dumps(mean.as_json()))) == mean
+
+
+FORESEEN = Foreseen(1200, 1000, 900, 800, None, 0.75, 0.875, 0.5, (f"Odd({NASTY})",))
+
+
+def test_what_was_known_before_survives_the_file_and_older_files_do_without():
+    row = summary(
+        foreseen=FORESEEN, promised=Promised(1.5, 1e-6, "one row replaced", "noise"), skipped=("a",)
+    )
+    plain = json.loads(json.dumps(row.as_json()))
+    assert ReleaseSummary.from_json(plain) == row
+    for name in ("decoder", "skipped", "foreseen", "promised"):
+        del plain[name]
+    assert ReleaseSummary.from_json(plain) == summary()
+
+
+def test_the_mean_of_draws_keeps_what_was_known_and_names_every_decoder():
+    first = summary(foreseen=FORESEEN, promised=Promised(), decoder="lp", skipped=("a",))
+    other = summary(foreseen=FORESEEN, promised=Promised(), decoder="posterior", skipped=("a", "b"))
+    mean = average([first, other, first], (0.0, 0.0))
+    assert (mean.foreseen, mean.promised) == (FORESEEN, Promised())
+    assert (mean.decoder, mean.skipped) == ("lp, posterior", ("a", "b"))
+
+
+def page_with(audit, **changes) -> tuple[str, Tags]:
+    """The page of the audit with the first summary changed and alone."""
+    document = json.loads(json.dumps(audit.document))
+    document["findings"] = document["findings"][:1]
+    document["findings"][0]["summary"].update(changes)
+    page = render(document)
+    return page, Tags.of(page)
+
+
+def test_the_page_shows_what_was_known_beside_what_was_found(audit):
+    plain = json.loads(json.dumps(summary(foreseen=FORESEEN).as_json()))["foreseen"]
+    promise = {"epsilon": 1.5, "delta": 1e-6, "relation": "one row replaced", "text": NASTY}
+    skipped = [f"2 of 3 models ({NASTY}): dependent"]
+    page, tags = page_with(audit, foreseen=plain, promised=promise, skipped=skipped, accuracy=0.625)
+    text = tags.text.replace("\N{NO-BREAK SPACE}", " ")
+    assert (
+        "foreseen before any attack: 1,200 equations about 1,000 people, at most 800 unknowns solvable, "
+        "predicted 75.0 %, nobody beats 87.5 % on secrets drawn at random "
+        f"(not reckoned with: Odd({NASTY})); found 62.5 %"
+    ) in text
+    assert f"promised: ε = 1.5, δ = 1e-06 for one row replaced ({NASTY})" in tags.text
+    assert f"no equation from {skipped[0]}" in tags.text
+    assert "decoded by " in tags.text
+    assert "<img" not in page
+    assert "<script" not in page
+    assert "nobody beats" not in page_with(audit, foreseen={**plain, "limit": None})[1].text
+    assert "nobody beats" not in page_with(audit, foreseen={**plain, "limit": 1.0})[1].text
+
+
+def test_a_page_is_made_of_an_older_document_too(audit):
+    document = json.loads(json.dumps(audit.document))
+    for row in document["findings"]:
+        for name in ("decoder", "skipped", "foreseen", "promised"):
+            del row["summary"][name]
+    text = Tags.of(render(document)).text
+    assert "promised:" not in text
+    assert "foreseen before" not in text
+    assert "rowspan" not in render(document)
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))

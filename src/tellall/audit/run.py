@@ -13,13 +13,14 @@ import numpy as np
 from tellall import catalogue
 from tellall.attacks.baseline import Baseline, majority, population_if_any, public_only
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.audit.foresight import foreseen, promised
 from tellall.audit.plan import Plan
 from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
 from tellall.audit.work import Workplace
 from tellall.data import Dataset
 from tellall.errors import TellallError, invalid
 from tellall.release import Release, publish
-from tellall.report.summary import ReleaseSummary, average, summarise
+from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average, summarise
 from tellall.risk import Risk, interval_over_draws, score
 from tellall.version import __version__
 
@@ -199,6 +200,7 @@ def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline])
     rows: list[ReleaseSummary] = []
     risks: list[Risk] = []
     first: list[Release] = []
+    known: tuple[Foreseen | None, Promised] | None = None  # the same for every draw
     for draw in range(plan.repeats):
         releases = published(dataset, plan, job, draw)
         if draw and all(map(_same, releases, first)):
@@ -206,9 +208,28 @@ def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline])
         first = first or releases
         attack = _attack(dataset, plan, job, releases, draw)
         risk = _score(dataset, plan, job, attack, before, draw)
-        rows.append(summarise(attack, risk, statistic=_statistics(plan, job), protection=_labels(plan, job)))
+        known = known or _known_before(dataset, plan, job, len(attack.evidence.groups))
+        rows.append(
+            summarise(
+                attack,
+                risk,
+                statistic=_statistics(plan, job),
+                protection=_labels(plan, job),
+                foreseen=known[0],
+                promised=known[1],
+            )
+        )
         risks.append(risk)
     return average(rows, interval_over_draws(risks, rng=_rng(plan, _ATTACKING, job.index, plan.repeats)))
+
+
+def _known_before(dataset: Dataset, plan: Plan, job: Job, groups: int) -> tuple[Foreseen | None, Promised]:
+    """What the gauge foresees and what the protections promise."""
+    assert dataset.secret is not None
+    entries = [(plan.releases[place], kept) for place, kept in job.members]
+    parts = [(entry.statistic, entry.protections[:kept]) for entry, kept in entries]
+    rate = float(dataset.secret.mean())
+    return foreseen(parts, dataset.public, rate, groups), promised(parts, dataset.public)
 
 
 def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:

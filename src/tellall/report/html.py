@@ -86,10 +86,11 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
+    environment.filters["percent"] = _percent
     environment.filters["points"] = lambda share: f"{100 * share:+.1f}"
     environment.filters["thousands"] = lambda count: f"{count:,}"
     environment.filters["protections"] = _protections
+    environment.filters["beside"] = _beside
     return environment
 
 
@@ -153,3 +154,44 @@ def _bought(steps: Sequence[dict[str, Any]]) -> list[float | None]:
 
 def _protections(row: dict[str, Any]) -> str:
     return str(row["summary"]["protection"])
+
+
+def _beside(found: dict[str, Any]) -> list[str]:
+    """What stands beside an attack's result, line by line; nothing that the document does not know."""
+    decoder = [f"decoded by {found['decoder']}"] if found.get("decoder") else []
+    short = "; ".join([*_promised(found.get("promised")), *decoder])
+    return [
+        *_foreseen(found.get("foreseen"), found["accuracy"]),
+        *([short] if short else []),
+        *(f"no equation from {reason}" for reason in found.get("skipped", ())),
+    ]
+
+
+def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:
+    if known is None:
+        return []
+    predicted, limit, found = (
+        None if share is None else _percent(share).replace(" ", "\N{NO-BREAK SPACE}")
+        for share in (known["accuracy"], known["limit"], accuracy)
+    )
+    vacuous = limit is None or limit.startswith("100.0")
+    best = "" if vacuous else f", nobody beats {limit} on secrets drawn at random"
+    without = f" (not reckoned with: {', '.join(known['ignored'])})" if known["ignored"] else ""
+    return [
+        f"foreseen before any attack: {known['equations']:,} equations about {known['people']:,} people, "
+        f"at most {known['rank_cap']:,} unknowns solvable, predicted {predicted}{best}{without}; "
+        f"found {found}"
+    ]
+
+
+def _promised(known: dict[str, Any] | None) -> list[str]:
+    if known is None:
+        return []
+    if known["epsilon"] is None:
+        return ["promised: nothing"]
+    delta = f", δ = {known['delta']:g}" if known["delta"] else ""
+    return [f"promised: ε = {known['epsilon']:.4g}{delta} for {known['relation']} ({known['text']})"]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

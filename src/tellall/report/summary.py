@@ -12,9 +12,50 @@ from tellall.attacks.reconstruct import Reconstruction
 from tellall.risk import LEVELS, Risk
 from tellall.solve import SETTLED
 
-__all__ = ["CURVE", "ReleaseSummary", "average", "summarise"]
+__all__ = ["CURVE", "Foreseen", "Promised", "ReleaseSummary", "average", "summarise"]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What the equations and the noise of a release let one expect before it is attacked.
+
+    Attributes
+    ----------
+    equations, people, groups
+        Published values that say something about the secret, people, and how many of those are told apart.
+    rank_cap, rank
+        No more unknowns than this can be solved for, whatever the people; and the rank with these people.
+    accuracy
+        Predicted for least squares with the prior.
+    limit
+        What no decoder beats on average over secrets drawn at random; None where that is not known.
+    rate
+        The rate of the secret that the last two reckon with.
+    ignored
+        Protections that the numbers do not reckon with.
+    """
+
+    equations: int
+    people: int
+    groups: int
+    rank_cap: int
+    rank: int | None
+    accuracy: float
+    limit: float | None
+    rate: float
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Promised:
+    """The differential privacy that the protections declare; ``epsilon`` None: nothing."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    relation: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,6 +78,14 @@ class ReleaseSummary:
         People exposed at each confidence: pairs.
     draws
         Over how many draws of the noise this is the mean.
+    decoder
+        What the attack decoded with.
+    skipped
+        Published values that gave no equation, and why; of several draws, those of the worst.
+    foreseen
+        What was to be expected before the attack; None where that is not known.
+    promised
+        What the protections declare; None where nobody asked.
     """
 
     statistic: str
@@ -55,6 +104,10 @@ class ReleaseSummary:
     people: int = 0
     curve: tuple[tuple[float, int], ...] = ()
     draws: int = 1
+    decoder: str = ""
+    skipped: tuple[str, ...] = ()
+    foreseen: Foreseen | None = None
+    promised: Promised | None = None
 
     @property
     def exposed_people(self) -> int:
@@ -67,19 +120,41 @@ class ReleaseSummary:
         plain["found"] = None if isnan(self.found) else self.found
         plain["interval"] = list(self.interval)
         plain["curve"] = [list(point) for point in self.curve]
+        plain["skipped"] = list(self.skipped)
+        if self.foreseen is not None:
+            plain["foreseen"]["ignored"] = list(self.foreseen.ignored)
         return plain
 
     @classmethod
     def from_json(cls, plain: dict[str, Any]) -> ReleaseSummary:
-        """The summary that :meth:`as_json` gave."""
+        """The summary that :meth:`as_json` gave, also before it had all of today's fields."""
         found = float("nan") if plain["found"] is None else plain["found"]
         low, high = plain["interval"]
         curve = tuple((level, count) for level, count in plain["curve"])
-        return cls(**{**plain, "found": found, "interval": (low, high), "curve": curve})
+        foreseen, promised = plain.get("foreseen"), plain.get("promised")
+        return cls(
+            **{
+                **plain,
+                "found": found,
+                "interval": (low, high),
+                "curve": curve,
+                "skipped": tuple(plain.get("skipped", ())),
+                "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
+                "promised": promised and Promised(**promised),
+            }
+        )
 
 
-def summarise(attack: Reconstruction, risk: Risk, *, statistic: str, protection: str) -> ReleaseSummary:
-    """The summary of an attack that has been scored."""
+def summarise(
+    attack: Reconstruction,
+    risk: Risk,
+    *,
+    statistic: str,
+    protection: str,
+    foreseen: Foreseen | None = None,
+    promised: Promised | None = None,
+) -> ReleaseSummary:
+    """The summary of an attack that has been scored, beside what was known before it."""
     named, right = risk.named()
     return ReleaseSummary(
         statistic=statistic,
@@ -97,6 +172,10 @@ def summarise(attack: Reconstruction, risk: Risk, *, statistic: str, protection:
         status=str(attack.status),
         people=risk.n,
         curve=tuple((level, risk.exposed_at(level)) for level in CURVE),
+        decoder=attack.decoder,
+        skipped=attack.evidence.skipped,
+        foreseen=foreseen,
+        promised=promised,
     )
 
 
@@ -130,4 +209,6 @@ def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> Re
             for place, (level, _) in enumerate(rows[0].curve)
         ),
         draws=len(rows),
+        decoder=", ".join(dict.fromkeys(row.decoder for row in rows)),
+        skipped=max((row.skipped for row in rows), key=len),
     )

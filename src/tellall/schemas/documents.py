@@ -97,6 +97,31 @@ class ReleaseDocument(_Strict):
     ]
 
 
+class ForeseenDocument(_Strict):
+    """What the equations and the noise of a release let one expect before it is attacked."""
+
+    equations: Annotated[int, Field(ge=0)]
+    people: Annotated[int, Field(ge=0)]
+    groups: Annotated[int, Field(ge=0, description="How many of the people the release tells apart.")]
+    rank_cap: Annotated[int, Field(ge=0, description="No more unknowns than this can be solved for.")]
+    rank: int | None
+    accuracy: Annotated[float, Field(description="Predicted for least squares with the prior.")]
+    limit: Annotated[
+        float | None, Field(description="No decoder beats it on average over secrets drawn at random.")
+    ]
+    rate: Annotated[float, Field(description="The rate of the secret that is reckoned with.")]
+    ignored: Annotated[list[str], Field(description="Protections that are not reckoned with.")] = []
+
+
+class PromisedDocument(_Strict):
+    """The differential privacy that the protections declare."""
+
+    epsilon: Annotated[float | None, Field(ge=0, description="null: nothing is promised.")] = None
+    delta: Annotated[float | None, Field(ge=0)] = None
+    relation: Annotated[str, Field(description="Which data sets are neighbours.")] = ""
+    text: Annotated[str, Field(description="How it is reached.")] = ""
+
+
 class Found(_Strict):
     """What the attack on one release found; counts and rates, never a person."""
 
@@ -116,6 +141,14 @@ class Found(_Strict):
     people: int
     curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
     draws: int
+    decoder: Annotated[str, Field(description="What the attack decoded with.")] = ""
+    skipped: Annotated[list[str], Field(description="Published values that gave no equation, and why.")] = []
+    foreseen: Annotated[
+        ForeseenDocument | None, Field(description="What was to be expected before the attack, if known.")
+    ] = None
+    promised: Annotated[
+        PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
+    ] = None
 
 
 class FindingDocument(_Strict):

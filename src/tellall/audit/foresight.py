@@ -1,0 +1,90 @@
+"""Foresight: what can be said of a planned release without attacking it, to stand beside the attack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+import numpy as np
+
+from tellall import catalogue
+from tellall.bounds import gauge
+from tellall.data import Public
+from tellall.errors import TellallError
+from tellall.noise import Noise
+from tellall.protections import Protection, guarantee_of
+from tellall.protections.base import prepare
+from tellall.report.summary import Foreseen, Promised
+from tellall.statistics import Statistic
+
+__all__ = ["GROUPS", "foreseen", "promised"]
+
+GROUPS = 4000  # people told apart up to which the gauge, cubic in them, is worth its time
+
+Part = tuple[Statistic, Sequence[Protection]]
+
+
+def foreseen(parts: Sequence[Part], public: Public, rate: float, groups: int) -> Foreseen | None:
+    """The danger gauge of a planned release; None where there is none.
+
+    Parameters
+    ----------
+    parts
+        The statistics that are attacked, each with its protections.
+    rate
+        The share of people who have the secret: a bound for another rate would bound nothing here.
+    groups
+        How many people the release tells apart.
+
+    Notes
+    -----
+    There is none for several releases together, for statistics whose equations depend on the published
+    values, for a secret that everybody or nobody has, and beyond 4000 groups. O(groups³).
+    """
+    if len(parts) != 1 or groups > GROUPS:
+        return None
+    statistic, protections = parts[0]
+    try:
+        prepared = prepare(protections, statistic, public)
+        found = gauge(statistic, public, prepared, rate=rate)
+    except (TellallError, np.linalg.LinAlgError, MemoryError):
+        return None
+    if not isfinite(found.with_prior):
+        return None
+    ignored = [
+        planned
+        for planned, ready in zip(protections, prepared, strict=True)
+        if not isinstance(ready, Noise) and getattr(ready, "law", None) is None
+    ]
+    return Foreseen(
+        equations=found.equations,
+        people=found.people,
+        groups=found.groups,
+        rank_cap=found.rank_cap,
+        rank=found.rank,
+        accuracy=found.with_prior,
+        limit=found.limit,
+        rate=rate,
+        ignored=tuple(catalogue.label([one]) for one in ignored),
+    )
+
+
+def promised(parts: Sequence[Part], public: Public) -> Promised:
+    """The differential privacy that the protections of one or several releases declare.
+
+    Notes
+    -----
+    Several releases with noise of their own: ε and δ add up. Where one of them promises nothing, or they
+    speak of different neighbours, nothing is promised about all.
+    """
+    declared = [guarantee_of(protections, statistic, public) for statistic, protections in parts]
+    kept = [one for one in declared if one is not None and isfinite(one.epsilon)]
+    relations = {one.relation for one in kept}
+    if len(kept) < len(parts) or len(relations) != 1:
+        return Promised()
+    return Promised(
+        epsilon=sum(one.epsilon for one in kept),
+        delta=sum(one.delta for one in kept),
+        relation=relations.pop(),
+        text="; ".join(dict.fromkeys(one.text for one in kept)),
+    )

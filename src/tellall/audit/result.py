@@ -212,7 +212,8 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
     return [
         *missing,
         *unsolved,
-        "Attacks other than reconstruction by least squares. That these fail proves nothing about others.",
+        "Attacks other than the reconstructions named beside each release. That these fail proves nothing "
+        "about others.",
         "Whether somebody is in the data at all (membership).",
         "Attackers who know some people's secrets, or hold releases that are not in this plan.",
         f"Secrets other than {data['secret']}.",

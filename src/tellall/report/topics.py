@@ -100,7 +100,7 @@ def explain(name: str) -> Topic:
 
     Examples
     --------
-    >>> explain("Rounding").what.startswith("Rounding to the nearest multiple")
+    >>> explain("Rounding").what.startswith("Rounding to a multiple")
     True
     """
     known = {topic.name: topic for topic in TOPICS}

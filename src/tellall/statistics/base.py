@@ -99,7 +99,7 @@ class Statistic(ABC):
         return self.size(public)
 
     def approximate(self, public: Public, std: float) -> str:
-        """Why the equations hold only roughly where values have errors of that size; empty where they do not."""
+        """Why the equations hold only roughly where values have errors of that size, or nothing."""
         return ""
 
     def comparable(self) -> Statistic:

@@ -22,6 +22,7 @@ from tellall.statistics import Statistic
 __all__ = ["KIND", "build", "kinds", "label", "parameters", "problems", "to_plain"]
 
 KIND = "kind"
+_DEEPEST = 5  # deeper than any sum of laws that somebody writes
 _LONGEST_WORD = 60  # longer words are no misspelling of anything
 
 
@@ -60,6 +61,8 @@ def problems(what: str, plain: Any) -> list[tuple[str, str]]:
     known = kinds(what)
     if not isinstance(plain, Mapping):
         return [("", f"must be a table such as {{ kind = '{next(iter(known))}', ... }}; got {_short(plain)}")]
+    if _depth(plain) > _DEEPEST:
+        return [("", f"must not be nested more than {_DEEPEST} deep")]
     name = plain.get(KIND)
     if not isinstance(name, str) or name not in known:
         got = "nothing" if name is None else _short(name)
@@ -128,6 +131,23 @@ def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
     lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), lower, n=1)
     return f" Did you mean '{lower[near[0]]}'?" if near else ""
+
+
+def _depth(plain: Any) -> int:
+    """How deep kinds lie within kinds, looked at no deeper than matters: each level is built twice."""
+    layer, depth = [plain], 0
+    while layer and depth <= _DEEPEST:
+        inner = [part for value in layer for part in _parts(value)]
+        layer, depth = inner, depth + any(isinstance(part, Mapping) and KIND in part for part in inner)
+        if not any(isinstance(part, Mapping | list | tuple) for part in layer):
+            break
+    return depth
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
 
 
 def _classes(module: Any, wanted: Any) -> dict[str, type]:

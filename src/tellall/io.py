@@ -23,9 +23,11 @@ def read(
     secret: str | None = None,
     public: Iterable[str] | None = None,
     bins: Bins | Mapping[str, Bins] | None = None,
+    *,
+    kind: str | None = None,
 ) -> Dataset:
     """A dataset from a file, one person a row; see :meth:`Dataset.from_frame` for the other arguments."""
-    return Dataset.from_frame(read_table(path), secret=secret, public=public, bins=bins)
+    return Dataset.from_frame(read_table(path), secret=secret, public=public, bins=bins, kind=kind)
 
 
 def read_table(path: str | Path) -> Any:

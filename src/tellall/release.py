@@ -21,6 +21,8 @@ from tellall.statistics import Equations, Statistic
 
 __all__ = ["Release", "count_scale", "linearise", "publish"]
 
+_LARGEST = 1e100  # of a published value: beyond, squares overflow
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
@@ -167,6 +169,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
             f"the people of the release ({release.values.size} values)",
             f"people whose release has {expected}",
         )
+    if np.nanmax(np.abs(release.values), initial=0.0) > _LARGEST:
+        raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
     counts, noise = count_scale(release, view)
     equations = release.statistic.equations(view, counts)
     rows = equations.target.size

@@ -153,7 +153,10 @@ def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float6
             read = connection.execute("SELECT value FROM read_parquet(?)", [name]).fetchnumpy()["value"]
     except duckdb.Error as error:
         raise invalid("values", "readable Parquet", str(path), str(error).splitlines()[0][:120]) from None
-    values = np.ma.filled(np.ma.asarray(read, dtype=np.float64), np.nan)
+    try:
+        values = np.ma.filled(np.ma.asarray(read, dtype=np.float64), np.nan)
+    except (TypeError, ValueError):
+        raise invalid("values", "numbers", f"other things in {path.name}") from None
     if values.size != count:
         raise invalid("values", f"{count} numbers", f"{values.size} in {path.name}")
     return values

@@ -159,7 +159,7 @@ def _candidates(
 
 
 def _from_array(candidates: npt.ArrayLike, imprint: Imprint | None) -> Public:
-    """Bits as they are, also columns in which all candidates agree; other numbers cut as the release's are."""
+    """Bits as they are, also columns in which all candidates agree; other numbers cut as the release's."""
     try:
         array = np.asarray(candidates)
     except ValueError:

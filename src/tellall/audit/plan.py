@@ -11,6 +11,7 @@ from tellall import catalogue, io, store
 from tellall.data import Dataset
 from tellall.errors import InvalidInput, TellallError, invalid
 from tellall.protections import Protection
+from tellall.protections.base import as_protections, prepare
 from tellall.schemas import VERSION
 from tellall.statistics import Statistic
 
@@ -166,6 +167,11 @@ class Plan:
                 entry.statistic.size(dataset.public)
             except TellallError as error:
                 found.append((f"releases.{place}.statistic", str(error)))
+                continue
+            try:
+                prepare(as_protections(entry.protections), entry.statistic, dataset.public)
+            except TellallError as error:
+                found.append((f"releases.{place}.protect", str(error)))
         if found:
             raise _all_at_once(found)
 

@@ -152,6 +152,8 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
     assert dataset.secret is not None
     digest = hashlib.sha256()
     digest.update(json.dumps([__version__, plan.as_json()], sort_keys=True).encode())
+    keys = [getattr(part, "key", None) for entry in plan.releases for part in entry.protections]
+    digest.update(json.dumps(keys).encode())  # a cell key changes the noise and is never written down
     digest.update(json.dumps([[c.name, c.labels, c.cuts] for c in dataset.public.columns]).encode())
     digest.update(np.ascontiguousarray(dataset.public.codes, dtype=np.int64).tobytes())
     for numbers in dataset.public.numbers:

@@ -76,8 +76,10 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
     return (*_encode_numbers(name, numbers, bins), numbers)
 
 
-def encode_secret(name: str, raw: Any) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
+
+    ``kind`` ("bits", "categories", "reals") says which, where it is not to be read off the values.
 
     Two distinct values are bits, the smaller 0 and the larger 1. Text, and whole numbers of at most
     20 distinct values, are categories in ascending order; other numbers are reals, whose meaning is empty.
@@ -98,13 +100,22 @@ def encode_secret(name: str, raw: Any) -> tuple[npt.NDArray[Any], tuple[str, ...
         raise invalid(
             name, "known for everybody", f"{missing} missing values", "Leave those people out first."
         )
+    if kind not in (None, "bits", "categories", "reals"):
+        raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
+    if kind == "reals":
+        if numbers is None:
+            raise invalid(name, "numbers, to be a real secret", "text")
+        return numbers, ()
     distinct = np.unique(codes if numbers is None else numbers)
+    if kind == "bits" and distinct.size > 2:
+        raise invalid(name, "a secret of two values", f"{distinct.size} distinct values")
     if distinct.size == 1:
         raise invalid(name, "a secret of two values or more", f"the constant {column.labels[0]}")
     if distinct.size == 2:
         values = codes if numbers is None else numbers
         return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
-    if numbers is not None and (distinct.size > KEPT_VALUES or (distinct != np.rint(distinct)).any()):
+    looks_real = distinct.size > KEPT_VALUES or bool((distinct != np.rint(distinct)).any())
+    if numbers is not None and looks_real and kind != "categories":
         return numbers, ()
     if distinct.size > MOST_CATEGORIES:
         raise invalid(

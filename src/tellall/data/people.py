@@ -138,7 +138,12 @@ class Dataset:
 
     @classmethod
     def from_arrays(
-        cls, public: npt.ArrayLike, secret: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+        cls,
+        public: npt.ArrayLike,
+        secret: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        kind: str | None = None,
     ) -> Dataset:
         """A dataset from an n × d array of public attributes and the secret bits.
 
@@ -150,6 +155,8 @@ class Dataset:
             One bit, category or real number per person; None for the attacker's side.
         names
             The names of the columns; ``a0``, ``a1``, ... where not given.
+        kind
+            "bits", "categories" or "reals", where that is not to be read off the secret's values.
         """
         array = _matrix("public", public)
         n, d = array.shape
@@ -157,7 +164,7 @@ class Dataset:
         if len(labels) != d:
             raise invalid("names", f"one per column ({d})", f"{len(labels)} names")
         view = _from_matrix(array, labels)
-        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, n)))
+        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, n), kind))
 
     @classmethod
     def from_frame(
@@ -166,6 +173,8 @@ class Dataset:
         secret: str | None = None,
         public: Iterable[str] | None = None,
         bins: Bins | Mapping[str, Bins] | None = None,
+        *,
+        kind: str | None = None,
     ) -> Dataset:
         """A dataset from a pandas or polars frame, or a mapping from names to arrays.
 
@@ -180,6 +189,8 @@ class Dataset:
         bins
             How numbers are cut for tables: a count (quantiles) or cut points, for all columns or by name.
             Without it a number of at most 20 distinct values keeps them and any other is cut at its deciles.
+        kind
+            "bits", "categories" or "reals", where that is not to be read off the secret's values.
         """
         frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
         secret = None if secret is None else str(secret)
@@ -210,7 +221,7 @@ class Dataset:
             per_column = {name: cut for name, cut in per_column.items() if is_numeric(raw[name])}
         encoded = [encode(name, raw[name], per_column.get(name)) for name in chosen]
         view = _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
-        return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret]))
+        return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret], kind))
 
     @property
     def n(self) -> int:
@@ -369,8 +380,8 @@ def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
     return array
 
 
-def _secret(name: str, raw: Any) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
-    values, meaning = encode_secret(name, raw)
+def _secret(name: str, raw: Any, kind: str | None) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
+    values, meaning = encode_secret(name, raw, kind)
     return values, name, meaning
 
 

@@ -129,6 +129,8 @@ class TruncatedNormal(Noise):
         if self.bound == 0:
             return 0.0
         a = self.bound / self.scale
+        if a > 40:  # nothing is cut off
+            return self.scale
         if a < 1e-3:  # the next term is a⁴ times smaller; the closed form has lost half its digits
             return self.bound * math.sqrt((1 - 2 * a**2 / 15) / 3)
         return self.scale * math.sqrt(1 - 2 * a * _density(a) / math.erf(a / math.sqrt(2)))

@@ -62,7 +62,10 @@ class DiscreteGaussian(Noise):
         todo = np.arange(flat.size)
         while todo.size:
             proposed = _two_sided(t, todo.size, generator)
-            height = np.exp(-((np.abs(proposed) - self.sigma**2 / t) ** 2) / (2 * self.sigma**2))
+            with np.errstate(
+                over="ignore"
+            ):  # beside a tiny sigma every whole number but zero is out of reach
+                height = np.exp(-((np.abs(proposed) / self.sigma - self.sigma / t) ** 2) / 2)
             accepted = generator.random(todo.size) < height
             flat[todo[accepted]] = proposed[accepted]
             todo = todo[~accepted]

@@ -199,7 +199,8 @@ def _known(
         risks = []
         for _ in range(repeats):
             some = sample_of(data, n, rng)
-            people = Dataset.from_arrays(prepare(data.features, some, "standardised"), data.secret[some])
+            features = prepare(data.features, some, "standardised")
+            people = Dataset.from_arrays(features, data.secret[some], kind="reals")
             attack = reconstruct(publish(people, MODELS), people.public)
             assert isinstance(attack, RealReconstruction)
             risks.append(score(attack, data.secret[some], rng=rng))

@@ -138,7 +138,7 @@ def trade_off(
         some = sample_of(data, n, rng)
         features, secret = prepare(data.features, some, "standardised"), data.secret[some]
         features = features[:, np.ptp(features, axis=0) > 0]  # a constant column says the sum once more
-        people, models = Dataset.from_arrays(features, secret), Regressions(features)
+        people, models = Dataset.from_arrays(features, secret, kind="reals"), Regressions(features)
         theta = models.fit(secret)
         nothing.append(float(np.abs(secret - np.median(secret)).mean()))
         for k, family in enumerate(FAMILIES):

@@ -44,6 +44,9 @@ __all__ = [
 ]
 
 
+_MOST = 10**12  # people, tables, products: more is a mistake or a trap
+
+
 @runtime_checkable
 class Protection(Protocol):
     """Anything that turns values into what is published."""
@@ -93,6 +96,8 @@ def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[P
     for protection in chosen:
         if not isinstance(protection, Protection) or isinstance(protection, type):
             raise invalid("protect", "a protection such as Gaussian(2.0), or a list of them", protection)
+    # a sum is its parts one after the other, of which some look at more than the values
+    chosen = tuple(part for law in chosen for part in (law.parts if isinstance(law, Sum) else (law,)))
     changed = False
     for protection in chosen:
         if changed and hasattr(protection, "records"):
@@ -191,7 +196,7 @@ def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] 
 
 def check_count(name: str, value: object) -> None:
     """Refuse what is filled in by a file and is no count of one or more."""
-    known = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    known = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
     if value is not None and not known:
         raise invalid(name, "a whole number of one or more, or left out", value)
 

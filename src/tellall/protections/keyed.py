@@ -54,8 +54,8 @@ class CellKey(Noise):
 
     def __init__(self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int = 0) -> None:
         object.__setattr__(self, "table", _check_table(table))
-        if isinstance(key, bool) or not isinstance(key, int | np.integer) or key < 0:
-            raise invalid("key", "a whole number of zero or more", key)
+        if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
+            raise invalid("key", "a whole number from zero to 2**64 − 1", key)
         object.__setattr__(self, "key", int(key))
 
     def to_plain(self) -> dict[str, Any]:
@@ -145,8 +145,10 @@ class Complement:
 
     def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
         """The values, that fraction of them of the opposite secret."""
-        opposite = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
-        return np.where(as_rng(rng).random(values.shape) < self.fraction, opposite, values)
+        turned = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
+        scale = (self.people or dataset.n) / dataset.n if statistic.grows else 1.0
+        difference = scale * (turned - statistic.values(dataset))  # what was done before stays done
+        return np.where(as_rng(rng).random(values.shape) < self.fraction, values + difference, values)
 
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         raise needs_people(self)

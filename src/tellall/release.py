@@ -169,7 +169,7 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
             f"the people of the release ({release.values.size} values)",
             f"people whose release has {expected}",
         )
-    if np.nanmax(np.abs(release.values), initial=0.0) > _LARGEST:
+    if float(np.nanmax(np.abs(release.values), initial=0.0)) > _LARGEST:
         raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
     counts, noise = count_scale(release, view)
     equations = release.statistic.equations(view, counts)

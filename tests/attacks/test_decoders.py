@@ -42,9 +42,10 @@ def test_gross_errors_do_not_stop_the_posterior(fraction, least):
 
 def test_auto_is_no_worse_than_the_lp_on_complements_of_correlated_attributes():
     # complements are structured errors, which the posterior takes for signal; 30 % of the values
-    people = pairs(300, 36, seed=3, factors=3)
-    release = ta.publish(people, XOR, [ta.Gaussian(0.05 * 300**0.5), ta.Complement(0.3)], rng=4)
-    assert right(people, release, "auto") >= right(people, release, "lp")
+    for seed in (3, 5):
+        people = pairs(300, 36, seed=seed, factors=3)
+        release = ta.publish(people, XOR, [ta.Gaussian(0.05 * 300**0.5), ta.Complement(0.3)], rng=4)
+        assert right(people, release, "auto") >= right(people, release, "lp") > 0.8
 
 
 def test_fewer_equations_than_people_are_enough_for_the_posterior():

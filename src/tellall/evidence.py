@@ -44,6 +44,8 @@ class Block:
         Values that give no equation, and why.
     rows
         Which of the release's values each equation comes from.
+    notes
+        What is odd about the values, which are used all the same.
     """
 
     operator: LinearOperator
@@ -57,6 +59,7 @@ class Block:
     rest: Array
     floor: Array
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +150,11 @@ class Evidence:
         """Published values that give no equation, and why."""
         return tuple(reason for block in self.blocks for reason in block.skipped)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the published values, which are used all the same."""
+        return tuple(note for block in self.blocks for note in block.notes)
+
     @cached_property
     def groups(self) -> Patterns:
         """The people no release tells apart."""
@@ -216,7 +224,8 @@ class Evidence:
             rest = Evidence((*self.blocks[:place], *self.blocks[place + 1 :]))
             adds.append(Addition(self.rank - rest.rank, self.pinned - rest.pinned))
         size = self.grouped.shape
-        return Account(size[0], self.n, size[1], self.rank, condition, self.pinned, tuple(adds))
+        found = (size[0], self.n, size[1], self.rank, condition, self.pinned)
+        return Account(*found, tuple(adds), self.notes)
 
 
 @dataclass(frozen=True)
@@ -243,6 +252,8 @@ class Account:
         How many people the equations alone pin down, whatever the values.
     adds
         What each release adds to the others; empty where there is only one.
+    notes
+        What is odd about the published values.
     """
 
     equations: int
@@ -252,6 +263,7 @@ class Account:
     condition: float
     pinned: int
     adds: tuple[Addition, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [
@@ -262,6 +274,7 @@ class Account:
             f"  release {place} adds rank {add.rank:,} and pins down {add.pinned:,} people"
             for place, add in enumerate(self.adds, start=1)
         ]
+        lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from tellall.linops import Array, RowSelect
 from tellall.noise import Exact, Noise, Rng
 from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
+from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
 from tellall.statistics import Equations, Statistic
 
@@ -188,7 +190,26 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     operator = equations.operator if shown.size == rows else RowSelect(equations.operator, shown)
     target = equations.target[shown]
     spread = (error[shown], bound[shown], slack[shown], rest[shown], floor[shown])
-    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, equations.skipped),))
+    told = (equations.skipped, _inconsistent_totals(release, view, counts))
+    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told),))
+
+
+def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:
+    """What to say of tables that do not add up to the number of people; they are used as they are."""
+    tables = tables_of(release.statistic, public, release.levels)
+    if not len(tables):
+        return ()
+    starts = np.cumsum([0, *(prod(shape) for shape in tables.shapes)])
+    if starts[-1] != counts.size:
+        return ()
+    totals = np.add.reduceat(counts, starts[:-1])
+    wrong = totals[np.abs(totals - public.n) > 0.5]  # hidden cells leave no total
+    if not wrong.size:
+        return ()
+    return (
+        f"{wrong.size:,} of {len(tables):,} tables add up to another number than the {public.n:,} people "
+        f"(from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used as they are",
+    )
 
 
 def _spread(noise: Noise, equations: Equations, counts: Array) -> Array | float:

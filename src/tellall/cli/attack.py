@@ -98,6 +98,7 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
         "decoder": found.decoder,
         "status": str(found.status),
         "skipped": list(found.evidence.skipped),
+        "notes": list(found.evidence.notes),
     }
 
 

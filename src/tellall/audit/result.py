@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from tellall import store
 from tellall.audit.plan import Plan
 from tellall.data import Dataset
 from tellall.errors import invalid
+from tellall.report.installed import versions
 from tellall.report.summary import ReleaseSummary
 from tellall.report.verdict import Verdict, judge
 from tellall.schemas import VERSION
@@ -20,8 +20,6 @@ from tellall.solve import SETTLED
 from tellall.version import __version__
 
 __all__ = ["Audit", "Finding", "Job", "Skipped", "describe_people"]
-
-_VERSIONS_OF = ("numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class Audit:
             "schema_version": VERSION,
             "document": "audit",
             "tellall": __version__,
-            "versions": {"python": platform.python_version(), **_installed(_VERSIONS_OF)},
+            "versions": versions(),
             "command": self.command,
             "seed": self.plan.seed,
             "plan": self.plan.as_json(),
@@ -219,15 +217,3 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
         f"Secrets other than {data['secret']}.",
         *([draws] if plan.repeats == 1 and any(entry.protections for entry in plan.releases) else []),
     ]
-
-
-def _installed(names: Sequence[str]) -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found

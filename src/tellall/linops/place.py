@@ -49,14 +49,14 @@ class Place:
     home: Any = "cpu"
 
     def put(self, array: Any) -> Any:
-        """The same numbers here."""
-        if self.xp is HOST.xp:
+        """The same numbers here; a single number is at home everywhere."""
+        if self.xp is HOST.xp or isinstance(array, float):
             return array
         return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.device)
 
     def get(self, array: Any) -> Any:
         """The same numbers as a NumPy array."""
-        if self.xp is HOST.xp or isinstance(array, np.ndarray):
+        if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
             return array
         return np.asarray(to_device(array, self.home))
 

@@ -93,7 +93,12 @@ class Moments(LinearOperator):
         return Moments(kept, self.order, place=self.place)
 
     def squared(self) -> Moments:
-        square = self.factor.squared() if isinstance(self.factor, Packed) else self.factor**2
+        if isinstance(self.factor, Packed):
+            return Moments(self.factor.squared(), self.order)
+        square = self.factor**2
+        if bool(self.place.xp.all(square == 1)):  # of signs: products with it are sums
+            d, n = self.factor.shape
+            return Moments(Packed.ones(d, n, self.place), self.order)
         return Moments(square, self.order, place=self.place)
 
     def on(self, place: Place) -> Moments:
@@ -124,6 +129,8 @@ class Moments(LinearOperator):
     def _image(self, vector: Any) -> Any:
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
         firsts = range(d - 2) if self.order == 3 else range(1)
         sizes = [d - 1 - i if self.order == 3 else d for i in firsts]
         shapes = [(d,) if self.order == 1 else (size, size) for size in sizes]
@@ -145,6 +152,8 @@ class Moments(LinearOperator):
     def _back_image(self, vector: Any) -> Any:
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
         out = [place.zeros((0,), vector.dtype)]
         for _, _, T in self._blocks(vector.dtype):
             if self.order == 1:
@@ -160,6 +169,12 @@ class Moments(LinearOperator):
                     first = last
                 out.append(total)
         return xp.concat(out) if len(out) > 2 else out[-1]
+
+    @property
+    def _entry(self) -> float | None:
+        """The one entry of a matrix whose entries are all the same."""
+        packed = isinstance(self.factor, Packed) and self.factor.constant
+        return self.factor.low**self.order if packed else None
 
     def _upper(self, d: int) -> Any:
         """The flat places of i < j in a d × d matrix."""

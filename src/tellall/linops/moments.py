@@ -117,11 +117,16 @@ class Moments(LinearOperator):
             return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
         return self.factor
 
+    def _work_dtype(self, dtype: Any) -> Any:
+        """The number type of the factor in products with vectors of that type."""
+        narrow = self.place.narrow
+        single = narrow is not None and dtype == self.place.xp.float32
+        return narrow if single and isinstance(self.factor, Packed) else dtype
+
     def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
-        """Start, stop and the factor's columns between, in the number type that products with dtype need."""
+        """Start, stop and the factor's columns between, for products with vectors of that number type."""
         if isinstance(self.factor, Packed):
-            xp, narrow = self.place.xp, self.place.narrow
-            yield from self.factor.blocks(narrow if narrow is not None and dtype == xp.float32 else dtype)
+            yield from self.factor.blocks(self._work_dtype(dtype))
         else:
             whole = self.factor if self.factor.dtype == dtype else self.place.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
@@ -155,16 +160,18 @@ class Moments(LinearOperator):
         if self._entry is not None:
             return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
         out = [place.zeros((0,), vector.dtype)]
+        work = self._work_dtype(vector.dtype)
+        pairs = place.parts(self._spread(d, vector), work) if self.order == 2 else []
         for _, _, T in self._blocks(vector.dtype):
             if self.order == 1:
                 out.append(place.thin_product(T.T, vector))
             elif self.order == 2:
-                out.append(_pairs_transposed(place, T, self._spread(d, vector)))
+                out.append(_pairs_transposed(place, T, pairs))
             else:
                 total, first = place.zeros((T.shape[1],), vector.dtype), 0
                 for i in range(d - 2):
                     last = first + comb(d - 1 - i, 2)
-                    spread = self._spread(d - 1 - i, vector[first:last])
+                    spread = place.parts(self._spread(d - 1 - i, vector[first:last]), work)
                     total = total + T[i, :] * _pairs_transposed(place, T[i + 1 :, :], spread)
                     first = last
                 out.append(total)
@@ -232,9 +239,8 @@ def _add_pairs(place: Place, total: Any, T: Any, s: Any) -> None:
             total[i:j, i:] += place.product(rows * part, others)
 
 
-def _pairs_transposed(place: Place, T: Any, spread: Any) -> Any:
-    """Σ_{i<j} spread[i,j] T[i,p] T[j,p] for every p; spread has zeros on and below the diagonal."""
-    parts = place.parts(spread, T.dtype)
+def _pairs_transposed(place: Place, T: Any, parts: list[Any]) -> Any:
+    """Σ_{i<j} Y[i,j] T[i,p] T[j,p] for every p; the parts of Y have zeros on and below the diagonal."""
     total = None
     for i, j in _panels(T.shape[0], place.panel):
         found = place.product(parts[0][i:j, i:], T[i:, :])

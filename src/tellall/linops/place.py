@@ -16,7 +16,7 @@ from tellall.errors import invalid
 __all__ = ["HOST", "Place", "find_place"]
 
 _HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
-_DEVICE_BLOCK = 1 << 31  # and on a device, where larger blocks are no faster
+_DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
 
 
 @final
@@ -159,7 +159,7 @@ def _torch(device: str) -> tuple[Place | None, str]:
     index = int(device.partition(":")[2] or 0)
     if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
         return None, f"device={device!r}: PyTorch sees no such CUDA device on this machine"
-    return Place(device, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=1024), ""
+    return Place(device, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
 
 
 def _cupy(device: str) -> tuple[Place | None, str]:
@@ -171,4 +171,4 @@ def _cupy(device: str) -> tuple[Place | None, str]:
     index = int(device.partition(":")[2] or 0)
     if cupy.cuda.runtime.getDeviceCount() <= index:
         return None, f"device={device!r}: CuPy sees no such CUDA device on this machine"
-    return Place(device, namespace, cupy.cuda.Device(index), panel=1024), ""
+    return Place(device, namespace, cupy.cuda.Device(index), panel=512), ""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tellall.data import Patterns, group_rows
-from tellall.errors import invalid
-from tellall.linops import Array, IntArray, LinearOperator, Partition, Stack
+from tellall.errors import TellallError, invalid
+from tellall.linops import HOST, Array, IntArray, LinearOperator, OnDevice, Partition, Place, Stack
 from tellall.noise import Noise
 from tellall.solve.intervals import Enclosure, enclose
 from tellall.solve.row_space import row_space
@@ -64,9 +65,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All equations that one or several releases give about the same people."""
+    """All equations that one or several releases give about the same people.
+
+    ``place`` is where products with the system's operator are computed.
+    """
 
     blocks: tuple[Block, ...]
+    place: Place = HOST
 
     def __post_init__(self) -> None:
         people = {block.alike.size for block in self.blocks}
@@ -83,6 +88,16 @@ class Evidence:
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
         return cls(tuple(block for part in parts for block in part.blocks))
+
+    def on(self, place: Place) -> Evidence:
+        """The same with its products computed at that place; here, with a warning, where they cannot be."""
+        moved = replace(self, place=place)
+        try:
+            _ = moved.system
+        except TellallError as reason:
+            warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=3)
+            return self
+        return moved
 
     @property
     def n(self) -> int:
@@ -169,14 +184,15 @@ class Evidence:
         rows = (self.target, self.spread, self.bound, self.slack, self.rest)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
-            return System(operator, *rows, size, value)
+            return System(OnDevice.move(operator, self.place), *rows, size, value)
         # everybody has exactly one of the values
         once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
         exact = np.zeros(counts.size)
         floor = np.full(counts.size, COUNT_FLOOR)
         more = (counts, floor, exact, exact, floor)
         target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
-        return System(Stack([operator, once]), target, spread, bound, slack, rest, size, value)
+        both = OnDevice.move(Stack([operator, once]), self.place)
+        return System(both, target, spread, bound, slack, rest, size, value)
 
     @property
     def grouped(self) -> LinearOperator:

@@ -100,9 +100,8 @@ class LeastSquares:
 
     def prepare(self, problem: BoxProblem) -> Prepared:
         """The problem made ready to be solved for many targets."""
-        here = problem.operator.resident.place is HOST
         small = problem.operator.shape[1] <= self.gram_limit
-        return _Factorised(problem, self) if here and small else _MatrixFree(problem, self)
+        return _Factorised(problem, self) if small else _MatrixFree(problem, self)
 
 
 class Prepared(ABC):
@@ -110,11 +109,10 @@ class Prepared(ABC):
 
     _products_only = False  # whether a product is all there is, so that steps must be cheap
 
-    def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
+    def __init__(self, problem: BoxProblem, options: LeastSquares, place: Place) -> None:
         self.problem = problem
         self.options = options
-        self.operator = problem.operator.resident
-        self.place = self.operator.place
+        self.place = place
         self.lower, self.upper = self.place.put(problem.lower), self.place.put(problem.upper)
         # single precision cannot settle further than some of its own roundings
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(problem.operator.dtype).eps))
@@ -213,7 +211,7 @@ class Prepared(ABC):
         """FISTA with restarts, from x."""
         xp, lower, upper, place = self.place.xp, self.lower, self.upper, self.place
         product = _on_host(place, self._hessian_product)
-        lipschitz = largest_eigenvalue(product, self.operator.shape[1])
+        lipschitz = largest_eigenvalue(product, self.problem.center.size)
         momentum, ahead = 1.0, x
         for _ in range(iterations):
             new = xp.clip(ahead - gradient_at(ahead) / lipschitz, lower, upper)
@@ -244,7 +242,7 @@ class _Factorised(Prepared):
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         from scipy.linalg import lapack
 
-        super().__init__(problem, options)
+        super().__init__(problem, options, HOST)
         self.hessian = np.asarray(problem.operator.gram(problem.weights), dtype=np.float64)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
         self.factor, info = lapack.dpotrf(self.hessian, lower=1, clean=1)
@@ -289,7 +287,8 @@ class _MatrixFree(Prepared):
     _deflated: tuple[Any, Any] | None = None  # leading directions of the Hessian, once they are needed
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
-        super().__init__(problem, options)
+        self.operator = problem.operator.resident
+        super().__init__(problem, options, self.operator.place)
         self.weights, self.ridge = self.place.put(problem.weights), self.place.put(problem.ridge)
         self._dtype = self.place.dtype(self.operator.dtype)
 

@@ -131,7 +131,7 @@ def same_bits(place: Place) -> str:
     for name, value in found.items():
         off = float(np.abs(value - found["float64"]).max())
         differ = int(np.count_nonzero((value >= 0.5) != (found["float64"] >= 0.5)))
-        lines.append(f"| least squares, {name} | n={n}, d={d}, m={m} | {off:.1e} off | {differ} bits differ |")
+        lines.append(f"| least squares, {name} | n={n}, m={m} | {off:.1e} off | {differ} bits differ |")
     return "\n".join(lines)
 
 

@@ -45,7 +45,7 @@ class Place:
     xp: Any
     device: Any = None
     narrow: Any = None
-    panel: int = 256
+    panel: int = 128
     home: Any = "cpu"
 
     def put(self, array: Any) -> Any:

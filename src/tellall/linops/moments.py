@@ -15,6 +15,7 @@ from tellall.errors import invalid
 from tellall.linops.base import Array, IntArray, LinearOperator, stack_columns
 from tellall.linops.packed import Packed, is_two_valued
 from tellall.linops.place import HOST, Place
+from tellall.linops.triples import triples, triples_transposed
 
 __all__ = ["Moments", "upper_triangle"]
 
@@ -112,6 +113,10 @@ class Moments(LinearOperator):
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
+    @property
+    def _plain(self) -> bool:
+        return self.place is HOST and not isinstance(self.factor, Packed)
+
     def _whole(self) -> Any:
         if isinstance(self.factor, Packed):
             return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
@@ -132,6 +137,8 @@ class Moments(LinearOperator):
             yield 0, self.shape[1], whole
 
     def _image(self, vector: Any) -> Any:
+        if self.order == 3 and self._plain:
+            return triples(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:
@@ -155,6 +162,8 @@ class Moments(LinearOperator):
         return xp.concat(parts) if parts else place.zeros((0,), vector.dtype)
 
     def _back_image(self, vector: Any) -> Any:
+        if self.order == 3 and self._plain:
+            return triples_transposed(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:

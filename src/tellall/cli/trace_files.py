@@ -74,7 +74,7 @@ def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, 
 
 
 def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Inputs:
-    from tellall.attacks.tracing_scores import as_blocks
+    from tellall.attacks.tracing_blocks import as_blocks
     from tellall.io import read_table
 
     columns = list(read_table(release).items())

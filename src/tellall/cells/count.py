@@ -122,11 +122,23 @@ def count_cells(
     if levels:
         sizes, names = (*sizes, levels), (*names, name)
         sets = [(*chosen, len(layout.levels)) for chosen in sets]
-    cells = _cells(sizes, sets)
+    _refuse_too_many(_cells(sizes, sets))
+    return Cells(names, sizes, sets, _counts(people, sizes, sets, progress))
+
+
+def _refuse_too_many(cells: int) -> None:
     if cells > MOST_CELLS:
         advice = "Use fewer columns, ways or bins, or choose tables."
         raise invalid("tables", "of a manageable size (cells)", f"{cells:,}", advice)
-    return Cells(names, sizes, sets, _counts(people, sizes, sets, progress))
+
+
+def _cells_of_all(levels: Sequence[int], k: int) -> int:
+    """How many cells all k-way tables have: the k-th elementary symmetric polynomial of the levels."""
+    sums = [1] + [0] * k
+    for level in levels:
+        for size in range(k, 0, -1):
+            sums[size] += level * sums[size - 1]
+    return sums[k]
 
 
 def _cells(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
@@ -186,7 +198,9 @@ def _sets(
         whole = isinstance(ways, int | np.integer) and not isinstance(ways, bool)
         if not whole or not least <= ways <= most:  # type: ignore[operator]
             raise invalid("ways", f"a whole number from {least} to {most}", ways)
-        return list(combinations(range(d), int(ways) - with_secret))  # type: ignore[arg-type]
+        k = int(ways) - with_secret  # type: ignore[arg-type]
+        _refuse_too_many(_cells_of_all(layout.levels, k))  # before so many sets are listed
+        return list(combinations(range(d), k))
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
         raise invalid("attributes", "a list of sets of columns", attributes)
     sets = []

@@ -167,7 +167,11 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
     if isinstance(source, str | Path):
         from tellall.cells.parquet import Parquet, files_of
 
-        if isinstance(threads, bool) or not isinstance(threads, int | None) or (threads or 1) < 1:
+        if (
+            isinstance(threads, bool)
+            or not isinstance(threads, int | None)
+            or (threads is not None and threads < 1)
+        ):
             raise invalid("threads", "a whole number of 1 or more, or None", threads)
         files, folder = files_of(source)
         return Parquet(files, memory, threads, folder)

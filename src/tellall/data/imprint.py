@@ -15,6 +15,7 @@ from tellall.data.columns import Bins, Column
 __all__ = ["Imprint", "digests", "imprint", "sealed"]
 
 _MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_CHUNK = 2**16  # people whose sums stay in the cache
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,23 @@ def digests(
 ) -> tuple[int, ...]:
     """Sums over these people that add up, modulo 2⁶⁴, to those of the table they are part of."""
     people = len(codes[0]) if len(codes) else 0
-    rows = np.zeros(people, dtype=np.uint64)
-    for column, row in zip(columns, codes, strict=True):
-        rows += _tokens(column)[row]
-    for place, values in enumerate(numbers):
-        if values is not None and columns[place].cuts is not None:  # else the category says it all
-            rows += _mix(np.nan_to_num(values + 0.0).view(np.uint64), np.uint64(2 * place + 1))
-    return tuple(int(np.sum(_mix(rows, np.uint64(mixer)), dtype=np.uint64)) for mixer in _MIXERS)
+    tokens = [_tokens(column) for column in columns]
+    measured = [
+        (np.uint64(2 * place + 1), values)
+        for place, values in enumerate(numbers)
+        if values is not None and columns[place].cuts is not None  # else the category says it all
+    ]
+    sums = [0] * len(_MIXERS)
+    for begin in range(0, people, _CHUNK):
+        some = slice(begin, begin + _CHUNK)
+        rows = np.zeros(min(_CHUNK, people - begin), dtype=np.uint64)
+        for token, row in zip(tokens, codes, strict=True):
+            rows += token[row[some]]
+        for mixer, values in measured:
+            rows += _mix(np.nan_to_num(values[some] + 0.0).view(np.uint64), mixer)
+        for place, mixing in enumerate(_MIXERS):
+            sums[place] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
+    return tuple(total % 2**64 for total in sums)
 
 
 def sealed(columns: Sequence[Column], people: int, sums: Sequence[int]) -> Imprint:

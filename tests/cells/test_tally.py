@@ -108,7 +108,7 @@ def test_products_stay_exact_beyond_what_a_float32_holds():
     # 2**24 + 64 people with all bits: one float32 sum over all of them would lose some
     words = np.full((2, 2**18 + 1), np.uint64(2**64 - 1))
     counts = np.zeros(1, np.int64)
-    add_counts("products", words, runs_of(np.array([[0, 1]])), counts)
+    add_counts("products", words, [(runs_of(np.array([[0, 1]])), counts)])
     assert counts.tolist() == [2**24 + 64]
 
 

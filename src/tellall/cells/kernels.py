@@ -7,10 +7,10 @@ head, and the range of planes each of which is counted together with that head.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ KERNELS = ("numba", "words", "products")
 WORTH_COMPILING = 200_000_000  # ANDs of words; NumPy needs a quarter of a second for them, numba's start more
 _IN_CACHE = 2**15  # words of all planes together that stay in a core's cache
 _IN_CACHE_NUMPY = 2**17  # the same where each call costs microseconds
+_IN_CACHE_PRODUCTS = 2**14  # people whose bits are multiplied at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ def choose(words: float) -> str:
     Notes
     -----
     Measured, all 3-way counts of 100 planes over 10⁶ people on one core: numba 0.3 s, ``numpy.bitwise_count``
-    3.5 s, float32 matrix products 13.5 s; 2-way: 0.01 s, 0.10 s, 0.34 s. So words beat products wherever
+    3.5 s, float32 matrix products 10 s; 2-way: 0.01 s, 0.10 s, 0.3 s. So words beat products wherever
     NumPy can count bits (2.0 and later), and numba beats both once its start (about a second) is repaid.
     """
     if (words >= WORTH_COMPILING or "numba" in sys.modules) and find_spec("numba") is not None:
@@ -83,19 +84,22 @@ def choose(words: float) -> str:
     return "words" if hasattr(np, "bitwise_count") else "products"
 
 
-def add_counts(kernel: str, planes: Words, runs: Runs, counts: Counts) -> None:
-    """Add to the counts, in place, the people of these planes who have all bits of each set."""
-    if not runs.starts.size or not planes.shape[1]:
+def add_counts(kernel: str, planes: Words, wanted: Sequence[tuple[Runs, Counts]]) -> None:
+    """Add to the counts of some runs, in place, the people of these planes who have all bits of each set."""
+    wanted = [(runs, counts) for runs, counts in wanted if runs.starts.size]
+    if not wanted or not planes.shape[1]:
         return
-    if kernel == "numba":
-        from tellall.cells.compiled import add_all
+    if kernel == "products":
+        _add_products(planes, wanted)
+        return
+    for runs, counts in wanted:
+        if kernel == "numba":
+            from tellall.cells.compiled import add_all
 
-        width = max(64, _IN_CACHE // planes.shape[0])
-        add_all(planes, runs.heads, runs.starts, runs.stops, runs.places, width, counts)
-    elif kernel == "words":
-        _add_words(planes, runs, counts)
-    else:
-        _add_products(planes, runs, counts)
+            width = max(64, _IN_CACHE // planes.shape[0])
+            add_all(planes, runs.heads, runs.starts, runs.stops, runs.places, width, counts)
+        else:
+            _add_words(planes, runs, counts)
 
 
 def _add_words(planes: Words, runs: Runs, counts: Counts) -> None:
@@ -129,24 +133,47 @@ def _shared(one: list[int], other: list[int]) -> int:
     return min(len(one), len(other))
 
 
-def _add_products(planes: Words, runs: Runs, counts: Counts) -> None:
+def _add_products(planes: Words, wanted: Sequence[tuple[Runs, Counts]]) -> None:
     """By float32 matrix products: exact, since a block has fewer than 2²⁴ people."""
-    width = max(16, min(2**12, 2**18 // planes.shape[0]))
-    order = runs.heads.shape[1]
-    stems = runs.heads[:, :-1] if order else runs.heads
-    changes = (stems[1:] != stems[:-1]).any(axis=1) if order else np.zeros(len(stems) - 1, bool)
-    edges = [0, *(np.flatnonzero(changes) + 1).tolist(), len(stems)]
+    width = max(16, 2**16 // planes.shape[0])  # words whose bits as floats take 16 MiB
+    room = np.empty((planes.shape[0], 64 * min(width, planes.shape[1])), np.float32)
     for begin in range(0, planes.shape[1], width):
-        bits = as_bits(planes[:, begin : begin + width]).astype(np.float32)
-        for first, last in pairwise(edges):
-            stem = bits[stems[first]].prod(axis=0)
-            heads = bits[runs.heads[first:last, -1]] * stem if order else stem[None, :]
-            low, high = int(runs.starts[first:last].min()), int(runs.stops[first:last].max())
-            together: npt.NDArray[Any] = heads @ bits[low:high].T
-            for row, run in enumerate(range(first, last)):
-                start, stop, place = int(runs.starts[run]), int(runs.stops[run]), int(runs.places[run])
-                found = together[row if order else 0, start - low : stop - low]
-                counts[place : place + stop - start] += found.astype(np.int64)
+        block = as_bits(planes[:, begin : begin + width])
+        bits = room[:, : block.shape[1]]
+        np.copyto(bits, block)
+        for runs, counts in wanted:
+            if runs.heads.shape[1]:
+                _add_block(bits, runs, counts)
+            else:
+                found = bits @ np.ones(bits.shape[1], np.float32)
+                for start, stop, place in zip(runs.starts, runs.stops, runs.places, strict=True):
+                    counts[place : place + stop - start] += found[start:stop].astype(np.int64)
+
+
+def _add_block(bits: npt.NDArray[np.float32], runs: Runs, counts: Counts) -> None:
+    """Runs whose heads differ in their last plane only are one product; where its two sides are nearly the
+    same planes it is X Xᵀ, which BLAS knows to be symmetric (bits are their own squares).
+    """
+    stems, lasts = runs.heads[:, :-1], runs.heads[:, -1]
+    edges = np.flatnonzero(np.r_[True, (stems[1:] != stems[:-1]).any(axis=1), True]).tolist()
+    for first, last in pairwise(edges):
+        low, high = int(runs.starts[first:last].min()), int(runs.stops[first:last].max())
+        heads = lasts[first:last]
+        least = min(low, int(heads.min()))
+        stem = stems[first].tolist()
+        symmetric = (high - least) ** 2 <= 2 * heads.size * (high - low)
+        right = slice(least, high) if symmetric else slice(low, high)
+        together = np.zeros((right.stop - right.start if symmetric else heads.size, right.stop - right.start))
+        for begin in range(0, bits.shape[1], _IN_CACHE_PRODUCTS):
+            some = bits[:, begin : begin + _IN_CACHE_PRODUCTS]
+            left = some[right] if symmetric else some[heads]
+            for plane in stem:
+                left = left * some[plane]
+            together += left @ (left if symmetric else some[right]).T
+        rows, low = (heads - least, least) if symmetric else (np.arange(heads.size), low)
+        for row, run in zip(rows.tolist(), range(first, last), strict=True):
+            start, stop, place = int(runs.starts[run]), int(runs.stops[run]), int(runs.places[run])
+            counts[place : place + stop - start] += together[row, start - low : stop - low].astype(np.int64)
 
 
 def as_bits(planes: Words) -> npt.NDArray[np.uint8]:

@@ -83,8 +83,9 @@ class Tally:
         for begin in range(0, people, _CHUNK):
             chunk = [row[begin : begin + _CHUNK] for row in codes]
             planes = pack(chunk, self.levels, self._used)
-            for order, runs in self._runs.items():
-                add_counts(self.kernel, planes, runs, self._found[order])
+            add_counts(
+                self.kernel, planes, [(runs, self._found[order]) for order, runs in self._runs.items()]
+            )
             for number, places in self._by_codes:
                 flat = _flat_codes(chunk, self.levels, places)
                 self._flat[number] += np.bincount(flat, minlength=self._flat[number].size)

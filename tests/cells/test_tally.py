@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.cells import kernels
+from tellall.cells import tally as tally_room
 from tellall.cells.cover import cover, fold
 from tellall.cells.kernels import KERNELS, add_counts, choose, runs_of
 from tellall.cells.tally import Tally, pack
@@ -50,17 +51,20 @@ def counting(draw):
 @given(counting())
 def test_counts_equal_a_loop_over_people(kernel, case):
     codes, levels, sets = case
-    tally = Tally(levels, sets, kernel=kernel)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally_room, "_BY_CODES", (0.0, 1e12))  # never
+        tally = Tally(levels, sets, kernel=kernel)
     tally.add(codes)
+    assert not tally._by_codes
     assert tally.counts().tolist() == one_by_one(codes, levels, sets).tolist()
 
 
-@given(counting())
-def test_tables_too_large_for_planes_are_counted_all_the_same(case):
+@given(counting(), st.booleans())
+def test_tables_too_large_for_planes_are_counted_all_the_same(case, some):
     codes, levels, sets = case
-    patched = pytest.MonkeyPatch()
-    with patched.context() as patch:
-        patch.setattr("tellall.cells.tally._WORTH_PLANES", dict.fromkeys(KERNELS, 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally_room, "_BY_SHAPE", 0.0)
+        patch.setattr(tally_room, "_BY_CODES", (0.0, 2000.0 if some else 0.0))  # as two AND-counts, as none
         tally = Tally(levels, sets)
         tally.add(codes)
     assert tally.counts().tolist() == one_by_one(codes, levels, sets).tolist()
@@ -90,14 +94,15 @@ def test_many_planes_go_through_blocks_of_words(kernel):
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 2, (9, 70_001), dtype=np.uint8)
     sets = list(combinations(range(9), 3))
-    tally = Tally([2] * 9, sets, kernel=kernel)
+    tally = Tally([2] * 9, sets, 70_001, kernel)
+    assert not tally._by_codes
     tally.add(codes)
     flat = [np.bincount(codes[a] * 4 + codes[b] * 2 + codes[c], minlength=8) for a, b, c in sets]
     assert tally.counts().tolist() == np.concatenate(flat).tolist()
 
 
 def test_counts_have_room_for_more_people_than_32_bits():
-    tally = Tally([2], [(0,)])
+    tally = Tally([2], [(0,)], 1e9)
     tally.add([np.ones(3, np.uint8)])
     tally._found[1] += 2**40
     tally.add_nameless(2**40)
@@ -129,8 +134,9 @@ def test_runs_list_every_set_once_in_order(chosen):
 
 def test_planes_hold_each_person_in_one_bit():
     codes = [np.array([0, 2, 1, 2]), np.array([1, 0, 0, 1])]
-    assert pack(codes, [3, 2], np.arange(3)).ravel().tolist() == [0b0100, 0b1010, 0b1001]
-    assert pack(codes, [3, 2], np.array([2])).ravel().tolist() == [0b1001]
+    planes = [(0, 1), (0, 2), (1, 1)]
+    assert pack(codes, [3, 2], planes).ravel().tolist() == [0b0100, 0b1010, 0b1001]
+    assert pack(codes, [3, 2], planes[2:]).ravel().tolist() == [0b1001]
 
 
 def test_the_kernel_follows_the_work_and_what_is_installed(monkeypatch):

@@ -21,8 +21,12 @@ Places = npt.NDArray[np.int64]
 _Group = tuple[tuple[int, ...], Places, Places]  # a shape, the tables that have it, their columns
 
 _CHUNK = 2**18  # people packed at a time
-_WORTH_PLANES = {"numba": 1500, "words": 150, "products": 40}  # planes' counts that cost as much as one pass
 _MOST_KEYS = 2**62
+# measured, in nanoseconds: an AND-count (for each person, and in any case), each of the 2^k parts of all
+# tables of one shape, and one table by its codes (for each person and column, and in any case)
+_BY_PLANES = {"numba": (0.004, 1000.0), "words": (0.023, 1000.0), "products": (0.085, 1000.0)}
+_BY_SHAPE = 60_000.0
+_BY_CODES = (1.5, 20_000.0)
 
 
 class Tally:
@@ -48,8 +52,10 @@ class Tally:
         N(0, rest) = M(any, rest) − Σ_{v ≥ 1} M(v, rest),
 
     so a k-way table of bits costs one AND-count, and lower ones are shared by all tables. Where a table has
-    so many cells that their AND-counts cost more than a pass over the codes (some hundred of them), it is
-    counted by its flat codes instead. Time Σ_tables Π(L−1) · n/64 words; memory: the counts and one block.
+    so many cells that their AND-counts cost more than a pass over the codes (hundreds of them, where people
+    are many), it is counted by its flat codes instead. Columns that are in most tables come first among the
+    planes, so that a head goes with many others. Time Σ_tables Π(L−1) · n/64 words; memory: the counts and
+    one block.
     """
 
     def __init__(
@@ -60,20 +66,19 @@ class Tally:
         kernel: str | None = None,
     ) -> None:
         self.levels, self.people = tuple(levels), 0
-        self._firsts = np.cumsum([0, *(max(level - 1, 0) for level in self.levels)], dtype=np.int64)
         sizes, groups = _by_shape(np.array(self.levels, dtype=np.int64), sets)
         self.offsets = np.cumsum([0, *sizes], dtype=np.int64)
-        counted = sum(len(columns) * prod(level - 1 for level in shape) for shape, _, columns in groups)
+        self._firsts, self._planes = _in_planes(self.levels, [columns for *_, columns in groups])
+        counted = sum(len(columns) * min(_and_counts(shape), 1000) for shape, _, columns in groups)
         self.kernel = kernel or choose(counted * max(people, 1) / 64)
-        most = _WORTH_PLANES[self.kernel]
         self._by_planes: list[_Group] = []
         self._by_codes: list[tuple[int, tuple[int, ...]]] = []
         for shape, numbers, columns in groups:
-            too_many = prod(level - 1 for level in shape) > most
-            if too_many or float(self._firsts[-1]) ** len(shape) > _MOST_KEYS:
-                self._by_codes += [(number, sets[number]) for number in numbers.tolist()]
-            else:
+            keys = float(len(self._planes)) ** len(shape)
+            if keys < _MOST_KEYS and _planes_are_cheaper(shape, len(columns), people, self.kernel):
                 self._by_planes.append((shape, numbers, columns))
+            else:
+                self._by_codes += [(number, sets[number]) for number in numbers.tolist()]
         self._plan_planes()
         self._flat = {number: np.zeros(int(sizes[number]), np.int64) for number, _ in self._by_codes}
 
@@ -82,7 +87,7 @@ class Tally:
         people = len(codes[0]) if len(codes) else 0
         for begin in range(0, people, _CHUNK):
             chunk = [row[begin : begin + _CHUNK] for row in codes]
-            planes = pack(chunk, self.levels, self._used)
+            planes = pack(chunk, self.levels, [self._planes[plane] for plane in self._used.tolist()])
             add_counts(
                 self.kernel, planes, [(runs, self._found[order]) for order, runs in self._runs.items()]
             )
@@ -112,7 +117,7 @@ class Tally:
             for axes in _subsets(len(shape)):
                 wanted[len(axes)].append(self._keys(shape, columns, axes).ravel())
         self._wanted = {order: _distinct(np.concatenate(keys)) for order, keys in wanted.items()}
-        total = int(self._firsts[-1])
+        total = len(self._planes)
         sets = {order: _digits(keys, total, order) for order, keys in self._wanted.items()}
         used = np.unique(np.concatenate([places.ravel() for places in sets.values()] or [np.zeros(0, int)]))
         self._used = used.astype(np.int64)  # planes that no table asks for are not packed
@@ -121,14 +126,14 @@ class Tally:
 
     def _keys(self, shape: tuple[int, ...], columns: Places, axes: tuple[int, ...]) -> Places:
         """The planes of each AND-count on these axes as one number: tables × nonzero codes, C order."""
-        total = int(self._firsts[-1])
-        chosen = columns[:, list(axes)]
+        total = len(self._planes)
+        chosen = self._firsts[columns[:, list(axes)]]
         planes = []
         for axis in axes:
             steps = [1] * len(axes)
             steps[axes.index(axis)] = -1
             levels = np.arange(max(shape[axis] - 1, 0)).reshape(1, *steps)
-            start = self._firsts[columns[:, axis]].reshape(-1, *([1] * len(axes)))
+            start = chosen[:, axes.index(axis)].reshape(-1, *([1] * len(axes)))
             planes.append(start + levels)
         if (np.diff(chosen, axis=1) < 0).any():  # a set is counted once, in the order of its planes
             grid = np.stack(np.broadcast_arrays(*planes), axis=-1)
@@ -175,23 +180,44 @@ def _by_shape(levels: Places, sets: Sequence[tuple[int, ...]]) -> tuple[Places, 
     return sizes, groups
 
 
-def pack(codes: Codes, levels: Sequence[int], used: Places) -> Words:
-    """The planes of coded columns that are used: one row of 64-bit words each, people from the lowest bit up.
+def _in_planes(levels: Sequence[int], tables: list[Places]) -> tuple[Places, list[tuple[int, int]]]:
+    """The first plane of each column, and the column and code of each plane; the busiest columns first."""
+    busy = np.zeros(len(levels), dtype=np.int64)
+    for columns in tables:
+        busy += np.bincount(columns.ravel(), minlength=len(levels))
+    firsts = np.zeros(len(levels), dtype=np.int64)
+    planes: list[tuple[int, int]] = []
+    for column in np.argsort(-busy, kind="stable").tolist():
+        firsts[column] = len(planes)
+        planes += [(column, code) for code in range(1, levels[column])]
+    return firsts, planes
+
+
+def _and_counts(shape: Sequence[int]) -> int:
+    """How many AND-counts a table needs, those it shares with others aside."""
+    return prod(max(level - 1, 0) for level in shape)
+
+
+def _planes_are_cheaper(shape: Sequence[int], tables: int, people: float, kernel: str) -> bool:
+    """Whether so many tables of one shape cost less by AND-counts than by passes over the codes."""
+    person, any_case = _BY_PLANES[kernel]
+    code, table = _BY_CODES
+    by_planes = tables * _and_counts(shape) * (person * people + any_case) + _BY_SHAPE * 2.0 ** len(shape)
+    return by_planes <= tables * (code * (len(shape) + 1) * people + table)
+
+
+def pack(codes: Codes, levels: Sequence[int], planes: Sequence[tuple[int, int]]) -> Words:
+    """Planes "column = code": one row of 64-bit words each, people from the lowest bit up.
 
     Examples
     --------
-    >>> pack([np.array([0, 1, 1]), np.array([2, 0, 1])], (2, 3), np.arange(3)).ravel().tolist()
+    >>> pack([np.array([0, 1, 1]), np.array([2, 0, 1])], (2, 3), [(0, 1), (1, 1), (1, 2)]).ravel().tolist()
     [6, 4, 1]
     """
     people = len(codes[0]) if len(codes) else 0
-    owners = np.repeat(np.arange(len(levels)), [max(level - 1, 0) for level in levels])
-    firsts = np.cumsum([0, *(max(level - 1, 0) for level in levels)])
-    words = -(-people // 64)
-    out = np.zeros((len(used), words * 8), dtype=np.uint8)
-    for row, plane in zip(out, used.tolist(), strict=True):
-        column = int(owners[plane])
-        value = plane - int(firsts[column]) + 1
-        have = codes[column] if levels[column] == 2 else codes[column] == value
+    out = np.zeros((len(planes), -(-people // 64) * 8), dtype=np.uint8)
+    for row, (column, code) in zip(out, planes, strict=True):
+        have = codes[column] if levels[column] == 2 else codes[column] == code
         packed = np.packbits(np.asarray(have), bitorder="little")  # packs whatever is not zero as a one
         row[: packed.size] = packed
     return out.view(np.uint64)

@@ -18,6 +18,7 @@ from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
+from tellall.cells import Cells, Stored, count_cells, scan
 from tellall.data import Dataset, Public
 from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
 from tellall.evidence import Evidence
@@ -79,6 +80,7 @@ __all__ = [
     "Calibration",
     "CannotLinearise",
     "CellKey",
+    "Cells",
     "CoefficientUtility",
     "Combined",
     "Complement",
@@ -115,6 +117,7 @@ __all__ = [
     "SketchedLeastSquares",
     "Skipped",
     "SolverFailed",
+    "Stored",
     "SuLQ",
     "Subsample",
     "SubsetCounts",
@@ -136,6 +139,7 @@ __all__ = [
     "bounds",
     "calibrate",
     "coefficient_utility",
+    "count_cells",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
@@ -154,6 +158,7 @@ __all__ = [
     "release_from_fits",
     "release_limit",
     "robust_strength",
+    "scan",
     "score",
     "standard_methods",
     "strength",

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.cells import Stored
 from tellall.data import Dataset, Imprint, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
@@ -19,7 +21,7 @@ from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
-from tellall.statistics import Equations, Statistic
+from tellall.statistics import Equations, Marginals, Statistic, Tables
 
 __all__ = ["Release", "count_scale", "linearise", "publish"]
 
@@ -116,12 +118,15 @@ class Release:
 
 
 def publish(
-    dataset: Dataset,
+    dataset: Dataset | Stored,
     statistic: Statistic,
     protect: Protection | Sequence[Protection] | None = None,
     rng: Rng = None,
 ) -> Release:
     """The release of a statistic of these people after its protections.
+
+    People in a store (:func:`tellall.scan`) publish tables, protected by what changes values alone; the
+    release is the one that the same people would give in memory.
 
     Examples
     --------
@@ -130,15 +135,36 @@ def publish(
     >>> publish(people, Marginals(2))
     Release of every 2-way table: 8 values; exact
     """
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Dataset | Stored):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    if isinstance(dataset, Stored):
+        return _publish_stored(dataset, statistic, as_protections(protect), rng)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
     values = carry_out(protections, dataset, settled, rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
+
+
+def _publish_stored(
+    people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
+) -> Release:
+    """The release of tables of people who are not in memory."""
+    if not isinstance(statistic, Marginals | Tables):
+        kind = type(statistic).__name__
+        raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
+    for protection in protections:
+        if hasattr(protection, "records") or hasattr(protection, "perturb_people"):
+            rule = "protections of values alone, for people in a store"
+            raise invalid("protect", rule, type(protection).__name__, "Load them first.")
+    # tables and protections of values ask for columns, categories and the number of people, all of them here
+    view, dataset = cast(Public, people.public), cast(Dataset, people)
+    settled = statistic.settle(view, secret=people.secret is not None)
+    prepared = prepare(protections, settled, view)
+    values = carry_out(prepared, dataset, settled, rng)
+    return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:

@@ -2,13 +2,16 @@
 
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
-from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows, unknown_name
+from tellall.data.layout import Layout, Outline, unknown_name
+from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows
 
 __all__ = [
     "Bins",
     "Column",
     "Dataset",
     "Imprint",
+    "Layout",
+    "Outline",
     "Patterns",
     "Public",
     "as_public",

@@ -1,17 +1,21 @@
 """People and their columns."""
 
+from tellall.data.blocks import Block, block_seed, split
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
 from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows, unknown_name
 
 __all__ = [
     "Bins",
+    "Block",
     "Column",
     "Dataset",
     "Imprint",
     "Patterns",
     "Public",
     "as_public",
+    "block_seed",
     "group_rows",
+    "split",
     "unknown_name",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from tellall.report import figures
 from tellall.report.block_verdict import block_name
 
-__all__ = ["audit_blocks", "audit_lines", "study_blocks"]
+__all__ = ["audit_blocks", "audit_lines", "calibrated_blocks", "swept_blocks", "swept_lines"]
 
 SHOWN = 100  # blocks in the table of a page; the document has all
 _DRAWN = 12
@@ -28,7 +28,7 @@ def audit_blocks(document: dict[str, Any]) -> dict[str, Any] | None:
         "shown": attacked[:SHOWN],
         "more": max(0, len(attacked) - SHOWN),
         "totals": totals,
-        **study_blocks(blocks["rows"]),
+        **_left_out(blocks["rows"]),
         "chart": figures.bars(
             [(row["name"], row["advantage"], tuple(row["interval"])) for row in attacked[:_DRAWN]],
             limit=document["limit"],
@@ -39,7 +39,73 @@ def audit_blocks(document: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def study_blocks(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def swept_blocks(release: dict[str, Any], limit: float) -> dict[str, Any] | None:
+    """The blocks of a sweep's document as its page shows them; None where it has none."""
+    if release.get("by") is None:
+        return None
+    measured = [row for row in release["blocks"] if row["rows"]]
+    return {
+        "by": release["by"],
+        "blocks": len(release["blocks"]),
+        "measured": len(measured),
+        "shown": [_swept(row, limit) for row in measured[:SHOWN]],
+        "more": max(0, len(measured) - SHOWN),
+        **_left_out(release["blocks"]),
+    }
+
+
+def calibrated_blocks(release: dict[str, Any]) -> dict[str, Any]:
+    """The blocks of a calibration's document as its page shows them."""
+    answered = [row for row in release["blocks"] if row["answer"] is not None]
+    return {
+        "shown": [
+            {**row["answer"], "name": block_name(row["name"]), "people": row["people"]}
+            for row in answered[:SHOWN]
+        ],
+        "answered": len(answered),
+        "more": max(0, len(answered) - SHOWN),
+        **_left_out(release["blocks"]),
+    }
+
+
+def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
+    """The worst blocks of a sweep in lines for a terminal."""
+    view = swept_blocks(release, limit)
+    if view is None:
+        return []
+    head = [view["by"], "people", "worst", "advantage [95 %]", "exposed", f"enough for {limit:.0%}"]
+    body = [
+        [
+            _cell(row["name"]),
+            f"{row['people']:,}",
+            f"{row['protection']}, {row['decoder']}",
+            f"{100 * row['advantage']:+.1f} [{100 * row['low']:+.1f}, {100 * row['high']:+.1f}]",
+            f"{row['exposed']:.1f}",
+            row["enough"] or "none of these",
+        ]
+        for row in view["shown"][:_LINES]
+    ]
+    more = view["measured"] - len(body)
+    return [*_aligned(head, body), *([f"... and {more:,} more blocks"] if more > 0 else [])]
+
+
+def _swept(block: dict[str, Any], limit: float) -> dict[str, Any]:
+    """A block's worst row, and the least error at which every decoder stays under the limit there."""
+    worst = max(block["rows"], key=lambda row: (row["low"], row["advantage"]))
+    highest: dict[str, tuple[float, float]] = {}
+    for row in block["rows"]:
+        known = highest.get(row["protection"], (-1.0, row["loss"]))
+        highest[row["protection"]] = (max(known[0], row["high"]), row["loss"])
+    enough = [(loss, name) for name, (high, loss) in highest.items() if high <= limit]
+    return {
+        **worst,
+        "name": block_name(block["name"]),
+        "people": block["people"],
+        "enough": min(enough)[1] if enough else None,
+    }
+
+
+def _left_out(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The blocks without an answer, as a page lists them."""
     left_out = [
         {"name": block_name(row["name"]), "people": row["people"], "reason": _reason(row)}
@@ -68,14 +134,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
         )
         for row in view["totals"]
     ]
-    widths = [max(map(len, column)) for column in zip(head, *body, *whole, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if place == 0 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (head, *body, *whole)
-    ]
+    lines = _aligned(head, [*body, *whole])
     more = view["attacked"] - len(body)
     listed = [f"... and {more:,} more blocks, in audit.json"] if more > 0 else []
     left_out = view["people_not_attacked"]
@@ -83,10 +142,26 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     return [*lines[: 1 + len(body)], *listed, *lines[1 + len(body) :], *(gone if left_out else [])]
 
 
+def _aligned(head: list[str], body: Sequence[list[str]]) -> list[str]:
+    """Columns side by side, the first to the left."""
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place == 0 else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (head, *body)
+    ]
+
+
+def _cell(name: str) -> str:
+    return name if len(name) <= 24 else f"{name[:23]}…"
+
+
 def _line(name: str, people: int, row: dict[str, Any]) -> list[str]:
     low, high = (100 * end for end in row["interval"])
     return [
-        name if len(name) <= 24 else f"{name[:23]}…",
+        _cell(name),
         f"{people:,}",
         f"{row['accuracy']:.1%}",
         f"{row['baseline_accuracy']:.1%}",

@@ -38,10 +38,9 @@ def sweep_of_all(blocks: Sequence[SweptBlock], seed: int) -> Sweep:
         for key, measured in _by_choice(one).items():
             by_choice.setdefault(key, []).append(measured)
     rows = []
-    for place, measured_in in enumerate(by_choice.values()):
-        decoders = dict.fromkeys(name for measured in measured_in for name in measured)
-        for number, decoder in enumerate(decoders):
-            rng = np.random.default_rng([seed, _TOTALS, place, number])
+    for measured_in in by_choice.values():
+        for decoder in dict.fromkeys(name for measured in measured_in for name in measured):
+            rng = np.random.default_rng([seed, _TOTALS])  # the same for every protection
             rows.append(_row(decoder, [_standing_in(one, decoder) for one in measured_in], rng))
     _mark_frontier(rows)
     people = sum(block.people for block in blocks if block.sweep is not None)
@@ -51,7 +50,7 @@ def sweep_of_all(blocks: Sequence[SweptBlock], seed: int) -> Sweep:
         people,
         found[0].units,
         seed,
-        _skipped(blocks, by_choice),
+        _skipped(blocks),
         found[0].real,
     )
 
@@ -134,9 +133,7 @@ def _mark_frontier(rows: Sequence[dict[str, Any]]) -> None:
         row["frontier"] = bool(best)
 
 
-def _skipped(
-    blocks: Sequence[SweptBlock], by_choice: dict[Key, list[Measured]]
-) -> tuple[tuple[str, str], ...]:
+def _skipped(blocks: Sequence[SweptBlock]) -> tuple[tuple[str, str], ...]:
     """What could not be measured in some blocks, once each, with the number of blocks."""
     found: dict[tuple[str, str], int] = {}
     for block in blocks:

@@ -36,11 +36,13 @@ def study_key(
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, type):
+        if value not in catalogue.kinds("protection").values():
+            raise TypeError(value.__name__)
+        return value.__name__
     if isinstance(value, Protection):
         # a cell key changes the noise and is never written down but here, in a hash
         return [catalogue.to_plain(value), getattr(value, "key", None)]
-    if isinstance(value, type):
-        return value.__name__
     if isinstance(value, Family):
         known = catalogue.kinds("protection")
         if value.name not in known or as_family(value.name) != value:

@@ -20,7 +20,7 @@ from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.cells import Cells, Stored, count_cells, scan
 from tellall.data import Dataset, Public
-from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
+from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError, WorkLost
 from tellall.evidence import Evidence
 from tellall.io import read
 from tellall.noise import (
@@ -71,12 +71,16 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
+    from tellall.study.blocks import calibrate_blocks, sweep_blocks
     from tellall.study.calibrate import Calibration, calibrate
     from tellall.study.sweep import Sweep, sweep
+    from tellall.study.swept import BlockCalibration, BlockSweep
 
 __all__ = [
     "Accuracy",
     "Audit",
+    "BlockCalibration",
+    "BlockSweep",
     "Calibration",
     "CannotLinearise",
     "CellKey",
@@ -133,11 +137,13 @@ __all__ = [
     "TruncatedNormal",
     "Utility",
     "WalshNoise",
+    "WorkLost",
     "accuracy",
     "audit",
     "audit_mechanism",
     "bounds",
     "calibrate",
+    "calibrate_blocks",
     "coefficient_utility",
     "count_cells",
     "datasets",
@@ -163,6 +169,7 @@ __all__ = [
     "standard_methods",
     "strength",
     "sweep",
+    "sweep_blocks",
     "trace",
     "tracing_plan",
     "truth_table",
@@ -188,8 +195,10 @@ _ON_DEMAND = {
         "profile_table",
         "standard_methods",
     ),
+    "tellall.study.blocks": ("calibrate_blocks", "sweep_blocks"),
     "tellall.study.calibrate": ("Calibration", "calibrate"),
     "tellall.study.sweep": ("Sweep", "sweep"),
+    "tellall.study.swept": ("BlockCalibration", "BlockSweep"),
 }
 
 

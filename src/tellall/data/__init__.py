@@ -1,5 +1,6 @@
 """People and their columns."""
 
+from tellall.data.blocks import Block, block_seed, split
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
 from tellall.data.layout import Layout, Outline, unknown_name
@@ -7,6 +8,7 @@ from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows
 
 __all__ = [
     "Bins",
+    "Block",
     "Column",
     "Dataset",
     "Imprint",
@@ -15,6 +17,8 @@ __all__ = [
     "Patterns",
     "Public",
     "as_public",
+    "block_seed",
     "group_rows",
+    "split",
     "unknown_name",
 ]

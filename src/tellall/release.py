@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
+from tellall.selection import intervals_of, threshold_of
 from tellall.statistics import Equations, Statistic
 
 __all__ = ["Release", "count_scale", "linearise", "publish"]
@@ -146,7 +147,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
 
     Notes
     -----
-    One row per published value; suppressed values, and those of which nothing is known, have none. The target
+    One row per published value; suppressed values, and those of which nothing is known, have none (what is
+    known of a suppressed value is in the block's ``intervals``, apart from the equations). The target
     is the value on the count scale less the part that does not depend on the secret, so that ``operator @
     secret == target`` on an exact release.
     """
@@ -174,7 +176,16 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     if float(np.nanmax(np.abs(release.values), initial=0.0)) > _LARGEST:
         raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
     counts, noise = count_scale(release, view)
-    equations = release.statistic.equations(view, counts)
+    hidden = np.isnan(counts)
+    threshold = None
+    if release.statistic.counts_people and release.levels:
+        threshold = threshold_of(release.protections, release.statistic.units(view))
+    if threshold is None:
+        equations, intervals = release.statistic.equations(view, counts), None
+    else:
+        equations = release.statistic.equations(view, np.nan_to_num(counts))
+        intervals = intervals_of(threshold, equations, counts, hidden)
+        equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     rows = equations.target.size
     error = np.hypot(_times(_spread(noise, equations, counts), equations.gain, rows), equations.doubt)
     shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
@@ -191,7 +202,7 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     target = equations.target[shown]
     spread = (error[shown], bound[shown], slack[shown], rest[shown], floor[shown])
     told = (equations.skipped, _inconsistent_totals(release, view, counts))
-    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told),))
+    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told, intervals),))
 
 
 def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:

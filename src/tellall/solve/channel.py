@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.solve.base import Array
 
-__all__ = ["Channel", "Response"]
+__all__ = ["Channel", "Response", "interval_moments"]
 
 _FEW = 0.001  # an interval this small beside the spread is a variance
 _NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
 _DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
 _MOST_GROSS = 0.9
+_ROOT = np.sqrt(2 * np.pi)
+_NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, where it is given one
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,10 @@ class Channel:
     Interval: with b = (R + slack)/s, a = (R − slack)/s, Z = (Φ(b) − Φ(a))/(2 slack),
     g = (φ(a) − φ(b))/(s ΔΦ), −g′ = g² + (b φ(b) − a φ(a))/(s² ΔΦ). A mixture weighs the scores by the
     chance w of each kind of error, and −g′ = g² − Σ w_k (g_k² + g_k′).
+
+    ``unseen`` rows have no value, only the interval: they tell nothing of the noise, agreement is not judged
+    by them, their variance is as good as infinite where errors are taken for Gaussian, and after a gross
+    error a value is as often hidden as not (g = 0).
     """
 
     variance: Array | float
@@ -45,6 +52,7 @@ class Channel:
     share: float = 0.0  # of gross errors; zero where there are none
     gross_variance: float | None = None
     scale: float = 1.0
+    unseen: npt.NDArray[np.bool_] | None = None
 
     @property
     def noise(self) -> Array | float:
@@ -54,10 +62,35 @@ class Channel:
     @property
     def total(self) -> Array | float:
         """The variance of ordinary errors, the interval's included."""
-        return self.noise if self.slack is None else self.noise + self.slack**2 / 3
+        if self.slack is None:
+            return self.noise
+        total = self.noise + self.slack**2 / 3
+        if self.unseen is None:
+            return total
+        return np.where(self.unseen, (_NOTHING_SAID * (1 + self.slack)) ** 2, total)
+
+    @property
+    def gaussian(self) -> Channel:
+        """The same with intervals taken for variances."""
+        return Channel(self.total, unseen=self.unseen)
+
+    def seen(self, rows: Array) -> Array:
+        """Those of the rows that have a value."""
+        return rows if self.unseen is None else rows[~self.unseen]
+
+    def _among_seen(self) -> Channel:
+        """The law of the rows that have a value."""
+        if self.unseen is None:
+            return self
+        variance = self.variance if np.ndim(self.variance) == 0 else self.seen(np.asarray(self.variance))
+        slack = None if self.slack is None else self.seen(self.slack)
+        return replace(
+            self, variance=variance, slack=slack if slack is not None and slack.any() else None, unseen=None
+        )
 
     def contaminated(self, residual: Array, spread: Array | float, *, share: float = 0.1) -> Channel:
         """The same with a first guess at a share of gross errors."""
+        residual = self.seen(residual)
         size = float(np.mean(residual**2)) / share - float(np.mean(spread))
         return replace(self, share=share, gross_variance=max(size, 10 * float(np.mean(self.noise))))
 
@@ -72,6 +105,9 @@ class Channel:
         wide = 1 / (spread + self.gross_variance)
         square = residual * residual
         log_wide = 0.5 * np.log(wide) - 0.5 * wide * square
+        if self.unseen is not None and self.slack is not None:
+            wide = np.where(self.unseen, 0.0, wide)
+            log_wide = np.where(self.unseen, np.log(0.25 / np.maximum(self.slack, 1e-9) * _ROOT), log_wide)
         odds = np.log(self.share / (1 - self.share)) + log_wide - log_z
         gross = expit(odds)
         mixed = score + gross * (wide * residual - score)
@@ -83,6 +119,10 @@ class Channel:
         """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
         if self.gross_variance is None:
             return self
+        if self.unseen is not None:
+            rows = (part if np.ndim(part) == 0 else self.seen(np.asarray(part)) for part in (spread, gross))
+            found = self._among_seen().learn(self.seen(residual), *rows)
+            return replace(self, share=found.share, gross_variance=found.gross_variance, scale=found.scale)
         ordinary = 1 - gross
         square = residual * residual
         share = float(np.mean(gross))
@@ -104,9 +144,10 @@ class Channel:
 
     def agreement(self, residual: Array, spread: Array | float, gross: Array | float) -> float:
         """The mean square of ordinary residuals over what is predicted; near one where the model holds."""
-        ordinary = 1 - gross + np.zeros(residual.size)
+        ordinary: Array = 1 - gross + np.zeros(residual.size)
         ratio = residual * residual / (spread + self.total)
-        return float(np.sum(ordinary * ratio)) / max(float(np.sum(ordinary)), 1e-9)
+        ordinary, ratio = self.seen(ordinary), self.seen(ratio)
+        return float(np.sum(ordinary * ratio)) / max(float(np.sum(ordinary)), 1e-9) if ratio.size else 1.0
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Errors drawn from the law."""
@@ -117,6 +158,14 @@ class Channel:
             bad = rng.random(size) < self.share
             error = error + bad * rng.normal(0, np.sqrt(self.gross_variance), size)
         return error
+
+
+def interval_moments(
+    *, target: Array, slack: Array, mean: Array, variance: Array, noise: Array
+) -> tuple[Array, Array]:
+    """Mean and variance of N(mean, variance) given that it is within slack of target, but for the noise."""
+    _, score, curvature = _interval(target - mean, variance + noise, slack)
+    return mean + variance * score, np.maximum(variance - variance**2 * curvature, 0.0)
 
 
 def _interval(residual: Array, total: Array | float, slack: Array | None) -> tuple[Array, Array, Array]:

@@ -91,7 +91,7 @@ def pass_messages(
     z = np.asarray(target - operator.matvec(base), dtype=dtype)
     x, tau, s = np.zeros_like(base), np.asarray(prior.variance, dtype=dtype), np.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
-    first = last = float(np.median(np.abs(z)))
+    first = last = float(np.median(np.abs(channel.seen(z))))
     least = 1e-6 / np.asarray(prior.variance).max()
     for iteration in range(limit):
         v = spread.forward(tau)
@@ -110,7 +110,7 @@ def pass_messages(
         x = (x + damping * moved).astype(dtype, copy=False)
         # the variance of the mixture of the old belief and the new: damping must not look like certainty
         tau = (tau + damping * (variance - tau + (1 - damping) * moved**2)).astype(dtype, copy=False)
-        last = float(np.median(np.abs(residual)))
+        last = float(np.median(np.abs(channel.seen(residual))))
         if change <= tolerance:
             break
     return Passed(

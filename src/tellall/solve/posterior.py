@@ -98,7 +98,9 @@ class PreparedPosterior:
         if problem.std.size and np.all(problem.std == problem.std[0]):
             std = float(problem.std[0])
         slack = problem.slack if problem.slack is not None and problem.slack.any() else None
-        self.channel = Channel(std**2, slack)
+        unseen = problem.unseen if problem.unseen is not None and problem.unseen.any() else None
+        self.channel = Channel(std**2, slack, unseen=unseen)
+        self.seen = problem.std.size if unseen is None else int((~unseen).sum())
         self.spread = Spread(problem.operator)
         self.steps = GaussianSteps(problem.operator)
 
@@ -150,7 +152,7 @@ class PreparedPosterior:
             if self.problem.contaminated is not False:
                 out.append(("expectation", self._propagate_contaminated))
             elif self.channel.slack is not None:  # intervals taken for variances, which settle more easily
-                plain = Channel(self.channel.total)
+                plain = self.channel.gaussian
                 out.append(("expectation", lambda z: propagate(self.steps, self.prior, plain, z)))
         if auto and not affordable:
             out.append(("least-squares", lambda z: self._one_step(z, rng)))
@@ -174,7 +176,7 @@ class PreparedPosterior:
 
     def _trouble(self, opinion: Opinion) -> float:
         """Zero where the run passes its own checks, else how far it is off."""
-        room = _AGREES + 6 / np.sqrt(max(self.problem.operator.shape[0], 1))
+        room = _AGREES + 6 / np.sqrt(max(self.seen, 1))
         trouble = opinion.agreement / room if opinion.agreement > room else 0.0
         if opinion.change > _SETTLED * self.options.tolerance:
             trouble += opinion.change
@@ -210,8 +212,8 @@ class PreparedPosterior:
         opinion = (mean / variance - box.ridge * box.center) / precision
         image = box.operator.matvec(mean.astype(box.operator.dtype))
         used = float(np.sum(1 - box.ridge * variance))
-        agreement = (float(box.weights @ (target - image) ** 2) + used) / max(target.size, 1)
-        return Propagated(precision, opinion, Channel(self.channel.total), agreement, 0.0, 1)
+        agreement = (float(box.weights @ (target - image) ** 2) + used) / max(self.seen, 1)
+        return Propagated(precision, opinion, self.channel.gaussian, agreement, 0.0, 1)
 
     def _doubtful(self, opinion: Opinion, name: str, log_odds: Array, target: Array) -> PosteriorSolution:
         """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box."""

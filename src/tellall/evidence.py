@@ -34,7 +34,7 @@ class Intervals:
     rest
         but for an error of this standard deviation, never below the floor of an attack;
     bound
-        and further than this from ``target`` it cannot be at all.
+        and further than this from ``target`` it cannot be at all (below zero: what is said cannot be).
     """
 
     operator: LinearOperator

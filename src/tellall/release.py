@@ -67,11 +67,14 @@ class Release:
         *,
         public: Public | Dataset | npt.ArrayLike,
         noise: Noise | None = None,
+        protect: Protection | Sequence[Protection] | None = None,
         levels: int = 2,
     ) -> Release:
         """The release that an outsider builds from published numbers (NaN where suppressed).
 
-        ``levels`` is how many values the secret has, zero where it is a real number.
+        ``protect`` is what is known to have been done to them, in order, where that is more than noise: with
+        ``Suppression(10)`` in it a missing value is known to be under 10. ``levels`` is how many values the
+        secret has, zero where it is a real number.
         """
         view = as_public(public)
         if not isinstance(statistic, Statistic):
@@ -87,8 +90,12 @@ class Release:
             raise invalid("values", "finite, or NaN where suppressed", "an infinite value")
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
-        laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic.settle(view), laws, view.names, view.imprint, levels)
+        if noise is not None and protect is not None:
+            raise invalid("protect", "left out where noise is given", protect, "Put the noise into it.")
+        settled = statistic.settle(view)
+        done = prepare(as_protections(protect if noise is None else noise), settled, view)
+        laws = tuple(law for law in done if not isinstance(law, Exact))
+        return cls(array, settled, laws, view.names, view.imprint, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.

@@ -118,8 +118,9 @@ def intervals_of(
     parts = _Rows(
         chosen, (low + offset)[chosen], (high + offset)[chosen], std[chosen], (hard + offset)[chosen]
     )
-    if threshold.exact:
-        known = np.flatnonzero(~hidden & ~np.isnan(equations.target)) if not threshold.after.bound else None
+    if not parts.std.any():
+        exact = threshold.exact and not threshold.after.bound
+        known = np.flatnonzero(~hidden & ~np.isnan(equations.target) & exact)
         parts = _met(parts, operator, known)
     return parts.as_intervals(operator) if parts.place.size else None
 
@@ -184,21 +185,21 @@ class _Rows:
     def as_intervals(self, operator: LinearOperator) -> Intervals:
         middle = (self.low + self.high) / 2
         slack = np.maximum((self.high - self.low) / 2, 0.0)
-        bound = np.where(self.std == 0, np.maximum(slack - _HALF, 0.0), np.maximum(self.hard - middle, slack))
+        sharp = (self.high - self.low) / 2 - _HALF  # below zero where nothing is possible
+        bound = np.where(self.std == 0, sharp, np.maximum(self.hard - middle, slack))
         bound = np.where(np.isfinite(self.hard), bound, inf)
         rest = np.maximum(self.std, COUNT_FLOOR)
         return Intervals(RowSelect(operator, self.place), middle, slack, rest, bound)
 
 
-def _met(rows: _Rows, operator: LinearOperator, known: IntArray | None) -> _Rows:
+def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
     """One interval for rows that are equal up to sign; none for those equal to a ``known`` row.
 
     Found by a random projection.
     """
     prints = np.asarray(operator @ np.random.default_rng(0).normal(size=operator.shape[1]), dtype=np.float64)
     prints = np.round(prints, 6)
-    if known is not None:
-        rows = rows.take(~np.isin(np.abs(prints[rows.place]), np.abs(prints[known])))
+    rows = rows.take(~np.isin(np.abs(prints[rows.place]), np.abs(prints[known])))
     sign = np.where(prints[rows.place] < 0, -1.0, 1.0)
     _, first, index = np.unique(np.abs(prints[rows.place]), return_index=True, return_inverse=True)
     low, high = np.full(first.size, -inf), np.full(first.size, inf)

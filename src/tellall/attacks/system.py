@@ -11,13 +11,14 @@ import numpy.typing as npt
 from tellall.evidence import Evidence, System
 from tellall.linops import Array, IntArray, LinearOperator, RowSelect
 from tellall.solve import CountPrior
+from tellall.solve.channel import observation
 
 __all__ = ["Undecided", "estimate_rates", "leave_undecided", "rates_of_bits"]
 
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
-_RATE_ROUNDS, _RATE_SETTLED = 30, 1e-4
+_RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
 _MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 
 
@@ -105,7 +106,7 @@ def _open_rows(
     if places.size < system.size.size:
         target = target - operator @ np.where(lower < upper, 0.0, lower)
         operator = operator.take(places)
-    errors = (system.spread, system.slack, system.rest, system.bound, contaminated)
+    errors = (system.spread, system.slack, system.rest, np.maximum(system.bound, 0.0), contaminated)
     box = (lower[places], upper[places], system.size[places], system.value[places])
     return Undecided(places, operator, target, *errors, *box, rates, system.unseen)
 
@@ -115,30 +116,22 @@ def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
 
     Notes
     -----
-    Values that are shown because they are large say too much by themselves. Expectation maximisation: at the
-    rates so far a row that is not shown is normal with mean Σ_p A_jp size_p π and variance
-    Σ_p A_jp² size_p π (1 − π), cut to its interval; its mean there is what its value is taken for next.
+    Values that are shown because they are large say too much by themselves. At the rates so far a row that is
+    not shown is normal with mean Σ_p A_jp size_p π and variance Σ_p A_jp² size_p π (1 − π); cut to its
+    interval it has another mean and variance, and the row is taken for the normal observation that makes
+    the one into the other (a step of expectation propagation). Repeated until the rates settle.
     """
-    from tellall.solve.channel import interval_moments
-
     rates = estimate_rates(shown.operator, shown.target, shown.spread, shown.size, shown.value, values)
     if whole is shown:
         return rates
-    unseen, target = whole.unseen, whole.target.copy()
+    unseen, target, spread = whole.unseen, whole.target.copy(), whole.spread.copy()
     rows = RowSelect(whole.operator, np.flatnonzero(unseen))
     squares = RowSelect(whole.operator.squared(), np.flatnonzero(unseen))
-    spread = np.where(unseen, whole.rest, whole.spread)
+    interval = (whole.target[unseen], whole.slack[unseen], whole.rest[unseen] ** 2)
     for _ in range(_RATE_ROUNDS):
         each = rates[whole.value]
         mean, variance = rows @ (whole.size * each), squares @ (whole.size * each * (1 - each))
-        moved, _ = interval_moments(
-            target=whole.target[unseen],
-            slack=whole.slack[unseen],
-            mean=mean,
-            variance=variance,
-            noise=whole.rest[unseen] ** 2,
-        )
-        target[unseen] = moved
+        target[unseen], spread[unseen] = observation(mean, variance, *interval)
         last = rates
         rates = estimate_rates(whole.operator, target, spread, whole.size, whole.value, values)
         if np.abs(rates - last).max() <= _RATE_SETTLED:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tellall.solve.base import Array
 
-__all__ = ["Channel", "Response", "interval_moments"]
+__all__ = ["Channel", "Response", "observation"]
 
 _FEW = 0.001  # an interval this small beside the spread is a variance
 _NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
@@ -160,12 +160,18 @@ class Channel:
         return error
 
 
-def interval_moments(
-    *, target: Array, slack: Array, mean: Array, variance: Array, noise: Array
+def observation(
+    mean: Array, variance: Array, target: Array, slack: Array, noise: Array
 ) -> tuple[Array, Array]:
-    """Mean and variance of N(mean, variance) given that it is within slack of target, but for the noise."""
+    """The value and the standard deviation of the observation that an interval amounts to.
+
+    N(mean, variance) given it has the mean and the variance that it has given that it is within slack of
+    target, but for a Gaussian error of variance noise.
+    """
     _, score, curvature = _interval(target - mean, variance + noise, slack)
-    return mean + variance * score, np.maximum(variance - variance**2 * curvature, 0.0)
+    variance = np.maximum(variance, 1e-12)
+    curvature = np.clip(curvature, 1e-9 / (variance + noise), (1 - 1e-6) / variance)
+    return mean + score / curvature, np.sqrt(1 / curvature - variance)
 
 
 def _interval(residual: Array, total: Array | float, slack: Array | None) -> tuple[Array, Array, Array]:

@@ -11,7 +11,7 @@ import tellall as ta
 from tellall.attacks.reconstruct import reconstruct_codes
 from tellall.evidence import Evidence
 from tellall.noise import Exact
-from tellall.selection import Threshold, threshold_of
+from tellall.selection import Threshold, threshold_of, whole_rounding
 
 HIDDEN_BEFORE_AND_AFTER = [
     [ta.Suppression(4)],
@@ -223,3 +223,25 @@ def test_values_that_no_secret_hides_are_contradictory():
         ta.Marginals(2), values, public=people.public, protect=ta.Suppression(10)
     )
     assert ta.reconstruct(release, people.public).status.word == "contradictory"
+
+
+@pytest.mark.parametrize("base", [1, 2, 3, 4, 5, 10])
+def test_rounded_whole_counts_are_within_their_bounds_and_the_bounds_are_reached(base):
+    counts = np.arange(60.0)
+    rounded = ta.Rounding(base).perturb(counts)
+    start = np.full(60, base / 2)
+    std, bound, slack = whole_rounding(ta.Rounding(base), rounded, start / 3**0.5, start, start)
+    assert (np.abs(rounded - counts) <= bound).all()
+    for value in np.unique(rounded[rounded < 50])[1:]:
+        chosen = rounded == value
+        assert np.abs(rounded - counts)[chosen].max() == bound[chosen][0]
+    assert np.array_equal(slack, bound + 0.5)
+    assert np.allclose(std, slack / 3**0.5)
+
+
+def test_other_noise_is_left_as_it_is():
+    given = tuple(np.full(3, size) for size in (1.0, 2.0, 2.5))
+    for noise in (ta.Rounding(5, mode="random"), ta.Rounding(2.5), ta.Gaussian(1.0), Exact()):
+        assert whole_rounding(noise, np.array([0.0, 5.0, 10.0]), *given) == given
+    not_multiples = whole_rounding(ta.Rounding(5), np.array([0.0, 5.0, 11.0]), *given)
+    assert not_multiples == given

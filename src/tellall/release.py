@@ -19,7 +19,7 @@ from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
-from tellall.selection import intervals_of, threshold_of
+from tellall.selection import intervals_of, threshold_of, whole_rounding
 from tellall.statistics import Equations, Statistic
 
 __all__ = ["Release", "count_scale", "linearise", "publish"]
@@ -199,6 +199,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     bound = _times(noise.bound, equations.reach, rows)
     bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
     slack = _times(noise.half_width, equations.reach, rows)
+    if release.levels and release.statistic.counts_people and release.statistic.units(view) == 1:
+        error, bound, slack = whole_rounding(noise, counts, error, bound, slack)
     floor = np.broadcast_to(equations.floor, rows)
     ordinary = error
     if noise.ordinary != noise:

@@ -16,7 +16,7 @@ from tellall.noise.base import Rows
 from tellall.protections import Protection, noise_of
 from tellall.statistics import Equations
 
-__all__ = ["Threshold", "intervals_of", "threshold_of"]
+__all__ = ["Threshold", "intervals_of", "threshold_of", "whole_rounding"]
 
 _SAME = 1e-9  # rounding of a threshold that is a multiple of something
 _FAR = 3.0  # standard deviations beyond an edge at which a row says nothing any more
@@ -123,6 +123,29 @@ def intervals_of(
         known = np.flatnonzero(~hidden & ~np.isnan(equations.target) & exact)
         parts = _met(parts, operator, known)
     return parts.as_intervals(operator) if parts.place.size else None
+
+
+def whole_rounding(
+    noise: Noise, counts: Array, error: Array, bound: Array, slack: Array
+) -> tuple[Array, Array, Array]:
+    """Standard deviation, bound and slack of each row, where whole counts were rounded to the nearest.
+
+    Notes
+    -----
+    Of a base r that is odd a count is at most (r − 1)/2 off. Of an even one r/2 is possible, and goes to the
+    even multiple: those published as one are within r/2, the others within r/2 − 1. The intervals end
+    half-way to the next count. Anything but rounding of counts alone is left as it is.
+    """
+    base = noise.base if isinstance(noise, Rounding) and noise.mode == "nearest" else 0.0
+    multiple = np.rint(counts / base) if base >= 1 and base == floor(base) else counts
+    if multiple is counts or not np.allclose(multiple * base, counts, equal_nan=True):
+        return error, bound, slack
+    most = np.full(counts.size, (base - 1) // 2)
+    if base % 2 == 0:
+        most = np.where(multiple % 2 == 0, base / 2, base / 2 - 1)
+    rounded = slack > 0
+    slack = np.where(rounded, most + _HALF, slack)
+    return np.where(rounded, slack / sqrt(3), error), np.where(rounded, most, bound), slack
 
 
 def counts_or_zero(counts: Array) -> Array:

@@ -56,7 +56,8 @@ def test_learning_finds_the_gross_errors_and_the_noise():
     rng = np.random.default_rng(0)
     channel = Channel(1.0).contaminated(rng.normal(size=10), 0.5)
     truth = Channel(9.0, None, 0.3, 900.0)
-    residual = truth.sample(20_000, rng) + rng.normal(0, 0.5**0.5, 20_000)
+    nothing = np.zeros(20_000)
+    residual = truth.publish(nothing, nothing, rng) + rng.normal(0, 0.5**0.5, 20_000)
     for _ in range(200):
         channel = channel.learn(residual, 0.5, channel.respond(residual, 0.5).gross)
     assert abs(channel.share - 0.3) < 0.02
@@ -68,7 +69,7 @@ def test_learning_finds_the_gross_errors_and_the_noise():
 def test_noise_as_declared_is_left_alone():
     rng = np.random.default_rng(1)
     channel = Channel(4.0, None, 0.05, 400.0)
-    residual = channel.sample(5000, rng)
+    residual = channel.publish(np.zeros(5000), np.zeros(5000), rng)
     learnt = channel.learn(residual, 1e-9, channel.respond(residual, 1e-9).gross)
     assert learnt.scale == 1
     plain = Channel(4.0)
@@ -76,9 +77,14 @@ def test_noise_as_declared_is_left_alone():
 
 
 def test_samples_have_the_declared_variance():
-    errors = Channel(4.0, np.full(100_000, 3.0)).sample(100_000, np.random.default_rng(2))
-    assert abs(errors.var() - 7.0) < 5 * 7.0 * np.sqrt(2 / 100_000)  # lighter tails than a Gaussian's
-    gross = Channel(1.0, None, 0.25, 16.0).sample(100_000, np.random.default_rng(3))
+    rng, nothing = np.random.default_rng(2), np.zeros(100_000)
+    truth, slack = rng.uniform(-50, 50, 100_000), np.full(100_000, 3.0)
+    for unseen in (None, np.ones(100_000, dtype=bool)):
+        errors = Channel(4.0, slack, unseen=unseen).publish(truth, nothing, rng) - truth
+        assert abs(errors.var() - 7.0) < 5 * 7.0 * np.sqrt(2 / 100_000)  # lighter tails than a Gaussian's
+    rounded = Channel(1e-12, slack).publish(truth, nothing + 1, rng)
+    assert np.allclose(rounded, 6 * np.rint((truth - 1) / 6) + 1)
+    gross = Channel(1.0, None, 0.25, 16.0).publish(nothing, nothing, np.random.default_rng(3))
     assert abs(gross.var() - 5.0) < 0.25
 
 

@@ -74,7 +74,8 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
     Where two were tried, the one whose whole counts miss the values by less (weighted absolute misfit beyond
     the rounding intervals) is kept; of posterior and LP, whose minimiser nothing beats at that, the posterior
-    where it misses them by at most 1.3 times as much. The statistics say what was tried.
+    where it misses them by at most 1.3 times as much. A posterior that failed its checks, the rehearsal
+    apart, is not kept unless it fits the values. The statistics say what was tried.
     """
     return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
 
@@ -96,12 +97,24 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         misses = {each.name: _misfit(undecided, each.value) for each in (robust, loose)}
         best = loose if misses[loose.name] <= _AS_GOOD * misses[robust.name] else robust
     else:
-        if tried and tried[0].status.word != "uncalibrated":
-            tried.clear()  # what is not even settled is no better than least squares
+        if tried and not _worth_keeping(tried[0], undecided):
+            tried.clear()  # it is no better than least squares
         tried.append(_least_squares(shown, rng))
         misses = {each.name: _misfit(undecided, np.round(each.value)) for each in tried}
         best = min(tried, key=lambda each: misses[each.name])
     return replace(best, stats={**best.stats, **{f"misfit of {name}": miss for name, miss in misses.items()}})
+
+
+def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
+    """Whether a posterior that is not trusted is: it settled, and passed its checks or fits the values.
+
+    One that passed all checks but the rehearsal has a temperature. One whose residuals are not of the
+    predicted size has locked into some secret: the right one, if that fits.
+    """
+    if loose.status.word != "uncalibrated":
+        return False
+    fits = _misfit(undecided, np.round(loose.value)) <= undecided.target.size
+    return "temperature" in loose.stats or fits
 
 
 def _posterior_is_affordable(undecided: Undecided) -> bool:

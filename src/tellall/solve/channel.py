@@ -149,15 +149,26 @@ class Channel:
         ordinary, ratio = self.seen(ordinary), self.seen(ratio)
         return float(np.sum(ordinary * ratio)) / max(float(np.sum(ordinary)), 1e-9) if ratio.size else 1.0
 
-    def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Errors drawn from the law."""
-        error = rng.normal(size=size) * np.sqrt(self.noise)
+    def publish(self, truth: Array, target: Array, rng: np.random.Generator) -> Array:
+        """The target that another truth might have had, with errors drawn from the law.
+
+        Where there is an interval, the truth is rounded to the multiples of its width that the target is one
+        of, as it was: the errors of whole numbers are not uniform. Intervals without a value are put anywhere
+        about the truth.
+        """
+        size = truth.size
+        out = truth + rng.normal(size=size) * np.sqrt(self.noise)
         if self.slack is not None:
-            error = error + rng.uniform(-1, 1, size) * self.slack
+            placed = out + rng.uniform(-1, 1, size) * self.slack
+            base = 2 * np.maximum(self.slack, 1e-9)
+            rounded = target + base * np.rint((out - target) / base)
+            if self.unseen is not None:
+                rounded = np.where(self.unseen, placed, rounded)
+            out = np.where(self.slack > 0, rounded, out)
         if self.gross_variance is not None:
             bad = rng.random(size) < self.share
-            error = error + bad * rng.normal(0, np.sqrt(self.gross_variance), size)
-        return error
+            out = out + bad * rng.normal(0, np.sqrt(self.gross_variance), size)
+        return out
 
 
 def observation(

@@ -94,22 +94,30 @@ def pass_messages(
     place, xp = here.place, here.place.xp
     dtype = place.dtype(here.dtype)
     law, channel = prior.on(place), channel.on(place)
+
+    def judged(values: Any) -> Any:
+        """The values where the channel judges them, which is the host where it knows intervals."""
+        return values if channel.place is place else place.get(values)
+
     base = xp.astype(law.mean, dtype)
     z = xp.astype(place.put(target) - here.matvec(base), dtype)
     x, tau, s = xp.zeros_like(base), xp.astype(law.variance, dtype), xp.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
-    first = last = _middle(place, z)
+    first = last = _middle(channel, judged(z))
     least = 1e-6 / float(prior.variance.max())
     for iteration in range(limit):
         v = spread.forward(tau)
-        residual = z - here.matvec(x) + v * s
+        residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
         if contaminated and iteration == 0:
-            channel = channel.contaminated(residual, v)
-        answer = channel.respond(residual, v)
+            channel = channel.contaminated(residual, believed)
+        answer = channel.respond(residual, believed)
         if iteration >= _LEARN_FROM:
-            channel = channel.learn(residual, v, answer.gross)
-        s = xp.astype(answer.score, dtype, copy=False)
-        precision = _at_least(place, spread.backward(xp.astype(answer.curvature, dtype, copy=False)), least)
+            channel = channel.learn(residual, believed, answer.gross)
+        score, curvature = answer.score, answer.curvature
+        if channel.place is not place:
+            score, curvature = place.put(score), place.put(curvature)
+        s = xp.astype(score, dtype, copy=False)
+        precision = _at_least(place, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
         opinion = base + x + here.rmatvec(s) / precision
         mean, variance = law.moments(precision, opinion)
         moved = mean - base - x
@@ -118,25 +126,24 @@ def pass_messages(
         # the variance of the mixture of the old belief and the new: damping must not look like certainty
         blurred = tau + damping * (variance - tau + (1 - damping) * moved**2)
         tau = xp.astype(blurred, dtype, copy=False)
-        last = _middle(place, residual)
+        last = _middle(channel, residual)
         if change <= tolerance:
             break
     return Passed(
         precision=np.broadcast_to(np.asarray(place.get(precision), dtype=float), prior.mean.shape),
         opinion=np.asarray(place.get(opinion), dtype=float),
         channel=channel.on(HOST),
-        agreement=channel.agreement(residual, v, answer.gross),
+        agreement=channel.agreement(residual, believed, answer.gross),
         fall=last / max(first, 1e-300),
         change=change,
         iterations=iteration + 1,
     )
 
 
-def _middle(place: Place, values: Any) -> float:
-    """The median of the sizes."""
-    if not values.shape[0]:
-        return 0.0
-    return float(place.xp.sort(place.xp.abs(values))[values.shape[0] // 2])
+def _middle(channel: Channel, values: Any) -> float:
+    """The median size of the rows that have a value."""
+    seen, xp = channel.seen(values), channel.place.xp
+    return float(xp.sort(xp.abs(seen))[seen.shape[0] // 2]) if seen.shape[0] else 0.0
 
 
 def _at_least(place: Place, value: Any, least: float) -> Any:

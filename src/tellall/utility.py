@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.data import Dataset
 from tellall.errors import invalid
 from tellall.linops import Array
-from tellall.noise import Tables
+from tellall.noise import Layout
 from tellall.protections.base import tables_of
 from tellall.release import Release
 
@@ -107,7 +107,7 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     )
 
 
-def _blocks(places: Tables) -> Sequence[tuple[int, npt.NDArray[Any]]]:
+def _blocks(places: Layout) -> Sequence[tuple[int, npt.NDArray[Any]]]:
     return [(shape[-1], cells) for shape, _, cells in places.alike()]
 
 

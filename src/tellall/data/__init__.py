@@ -2,7 +2,15 @@
 
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
-from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows, unknown_name
+from tellall.data.people import (
+    Dataset,
+    Patterns,
+    Public,
+    as_public,
+    group_rows,
+    told_left_out,
+    unknown_name,
+)
 
 __all__ = [
     "Bins",
@@ -13,5 +21,6 @@ __all__ = [
     "Public",
     "as_public",
     "group_rows",
+    "told_left_out",
     "unknown_name",
 ]

@@ -15,10 +15,11 @@ from tellall.data.columns import Bins, Column, encode, encode_secret, is_numeric
 from tellall.data.imprint import Imprint, imprint
 from tellall.errors import invalid
 
-__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "unknown_name"]
+__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "told_left_out", "unknown_name"]
 
 IntArray = npt.NDArray[np.integer[Any]]
 Array = npt.NDArray[np.floating[Any]]
+_MOST_TOLD = 3  # columns named in a sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +102,14 @@ class Public:
         """The place of a column given by name or place."""
         if isinstance(name, int | np.integer) and not isinstance(name, bool):
             if not 0 <= name < len(self.columns):
-                raise invalid("attribute", f"from 0 to {len(self.columns) - 1}", int(name))
+                last = f"{len(self.columns) - 1}{told_left_out(self)}"
+                raise invalid("attribute", f"from 0 to {last}", int(name))
             return int(name)
         if name not in self.names:
+            gone = next((reason for reason in self.left_out if reason.startswith(f"{name}: ")), None)
+            if gone is not None:
+                rule = "a column that differs between people"
+                raise invalid("attribute", rule, f"'{name}'", f"Left out: {gone}.")
             raise unknown_name("attribute", name, self.names)
         return self.names.index(str(name))
 
@@ -292,6 +298,12 @@ def unknown_name(parameter: str, name: object, have: Sequence[str]) -> Exception
     listing = ", ".join(have[:12]) + (", ..." if len(have) > 12 else "")
     advice = f"Did you mean '{near[0]}'?" if near else ""
     return invalid(parameter, f"a column of the table ({listing})", f"'{name}'", advice)
+
+
+def told_left_out(public: Public) -> str:
+    """The columns that are not there because they say nothing, in brackets; empty where there is none."""
+    gone = ", ".join(public.left_out[:_MOST_TOLD]) + (", ..." if len(public.left_out) > _MOST_TOLD else "")
+    return f" (left out: {gone})" if gone else ""
 
 
 def group_rows(codes: IntArray) -> Patterns:

@@ -14,7 +14,7 @@ from tellall.noise.base import above_zero
 from tellall.protections import Guarantee, Protection, noise_of, prepare
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family
-from tellall.study.measurement import Measurement
+from tellall.study.measurement import Measurement, untried_decoders
 from tellall.study.prepared import Prepared
 from tellall.study.search import least_scale
 from tellall.utility import Utility
@@ -30,7 +30,10 @@ _FEWEST = 8  # evaluations that a search needs to bracket and to halve
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One scale, measured: the decoder with the highest upper limit, and whether all stay under the limit."""
+    """One scale, measured: the decoder with the highest upper limit, and whether all stay under the limit.
+
+    At a scale that fails no decoder is tried after the first that fails.
+    """
 
     scale: float
     decoder: str
@@ -204,9 +207,10 @@ def calibrate(
     Notes
     -----
     A scale passes where the upper end of the 95 % interval of the advantage (paired bootstrap over people and
-    draws) is at most the limit, for every decoder. The search brackets on the log scale and bisects
-    (:func:`tellall.study.search.least_scale`). The answer itself has passed; that it is the least rests on
-    more noise being safer, which holds for additive noise and roughly for rounding.
+    draws) is at most the limit, for every decoder; where one fails the slower ones are not tried. The search
+    brackets on the log scale and bisects (:func:`tellall.study.search.least_scale`). The answer itself has
+    passed; that it is the least rests on more noise being safer, which holds for additive noise and roughly
+    for rounding.
 
     Examples
     --------
@@ -232,7 +236,7 @@ def calibrate(
     history: list[Evaluation] = []
 
     def passes(scale: float) -> bool:
-        seen[scale] = found = ready.measure(kind.at(scale), draws)
+        seen[scale] = found = ready.measure(kind.at(scale), draws, limit=limit)
         history.append(_evaluation(scale, found, limit))
         if progress:
             progress(len(history), evaluations)
@@ -255,7 +259,11 @@ def calibrate(
         units=ready.units,
         seed=ready.seed,
         real=ready.real,
-        warnings=(NO_GUARANTEE, *_too_fine(history, limit, dataset.n, ready.real)),
+        warnings=(
+            NO_GUARANTEE,
+            *_too_fine(history, limit, dataset.n, ready.real),
+            *untried_decoders(ready.untried, dataset.n),
+        ),
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "average_utility",
     "interval_over_draws",
     "loss_of",
+    "untried_decoders",
 ]
 
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
@@ -123,3 +124,10 @@ def average_utility(found: Sequence[Utility]) -> Utility:
     for name in ("values", "tables", "incomplete"):
         means[name] = round(means[name])
     return Utility(**means)
+
+
+def untried_decoders(names: Sequence[str], n: int) -> list[str]:
+    """What to say of decoders that were left out."""
+    if not names:
+        return []
+    return [f"Not tried on {n:,} people, for the time it takes: {', '.join(names)}; ask for it by name."]

@@ -18,7 +18,7 @@ from tellall.protections import Protection, as_protections
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family, check_scales
 from tellall.study.frontier import frontier
-from tellall.study.measurement import Measurement, Outcome
+from tellall.study.measurement import Measurement, Outcome, untried_decoders
 from tellall.study.prepared import Prepared
 
 __all__ = ["Sweep", "sweep"]
@@ -58,6 +58,8 @@ class Sweep:
     real
         Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
         advantage are in the secret's unit.
+    untried
+        Decoders left out for the time they take on so many people.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -67,6 +69,7 @@ class Sweep:
     seed: int
     skipped: tuple[tuple[str, str], ...] = ()
     real: bool = False
+    untried: tuple[str, ...] = ()
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
@@ -84,6 +87,7 @@ class Sweep:
             "units": self.units,
             "seed": self.seed,
             "real": self.real,
+            "untried": list(self.untried),
             "rows": [dict(row) for row in self.rows],
             "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
         }
@@ -117,7 +121,7 @@ class Sweep:
         ]
         left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
-        return "\n".join([lines[0], *marked, note, *left_out])
+        return "\n".join([lines[0], *marked, note, *left_out, *untried_decoders(self.untried, self.people)])
 
     __repr__ = __str__
 
@@ -202,7 +206,14 @@ def sweep(
         row["frontier"] = (place, row["decoder"]) in marked
     settled = ready.statistic
     return Sweep(
-        tuple(rows), settled.describe(), dataset.n, ready.units, ready.seed, tuple(skipped), ready.real
+        tuple(rows),
+        settled.describe(),
+        dataset.n,
+        ready.units,
+        ready.seed,
+        tuple(skipped),
+        ready.real,
+        ready.untried,
     )
 
 

@@ -58,7 +58,7 @@ def calibrate(
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
     people = chosen.dataset(data)
-    chosen.check(people)
+    chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
@@ -92,6 +92,8 @@ def calibrate(
         "versions": versions(),
         "command": shlex.join(["tellall", "calibrate", plan.name, *options, "--seed", str(chosen.seed)]),
         "data": (data or Path(chosen.data)).name,
+        "secret": people.secret_name,
+        "real": not people.levels,
         "seed": chosen.seed,
         "family": kind.name,
         "max_advantage": limit,

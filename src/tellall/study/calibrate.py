@@ -80,6 +80,7 @@ class Calibration:
     units: str
     seed: int
     real: bool = False
+    secret: str = "secret"
     warnings: tuple[str, ...] = (NO_GUARANTEE,)
 
     @property
@@ -115,6 +116,7 @@ class Calibration:
     def as_json(self) -> dict[str, Any]:
         """The calibration as plain data."""
         worst, lost, promise = self.measurement.worst, self.utility, self.guarantee
+        read = self.measurement.coefficients
         return {
             "family": self.family,
             "scale": self.scale,
@@ -128,6 +130,9 @@ class Calibration:
             "interval": list(worst.interval),
             "loss": self.loss,
             "utility": {name: _finite(value) for name, value in vars(lost).items()},
+            "coefficients": None
+            if read is None
+            else {name: _finite(value) for name, value in vars(read).items()},
             "guarantee": None
             if promise is None
             else {
@@ -142,6 +147,8 @@ class Calibration:
             "statistic": self.statistic,
             "people": self.people,
             "units": self.units,
+            "secret": self.secret,
+            "real": self.real,
             "seed": self.seed,
             "warnings": list(self.warnings),
         }
@@ -151,11 +158,15 @@ class Calibration:
         point, low, high = (_amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
         done = "nothing needs to be done" if self.protection is None else self.measurement.label
         promise = "no differential privacy is promised" if self.guarantee is None else str(self.guarantee)
+        models = self.measurement.coefficients
+        limit = _amount(self.max_advantage, self.real) + (
+            f", in the unit of {self.secret}" if self.real else ""
+        )
         return "\n".join(
             [
-                f"Least noise for an advantage of at most {_amount(self.max_advantage, self.real)}: {done}",
+                f"Least noise for an advantage of at most {limit}: {done}",
                 f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {worst.draws} draws",
-                f"  utility: {self.utility}",
+                f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
                 *(f"  {sentence}" for sentence in self.warnings),
@@ -259,6 +270,7 @@ def calibrate(
         units=ready.units,
         seed=ready.seed,
         real=ready.real,
+        secret=dataset.secret_name,
         warnings=(
             NO_GUARANTEE,
             *_too_fine(history, limit, dataset.n, ready.real),

@@ -22,10 +22,11 @@ from tellall.noise import Noise, Rng, as_rng
 from tellall.protections import Protection, guarantee_of, noise_of, prepare
 from tellall.release import Computed, Release
 from tellall.risk import score
-from tellall.statistics import Statistic
+from tellall.statistics import Estimator, Statistic
 from tellall.study.bootstrap import Resamples
 from tellall.study.families import DELTA
 from tellall.study.measurement import (
+    Coefficients,
     Measurement,
     Outcome,
     accuracy_interval,
@@ -35,7 +36,7 @@ from tellall.study.measurement import (
 )
 from tellall.study.reals import RealsTogether, attack_reals
 from tellall.study.together import Together
-from tellall.utility import utility
+from tellall.utility import Reader, utility
 
 __all__ = ["Prepared", "seed_of", "suggest_scales"]
 
@@ -121,8 +122,22 @@ class Prepared:
     def units(self) -> str:
         """What published values, and the noise on them, are measured in."""
         if not self.statistic.counts_people:
-            return "the units of the coefficients"
+            return "units of a coefficient"
         return "people" if self.statistic.scale == "counts" else "shares of all people"
+
+    @cached_property
+    def readers(self) -> list[Reader]:
+        """Who reads each model's coefficients; nobody where there are none, or of another loss."""
+        statistic, view = self.statistic, self.dataset.public
+        exact, loss = self.clean.values, getattr(statistic, "loss", None)
+        if not isinstance(statistic, Estimator) or loss not in ("linear", "logistic"):
+            return []
+        if not np.isfinite(exact).all() or self.dataset.secret is None:
+            return []
+        models = statistic.models(view)
+        thetas = np.split(exact, np.cumsum(models.sizes)[:-1])
+        answers = self.dataset.secret.astype(np.float64)
+        return [Reader.of(theta, models.design(j), answers, str(loss)) for j, theta in enumerate(thetas)]
 
     @cached_property
     def together(self) -> Together:
@@ -203,6 +218,7 @@ class Prepared:
             std=law.std if known else math.nan,
             outcomes=outcomes,
             utility=average_utility([utility(self.clean, release, self.dataset) for release in releases]),
+            coefficients=Coefficients.of(self.readers, np.stack([release.values for release in releases])),
             loss=float(np.mean(losses)),
             loss_interval=interval_over_draws(losses),
             guarantee=guarantee_of(ready, self.statistic, view, delta=DELTA) if ready else None,

@@ -49,8 +49,9 @@ class Sweep:
         (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
         ``exposed``; ``loss`` (mean absolute error, a value that is not shown counted as zero) with
         ``loss_low``, ``loss_high``, ``mean_error``, ``max_error``, ``missing``, ``total_variation``,
-        ``association_change``; ``epsilon``, ``delta`` where something is promised; ``frontier``. None where
-        there is no number.
+        ``association_change`` and, of coefficients, ``mae_ratio``, ``sign_flips`` and ``coverage`` (see
+        :class:`tellall.study.measurement.Coefficients`); ``epsilon``, ``delta`` where something is promised;
+        ``frontier``. None where there is no number.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -60,6 +61,8 @@ class Sweep:
         advantage are in the secret's unit.
     untried
         Decoders left out for the time they take on so many people.
+    secret
+        The secret's name.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -70,6 +73,7 @@ class Sweep:
     skipped: tuple[tuple[str, str], ...] = ()
     real: bool = False
     untried: tuple[str, ...] = ()
+    secret: str = "secret"
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
@@ -86,6 +90,7 @@ class Sweep:
             "people": self.people,
             "units": self.units,
             "seed": self.seed,
+            "secret": self.secret,
             "real": self.real,
             "untried": list(self.untried),
             "rows": [dict(row) for row in self.rows],
@@ -214,6 +219,7 @@ def sweep(
         tuple(skipped),
         ready.real,
         ready.untried,
+        dataset.secret_name,
     )
 
 
@@ -281,7 +287,7 @@ def _measure(ready: Prepared, choice: _Choice, repeats: int) -> Measurement | st
 
 
 def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any]:
-    promise, lost = found.guarantee, found.utility
+    promise, lost, read = found.guarantee, found.utility, found.coefficients
     row = {
         "family": choice.family,
         "scale": choice.scale,
@@ -306,6 +312,9 @@ def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any
         "missing": lost.missing,
         "total_variation": lost.total_variation,
         "association_change": lost.association_change,
+        "mae_ratio": read.mae_ratio if read else None,
+        "sign_flips": read.sign_flips if read else None,
+        "coverage": read.coverage if read else None,
         "epsilon": promise.epsilon if promise else None,
         "delta": promise.delta if promise else None,
     }

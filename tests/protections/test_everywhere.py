@@ -240,6 +240,22 @@ def test_scale_zero_is_the_exact_release():
         assert attack.status.settled, protect
 
 
+@pytest.mark.parametrize("mode", ["nearest", "random", "controlled"])
+def test_rounding_that_changes_no_count_is_no_protection(mode):
+    for base, scale in ((1, "counts"), (0.5, "counts"), (1 / 60, "fractions"), (1 / 120, "fractions")):
+        release = ta.publish(PEOPLE, ta.Marginals(3, scale=scale), Rounding(base, mode), rng=0)
+        assert release.noise == Exact()
+        exact = ta.publish(PEOPLE, ta.Marginals(3, scale=scale))
+        assert release.values == pytest.approx(exact.values)
+        guesses = [ta.reconstruct(one, PEOPLE.public).guess for one in (release, exact)]
+        assert np.array_equal(*guesses)
+    for base, scale in ((2, "counts"), (0.3, "counts"), (0.02, "fractions")):
+        assert ta.publish(PEOPLE, ta.Marginals(3, scale=scale), Rounding(base, mode)).noise.std > 0
+    after = ta.publish(PEOPLE, ta.Marginals(3), [ta.Gaussian(2.0), Rounding(1, mode)])
+    assert after.noise.std > 2  # what is no whole number is rounded
+    assert ta.publish(PEOPLE, ta.Means(), Rounding(1 / 60, mode)).noise.std > 0
+
+
 def test_records_change_before_values():
     with pytest.raises(ta.InvalidInput, match="changes to records before"):
         ta.publish(PEOPLE, ta.Marginals(2), [Rounding(5), Subsample(0.5)])

@@ -82,6 +82,18 @@ def test_the_worst_decoder_is_drawn(swept):
     assert frontier.series[0].y == (50.0,)
 
 
+def test_what_is_far_worse_than_guessing_does_not_flatten_the_rest(swept):
+    row = swept["releases"][0]["rows"][2]
+    usual = {**row, "advantage": 0.1, "low": 0.0, "high": 0.2, "loss": 1.0}
+    awful = {**row, "advantage": -0.8, "low": -0.9, "high": -0.7, "loss": 9.0, "std": 9.0, "scale": 9.0}
+    _, advantage, _, frontier = sweep_figures({**swept["releases"][0], "rows": [usual, awful]})
+    for figure in (advantage, frontier):
+        assert figure.y.low == pytest.approx(-20)
+        assert "further below zero" in figure.caption
+    _, advantage, _, _ = sweep_figures({**swept["releases"][0], "rows": [usual]})
+    assert advantage.y.low is None
+
+
 def test_only_what_is_exact_has_no_figure(swept):
     exact = [row for row in swept["releases"][0]["rows"] if row["loss"] == 0]
     assert sweep_figures({**swept["releases"][0], "rows": exact}) == ()

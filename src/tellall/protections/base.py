@@ -28,7 +28,7 @@ from typing import Any, Protocol, runtime_checkable
 from tellall.data import Dataset, Public
 from tellall.errors import InvalidInput, invalid
 from tellall.linops import IntArray
-from tellall.noise import Array, Exact, Layout, Noise, Rng, Sum, as_rng
+from tellall.noise import Array, Exact, Layout, Noise, Rng, Rounding, Sum, as_rng
 
 __all__ = [
     "Protection",
@@ -46,6 +46,7 @@ __all__ = [
 ]
 
 
+_WHOLE = 1e-12
 _MOST = 10**12  # people, tables, products: more is a mistake or a trap
 
 
@@ -117,11 +118,14 @@ def prepare(
 ) -> tuple[Protection, ...]:
     """The protections with their numbers filled in for this statistic of these people.
 
-    What is filled in follows from the statistic and the public columns, so that the attacker knows it too.
+    What is filled in follows from the statistic and the public columns, so that the attacker knows it too;
+    so does that rounding leaves counts as they are where one person is a multiple of its base.
     """
     done: list[Protection] = []
     for protection in protections:
-        done.append(protection.prepare(statistic, public) if hasattr(protection, "prepare") else protection)
+        ready = protection.prepare(statistic, public) if hasattr(protection, "prepare") else protection
+        idle = isinstance(ready, Rounding) and not done and _leaves_whole(ready, statistic, public)
+        done.append(Exact() if idle else ready)
     return as_protections(done)
 
 
@@ -227,6 +231,14 @@ def needs_people(protection: object) -> InvalidInput:
     return invalid(
         "protect", "protections of values alone", protection, "Apply this one with publish, to people."
     )
+
+
+def _leaves_whole(rounding: Rounding, statistic: Published, public: Public) -> bool:
+    """Whether one person in a published value is a multiple of the base."""
+    if not statistic.counts_people or not hasattr(statistic, "sensitivity"):  # means may be of reals
+        return False
+    multiples = 1 / (statistic.units(public) * rounding.base)
+    return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
 
 
 def _check_filled(protection: Protection) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series
@@ -15,6 +15,7 @@ _OTHERS = "other protections"
 _WHISKERS = "Bars are 95 % intervals over people and draws of the noise."
 _SHADED = "Shaded are 95 % intervals over people and draws of the noise."
 _DRAWS = "Shaded are 95 % intervals over draws of the noise."
+_BELOW = "Not drawn is what lies further below zero: the attack is then far worse than the baseline."
 _LOST = "Mean absolute error of a published value; one that is not shown counts as zero."
 _DECADES = 20.0  # from this ratio of the largest to the least on, a scale is logarithmic
 
@@ -137,11 +138,12 @@ def _attack(rows: Sequence[Row], exact: Sequence[Row], noise: Axis, words: _Word
 def _advantage(
     rows: Sequence[Row], exact: Sequence[Row], noise: Axis, limit: float | None, words: _Words
 ) -> Figure:
+    axis, told = _cut(rows, words)
     return Figure(
         "Advantage against noise",
-        f"{words.advantage} {_SHADED}",
+        f"{words.advantage} {_SHADED}{told}",
         noise,
-        words.advantage_axis,
+        axis,
         _by_family(rows, "advantage", ("low", "high"), factor=words.factor),
         (*_nothing_done(exact, "advantage", words), *_limit(limit)),
     )
@@ -162,13 +164,14 @@ def _predictions(rows: Sequence[Row], noise: Axis) -> tuple[Figure, ...]:
     known = [row for row in rows if row.get("mae_ratio") is not None]
     if not known:
         return ()
+    ratios = [row["mae_ratio"] for row in known]
     return (
         Figure(
             "Predictions against noise",
             "How many times further off the models' predictions are than without protection, averaged over "
             "models and draws of the noise.",
             noise,
-            Axis("error of a prediction", "times that of the exact model"),
+            Axis("error of a prediction", "times that of the exact model", log=max(ratios) > _DECADES),
             _by_family(known, "mae_ratio"),
             (Rule(1.0, "nothing done"),),
         ),
@@ -189,16 +192,25 @@ def _frontier(
     )
     best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
     marked = (Series("frontier", *zip(*best, strict=True)),) if best else ()
+    axis, told = _cut(rows, words)
     return Figure(
         "Privacy against utility",
         "Down is more private, left is more useful. On the frontier are the protections that no other beats "
         f"in both; what lies above it can be replaced by something better, unless the difference is within "
-        f"the bars. {_WHISKERS}",
+        f"the bars. {_WHISKERS}{told}",
         Axis("mean error of a published value", units, log=True),
-        words.advantage_axis,
+        axis,
         (*drawn, *marked),
         (*_nothing_done(exact, "advantage", words), *_limit(limit)),
     )
+
+
+def _cut(rows: Sequence[Row], words: _Words) -> tuple[Axis, str]:
+    """The axis of the advantage, cut as far below zero as it goes above, and what to say of that."""
+    most = words.factor * max(row["high"] for row in rows)
+    if most <= 0 or words.factor * min(row["low"] for row in rows) >= -2 * most:
+        return words.advantage_axis, ""
+    return replace(words.advantage_axis, low=-most), f" {_BELOW}"
 
 
 def _by_family(

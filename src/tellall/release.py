@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from tellall.saved import Saved, load, save
 from tellall.selection import intervals_of, threshold_of, whole_rounding
 from tellall.statistics import Equations, Marginals, Statistic, Tables
 
-__all__ = ["Release", "count_scale", "linearise", "publish"]
+__all__ = ["Computed", "Release", "count_scale", "linearise", "publish"]
 
 _LARGEST = 1e100  # of a published value: beyond, squares overflow
 
@@ -173,6 +173,36 @@ def _publish_stored(
     prepared = prepare(protections, settled, view)
     values = carry_out(prepared, dataset, settled, rng)
     return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A statistic whose values of these people are computed already, to be published many times."""
+
+    statistic: Statistic
+    dataset: Dataset
+    clean: Array
+
+    @classmethod
+    def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
+        """The statistic of these people, settled and computed."""
+        settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
+        return cls(settled, dataset, settled.values(dataset))
+
+    def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
+        """The release after prepared protections: what :func:`publish` gives with the same generator."""
+        view = self.dataset.public
+        values = carry_out(prepared, self.dataset, self, rng)
+        return Release(values, self.statistic, prepared, view.names, view.imprint, self.dataset.levels)
+
+    def values(self, dataset: Dataset) -> Array:
+        """The statistic of these people, or of those that protections made of them."""
+        return self.clean.copy() if dataset is self.dataset else self.statistic.values(dataset)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "statistic":  # asked for before there is one, by pickle
+            raise AttributeError(name)
+        return getattr(self.statistic, name)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:

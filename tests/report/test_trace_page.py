@@ -131,7 +131,7 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
 
 
 def test_so_many_by_chance_is_rarely_called_partly_traced():
-    """1,000 targets share 59 reference people and nobody was in: the verdict errs in about 1 % of 2,000 cases.
+    """1,000 targets share 59 reference people and nobody was in: the verdict errs in about 1 % of 2,000.
 
     A true rate of 1 % gives 41 or more (2 % and more) with probability below 1e-4; the seed is fixed. The
     binomial law, which forgets that the reference people are shared, would err in about a fifth.

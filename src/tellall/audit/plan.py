@@ -166,11 +166,15 @@ class Plan:
             public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
         return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
 
-    def check(self, dataset: Dataset) -> None:
-        """Refuse releases that cannot be computed from these people, all at once."""
+    def check(self, dataset: Dataset, *, bits: bool = True) -> None:
+        """Refuse releases that cannot be computed from these people, all at once.
+
+        ``bits`` refuses a secret that has not two values, which studies of noise take and audits do not.
+        """
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
-        _ = dataset.bits  # refused where the secret has more than two values
+        if bits:
+            _ = dataset.bits
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public

@@ -76,7 +76,7 @@ def calibrate(
         rule = "left out: the steps of one calibration follow from each other; blocks (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
-    chosen.check(people)
+    chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
@@ -125,6 +125,8 @@ def calibrate(
         "command": shlex.join(["tellall", "calibrate", plan.name, *options, "--seed", str(chosen.seed)]),
         "data": (data or Path(chosen.data)).name,
         "by": chosen.by,
+        "secret": people.secret_name,
+        "real": not people.levels,
         "seed": chosen.seed,
         "family": kind.name,
         "max_advantage": limit,

@@ -3,7 +3,7 @@
 from tellall.data.blocks import Block, block_seed, split
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
-from tellall.data.layout import Layout, Outline, unknown_name
+from tellall.data.layout import Layout, Outline, told_left_out, unknown_name
 from tellall.data.people import Dataset, Patterns, Public, as_public, group_rows
 
 __all__ = [
@@ -20,5 +20,6 @@ __all__ = [
     "block_seed",
     "group_rows",
     "split",
+    "told_left_out",
     "unknown_name",
 ]

@@ -13,13 +13,16 @@ import numpy as np
 from tellall.data.columns import Column
 from tellall.errors import invalid
 
-__all__ = ["Layout", "Outline", "unknown_name"]
+__all__ = ["Layout", "Outline", "told_left_out", "unknown_name"]
+
+_MOST_TOLD = 3  # columns named in a sentence
 
 
 class Layout(ABC):
     """Columns with all their categories, and a number of people: what tables need to know of their shape."""
 
     columns: tuple[Column, ...]
+    left_out: tuple[str, ...]
 
     @property
     @abstractmethod
@@ -40,9 +43,14 @@ class Layout(ABC):
         """The place of a column given by name or place."""
         if isinstance(name, int | np.integer) and not isinstance(name, bool):
             if not 0 <= name < len(self.columns):
-                raise invalid("attribute", f"from 0 to {len(self.columns) - 1}", int(name))
+                last = f"{len(self.columns) - 1}{told_left_out(self)}"
+                raise invalid("attribute", f"from 0 to {last}", int(name))
             return int(name)
         if name not in self.names:
+            gone = next((reason for reason in self.left_out if reason.startswith(f"{name}: ")), None)
+            if gone is not None:
+                rule = "a column that differs between people"
+                raise invalid("attribute", rule, f"'{name}'", f"Left out: {gone}.")
             raise unknown_name("attribute", name, self.names)
         return self.names.index(str(name))
 
@@ -77,3 +85,9 @@ def unknown_name(parameter: str, name: object, have: Sequence[str]) -> Exception
     listing = ", ".join(have[:12]) + (", ..." if len(have) > 12 else "")
     advice = f"Did you mean '{near[0]}'?" if near else ""
     return invalid(parameter, f"a column of the table ({listing})", f"'{name}'", advice)
+
+
+def told_left_out(people: Layout) -> str:
+    """The columns that are not there because they say nothing, in brackets; empty where there is none."""
+    gone = ", ".join(people.left_out[:_MOST_TOLD]) + (", ..." if len(people.left_out) > _MOST_TOLD else "")
+    return f" (left out: {gone})" if gone else ""

@@ -82,6 +82,11 @@ class Public(Layout):
         """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
         return imprint(self.columns, self.codes, self.numbers)
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What others worked out about these people alone and may ask for again."""
+        return {}
+
     def take(self, people: IntArray) -> Public:
         """The same columns, with all their categories, for some of the people."""
         numbers = tuple(None if values is None else values[people] for values in self.numbers)

@@ -258,10 +258,14 @@ class AuditDocument(_Strict):
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON schema made from the document's fields."""
+    from tellall.schemas.studies import CalibrateDocument, SweepDocument
+
     documents: dict[str, type[BaseModel]] = {
         "plan": PlanDocument,
         "release": ReleaseDocument,
         "audit": AuditDocument,
+        "sweep": SweepDocument,
+        "calibrate": CalibrateDocument,
     }
     made = documents[name].model_json_schema()
     return {

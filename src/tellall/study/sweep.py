@@ -20,7 +20,7 @@ from tellall.risk import Tally
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family, check_scales
 from tellall.study.frontier import frontier
-from tellall.study.measurement import Measurement, Outcome
+from tellall.study.measurement import Measurement, Outcome, untried_decoders
 from tellall.study.prepared import Prepared
 from tellall.work import Failed, Progress, Task, Workers, run
 
@@ -51,8 +51,9 @@ class Sweep:
         (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
         ``exposed``; ``loss`` (mean absolute error, a value that is not shown counted as zero) with
         ``loss_low``, ``loss_high``, ``mean_error``, ``max_error``, ``missing``, ``total_variation``,
-        ``association_change``; ``epsilon``, ``delta`` where something is promised; ``frontier``. None where
-        there is no number.
+        ``association_change`` and, of coefficients, ``mae_ratio``, ``sign_flips`` and ``coverage`` (see
+        :class:`tellall.study.measurement.Coefficients`); ``epsilon``, ``delta`` where something is promised;
+        ``frontier``. None where there is no number.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -62,6 +63,10 @@ class Sweep:
         advantage are in the secret's unit.
     tallies
         For each row what of it can be added up over blocks of people; None for a real secret.
+    untried
+        Decoders left out for the time they take on so many people.
+    secret
+        The secret's name.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -72,6 +77,8 @@ class Sweep:
     skipped: tuple[tuple[str, str], ...] = ()
     real: bool = False
     tallies: tuple[Tally | None, ...] = ()
+    untried: tuple[str, ...] = ()
+    secret: str = "secret"
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
@@ -88,7 +95,9 @@ class Sweep:
             "people": self.people,
             "units": self.units,
             "seed": self.seed,
+            "secret": self.secret,
             "real": self.real,
+            "untried": list(self.untried),
             "rows": [dict(row) for row in self.rows],
             "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
         }
@@ -122,7 +131,7 @@ class Sweep:
         ]
         left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
-        return "\n".join([lines[0], *marked, note, *left_out])
+        return "\n".join([lines[0], *marked, note, *left_out, *untried_decoders(self.untried, self.people)])
 
     __repr__ = __str__
 
@@ -217,6 +226,8 @@ def sweep(
         tuple(skipped),
         ready.real,
         tallies=tuple(outcome.tally for _, found in measured for outcome in found.outcomes),
+        untried=ready.untried,
+        secret=dataset.secret_name,
     )
 
 
@@ -289,7 +300,7 @@ def _measure(task: tuple[Prepared, _Choice, int]) -> Measurement | str:
 
 
 def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any]:
-    promise, lost = found.guarantee, found.utility
+    promise, lost, read = found.guarantee, found.utility, found.coefficients
     row = {
         "family": choice.family,
         "scale": choice.scale,
@@ -314,6 +325,9 @@ def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any
         "missing": lost.missing,
         "total_variation": lost.total_variation,
         "association_change": lost.association_change,
+        "mae_ratio": read.mae_ratio if read else None,
+        "sign_flips": read.sign_flips if read else None,
+        "coverage": read.coverage if read else None,
         "epsilon": promise.epsilon if promise else None,
         "delta": promise.delta if promise else None,
     }

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.data.columns import encode
-from tellall.data.people import Dataset, IntArray, Public, unknown_name
+from tellall.data.layout import unknown_name
+from tellall.data.people import Dataset, IntArray, Public
 from tellall.errors import invalid
 
 __all__ = ["FEWEST", "Block", "block_seed", "fingerprint", "split", "too_small", "values_as_text"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tellall import catalogue, io, store
 from tellall.data import Dataset, split
@@ -15,6 +15,9 @@ from tellall.protections import Protection
 from tellall.protections.base import as_protections, prepare
 from tellall.schemas import VERSION
 from tellall.statistics import Statistic
+
+if TYPE_CHECKING:
+    from tellall.audit.memory import Memory
 
 __all__ = ["Entry", "Plan"]
 
@@ -69,6 +72,8 @@ class Plan:
         Seed of the audit. What is published later must not use it: who knows the seed can undo the noise.
     steps
         Whether each release is attacked also with none and with only its first protections.
+    device
+        Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
 
     Examples
     --------
@@ -89,6 +94,7 @@ class Plan:
     steps: bool = True
     folder: Path | None = None
     by: str | None = None
+    device: str = "cpu"
 
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
@@ -191,6 +197,12 @@ class Plan:
                 found.append((f"releases.{place}.protect", str(error)))
         if found:
             raise _all_at_once(found)
+
+    def memory(self, dataset: Dataset, device: str = "cpu") -> Memory:
+        """What the audit will need, before it starts; ``device`` as in :func:`tellall.audit`."""
+        from tellall.audit.memory import memory_of
+
+        return memory_of(self, dataset, device)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data, every default written out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
 from tellall.audit.work import Workplace
 from tellall.data import Dataset
 from tellall.errors import TellallError, invalid
+from tellall.linops import find_place
 from tellall.release import Release, publish
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average, summarise
 from tellall.risk import Risk, Tally, interval_over_draws, score
@@ -39,6 +41,7 @@ def audit(
     processes: int = 1,
     cluster: str | None = None,
     work: str | Path | None = None,
+    device: str = "cpu",
     name: str = "",
     command: str = "ta.audit",
 ) -> Audit:
@@ -60,13 +63,16 @@ def audit(
         A folder where every finished finding, or block, is kept, so that a run that was stopped continues
         there. It may serve many audits: findings are filed under a hash of plan, data and version. Of blocks
         only those of the last audit stay.
+    device
+        Where equations are solved: "cpu", "cuda", "cuda:1"; see :func:`tellall.reconstruct`.
     name, command
         What the page says the data and the command were.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
     workers = Workers(processes, cluster)
-    chosen = _as_plan(plan)
+    # asked for once: where there is no such device, one warning is enough
+    chosen = replace(_as_plan(plan), device=find_place(device).name)
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
     if chosen.by is not None:
@@ -266,7 +272,8 @@ def _known_before(dataset: Dataset, plan: Plan, job: Job, groups: int) -> tuple[
 
 
 def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:
-    attack = reconstruct(releases, dataset.public, rng=_rng(plan, _ATTACKING, job.index, draw))
+    generator = _rng(plan, _ATTACKING, job.index, draw)
+    attack = reconstruct(releases, dataset.public, rng=generator, device=plan.device)
     assert isinstance(attack, Reconstruction)  # plans are about bits
     return attack
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated
 
@@ -55,7 +56,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
     init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
     audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json   |   "
-    "tellall audit counties.toml --jobs 4",
+    "tellall audit counties.toml --jobs 4   |   tellall audit people.toml --device cuda",
     sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2"
     "   |   tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",
     calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study"
@@ -72,8 +73,14 @@ for _command, _examples in _EXAMPLES.items():
     app.command(epilog=f"Examples:  {_examples}")(_command)
 
 
+def _say(message: Warning | str, *rest: object, **more: object) -> None:
+    """A warning as one line, without the place in our code that it comes from."""
+    typer.echo(f"tellall: {message}", err=True)
+
+
 def main() -> None:
     """The command `tellall`: an error of ours is one or two lines and exit code 2."""
+    warnings.showwarning = _say
     try:
         app()
     except WorkLost as error:

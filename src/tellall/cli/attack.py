@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from tellall.cli.options import AsJson, Out, Quiet, Reveal, Seed, check_out, emit, write_secret
+from tellall.cli.options import AsJson, Device, Out, Quiet, Reveal, Seed, check_out, emit, write_secret
 from tellall.errors import InvalidInput, invalid
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def attack(
     quiet: Quiet = False,
     out: Out = None,
     reveal: Reveal = False,
+    device: Device = "cpu",
 ) -> None:
     """Guess everybody's secret from saved releases and the public columns, as an outsider would.
 
@@ -49,7 +50,7 @@ def attack(
     talk = text.talk_console(quiet=quiet)
     check_out(out)
     loaded = [Release.load(path) for path in releases]
-    found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed)
+    found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed, device=device)
     document = _common(found, loaded, releases, seed)
     if isinstance(found, RealReconstruction):
         document |= _real(found)

@@ -15,6 +15,7 @@ from tellall.cli.options import (
     AsJson,
     Cluster,
     Data,
+    Device,
     PlanFile,
     Quiet,
     Reveal,
@@ -47,6 +48,7 @@ def audit(
     reveal: Reveal = False,
     jobs: Jobs = -1,
     cluster: Cluster = None,
+    device: Device = "cpu",
 ) -> None:
     """Attack everything a plan would publish; a verdict, a page, an exit code.
 
@@ -59,6 +61,7 @@ def audit(
     from tellall import audit as run
     from tellall.audit import Plan
     from tellall.audit import reveal as name_people
+    from tellall.linops import find_place
     from tellall.report import text
     from tellall.report.block_page import audit_lines
 
@@ -69,6 +72,10 @@ def audit(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
+    device = find_place(device).name
+    needed = chosen.memory(people, device)
+    if not needed.fits and not quiet:
+        talk.print(f"This audit needs {needed}; it may be stopped.", highlight=False, markup=False)
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
     try:
@@ -78,6 +85,7 @@ def audit(
                 chosen,
                 progress,
                 processes=jobs or 1,
+                device=device,
                 cluster=cluster,
                 work=work,
                 name=(data or Path(chosen.data)).name,

@@ -16,6 +16,7 @@ __all__ = [
     "AsJson",
     "Cluster",
     "Data",
+    "Device",
     "FreshSeed",
     "Out",
     "OutPage",
@@ -53,6 +54,10 @@ Cluster = Annotated[
         metavar="tcp://HOST:PORT",
         help="Work on the Dask cluster at this address; the people are sent there. Needs tellall[cluster].",
     ),
+]
+Device = Annotated[
+    str,
+    typer.Option("--device", metavar="cpu|cuda", help="Where equations are solved. Needs tellall[gpu]."),
 ]
 Reveal = Annotated[
     bool, typer.Option("--reveal", help="Also write who is named, in a separate file marked SECRET.")

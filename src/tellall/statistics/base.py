@@ -80,6 +80,10 @@ class Statistic(ABC):
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
 
+    def memory(self, public: Public) -> int:
+        """Bytes that its equations take: here those of a matrix, a row per value and a column per person."""
+        return 8 * self.size(public) * public.n
+
     @property
     def grows(self) -> bool:
         """Whether the values grow with the number of people, as counts do and fractions do not."""

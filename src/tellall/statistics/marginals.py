@@ -124,6 +124,11 @@ class Marginals(Statistic):
             raise invalid("levels", "two or more, for a table", levels)
         return self.size(public) // 2 * levels
 
+    def memory(self, public: Public) -> int:
+        sets = self.sets(public)
+        as_products = _products_are_cheaper(public, sets)
+        return 4 * public.n * (sum(public.levels) if as_products else len(sets))
+
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
         tables = cell_counts(public, sets)

@@ -130,6 +130,10 @@ class Predicates(Statistic):
         """Bounds on the L1 and L2 sensitivities of the counts, one person replaced."""
         return float(self.size(public)), sqrt(self.size(public))
 
+    def memory(self, public: Public) -> int:
+        indicators = len(Indicators(public))
+        return min(2 * 8 * indicators * public.n, super().memory(public))
+
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)
         known, operator = self._parts(dataset.public)

@@ -1,0 +1,110 @@
+"""Memory: what an audit will need, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tellall.data import Dataset, split
+from tellall.linops import Place, find_place
+from tellall.statistics import Statistic
+
+if TYPE_CHECKING:
+    from tellall.audit.plan import Plan
+
+__all__ = ["Memory", "memory_of"]
+
+_BASE = 300 << 20  # the program, its libraries and the best predictor from public columns
+_VECTORS = 40  # numbers kept per equation and per unknown while solving
+_SQUARES = 5  # matrices of the unknowns that are held at once where they are factorised
+_FACTORISED = 10_000  # unknowns up to which that is done
+_WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out, twice
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that an audit is expected to need.
+
+    Attributes
+    ----------
+    releases
+        For each release by name, the attack on it: its equations and the work of solving them.
+    together
+        The attack on all releases at once.
+    people
+        The data themselves.
+    host, device
+        The most held at once by one attack on the host, and on the device (zero where there is none).
+    free, device_free
+        What can be had now.
+
+    Notes
+    -----
+    An estimate from above: matrices of unknowns that solvers factorise, equations as they are kept (a table
+    takes four bytes a person, pairs of attributes eight bytes an attribute and person on the host and one bit
+    on a device), forty numbers for each equation and unknown. Each process that attacks needs as much.
+    """
+
+    releases: tuple[tuple[str, int], ...]
+    together: int
+    people: int
+    host: int
+    device: int
+    free: int
+    device_free: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether one attack after the other fits into what is free now."""
+        return self.host <= self.free and self.device <= self.device_free
+
+    def __str__(self) -> str:
+        text = f"about {_said(self.host)} of memory ({_said(self.free)} free)"
+        if self.device:
+            text += f" and {_said(self.device)} of the device's ({_said(self.device_free)} free)"
+        return text
+
+
+def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
+    """What the audit of this plan about these people will need."""
+    place = find_place(device)
+    if plan.by is not None:  # one block after the other: the largest
+        dataset = max(split(dataset, plan.by), key=lambda block: block.n).dataset
+    public = dataset.public
+    people = public.codes.nbytes + sum(8 * dataset.n for one in public.numbers if one is not None)
+    statistics = [entry.statistic for entry in plan.releases]
+    alone = [_attack(dataset, [statistic], place) for statistic in statistics]
+    together = _attack(dataset, statistics, place)
+    elsewhere = place.name != "cpu"
+    return Memory(
+        releases=tuple((entry.name, host) for entry, (host, _) in zip(plan.releases, alone, strict=True)),
+        together=together[0],
+        people=people,
+        host=_BASE + people + max(host for host, _ in (*alone, together)),
+        device=max(there for _, there in (*alone, together)),
+        free=find_place("cpu").free_memory,
+        device_free=place.free_memory if elsewhere else 0,
+    )
+
+
+def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> tuple[int, int]:
+    """Bytes of one attack on the host and on the device."""
+    public = dataset.public
+    rows = sum(statistic.size(public) for statistic in statistics)
+    unknowns = min(dataset.n, len(public.patterns))
+    equations = sum(statistic.memory(public) for statistic in statistics)
+    vectors = 8 * _VECTORS * (rows + unknowns)
+    # once as they are kept, once for the groups of people, once for what a product needs
+    host = 3 * equations + vectors
+    if unknowns <= _FACTORISED:
+        host += 8 * _SQUARES * unknowns * unknowns
+        if rows * unknowns <= _WRITTEN_OUT:
+            host += 2 * 8 * rows * unknowns
+    if place.name == "cpu":
+        return host, 0
+    return host, equations + vectors + place.block
+
+
+def _said(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(size / 2**20, 1):.0f} MiB"

@@ -1,0 +1,70 @@
+"""What an audit will need, told before it starts."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.audit import Plan
+
+
+def people(n: int, d: int, levels: int = 2) -> ta.Dataset:
+    rng = np.random.default_rng(0)
+    return ta.Dataset.from_arrays(rng.integers(0, levels, (n, d)), rng.integers(0, 2, n))
+
+
+def plan(*statistics: dict[str, object]) -> Plan:
+    return Plan.from_mapping({"releases": [{"statistic": statistic} for statistic in statistics]})
+
+
+TABLES = {"kind": "Marginals", "ways": 3}
+PAIRS = {"kind": "Predicates", "function": "xor", "ways": 3}
+
+
+@pytest.mark.parametrize(
+    ("statistic", "made", "everybody"),
+    [
+        (TABLES, ta.Marginals(ways=3), people(500, 8, 3)),
+        (TABLES, ta.Marginals(ways=3), people(900, 7, 4)),
+        (PAIRS, ta.Predicates("xor", ways=3), people(1500, 70)),
+    ],
+)
+def test_an_attack_stays_within_what_was_told(statistic, made, everybody) -> None:
+    told = dict(plan(statistic).memory(everybody).releases)
+    release = ta.publish(everybody, made, ta.Gaussian(2.0), rng=1)
+    ta.reconstruct(release, everybody.public)  # imports and caches are not the attack's
+    tracemalloc.start()
+    ta.reconstruct(release, everybody.public)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    (expected,) = told.values()
+    assert peak <= expected
+    if statistic is TABLES:  # of pairs the cheap decoder settles, and what was told covers the next one
+        assert expected <= 10 * peak
+
+
+def test_memory_grows_with_people_and_adds_up() -> None:
+    few, many = people(300, 6), people(3000, 6)
+    both = plan(TABLES, PAIRS)
+    small, large = both.memory(few), both.memory(many)
+    assert small.host < large.host
+    assert len(small.releases) == 2
+    assert small.together >= max(size for _, size in small.releases)
+    assert small.device == small.device_free == 0
+    assert small.fits
+    assert "MiB of memory" in str(small) or "GiB of memory" in str(small)
+
+
+def test_blocks_need_what_the_largest_needs() -> None:
+    rng = np.random.default_rng(1)
+    county = np.repeat(["a", "b"], [50, 400])
+    frame = {"county": county, "x": rng.integers(0, 3, 450), "y": rng.integers(0, 4, 450)}
+    everybody = ta.Dataset.from_frame(frame | {"ill": rng.integers(0, 2, 450)}, secret="ill")
+    by_county = Plan.from_mapping(
+        {"by": "county", "releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]}
+    )
+    whole = Plan.from_mapping({"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})
+    assert by_county.memory(everybody).host <= whole.memory(everybody).host

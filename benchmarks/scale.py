@@ -124,6 +124,7 @@ import sys, duckdb
 columns = ", ".join(f"(h >> {3 * j} & 1)::UTINYINT AS x{j}" for j in range(20))
 made = f"SELECT {columns} FROM (SELECT hash(i) AS h FROM range({sys.argv[2]}) AS people(i))"
 with duckdb.connect(config={"memory_limit": "1GiB", "preserve_insertion_order": False, "threads": 1}) as c:
+    c.execute("SET enable_progress_bar = false")
     c.execute(f"COPY ({made}) TO '{sys.argv[1]}' (FORMAT parquet)")
 """
 _SAY = """
@@ -139,6 +140,7 @@ GROUPED = f"""
 import sys, time, duckdb
 names = ", ".join(f"x{{j}}" for j in range(20))
 with duckdb.connect(config={{"memory_limit": "2GiB", "threads": 1}}) as c:
+    c.execute("SET enable_progress_bar = false")
     made = c.execute(f"SELECT {{names}}, count(*) AS n FROM '{{sys.argv[1]}}' GROUP BY ALL").fetchnumpy()
 total = int(made["n"].sum())
 {_SAY}"""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tellall import catalogue, io, store
+from tellall.cells import Stored, scan
+from tellall.cells.engine import Progress
 from tellall.data import Dataset
 from tellall.errors import InvalidInput, TellallError, invalid
 from tellall.protections import Protection
@@ -153,6 +155,13 @@ class Plan:
         if found:
             raise _all_at_once(found)
         return Dataset.from_frame(table, secret=self.secret, public=self.public, bins=self.bins or None)
+
+    def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
+        """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
+        if data is None:
+            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=_ELSEWHERE)
+        chosen: Any = self.bins or None
+        return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
 
     def check(self, dataset: Dataset) -> None:
         """Refuse releases that cannot be computed from these people, all at once."""

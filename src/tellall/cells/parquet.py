@@ -190,6 +190,7 @@ class Parquet(Engine):
             config["threads"] = self.threads
         try:
             with duckdb.connect(":memory:", config=config) as connection:
+                connection.execute("SET enable_progress_bar = false")  # it would go to standard output
                 connection.execute("SET lock_configuration = true")
                 yield connection
         except duckdb.Error as error:

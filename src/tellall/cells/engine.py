@@ -64,6 +64,6 @@ class Engine(ABC):
 
     @abstractmethod
     def rows(
-        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
-        """The codes and the numbers of the people whose columns equal these values."""
+        """The codes and numbers of the people who have these codes and whose columns equal these values."""

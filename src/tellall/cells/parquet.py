@@ -123,15 +123,17 @@ class Parquet(Engine):
         return tuple(sums)
 
     def rows(
-        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
         numeric = [coding.above is not None for coding in codings]
         chosen = [self._code(coding) for coding in codings]
         chosen += [
             self._number(coding.name) for coding, number in zip(codings, numeric, strict=True) if number
         ]
-        where = " AND ".join(f"{_quoted(name)} = ?" for name in equal)
-        listed = self._ask(_select(chosen), f"WHERE {where}" if equal else "", list(equal.values()))
+        tests = [self._has(coding, code) for coding, code in having]
+        tests += [f"{_quoted(name)} = ?" for name in equal]
+        where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        listed = self._ask(_select(chosen), where, list(equal.values()))
         codes = [_known(row, coding.name) for row, coding in zip(listed, codings, strict=False)]
         rest = iter(listed[len(codings) :])
         return codes, [_with_nan(next(rest)) if number else None for number in numeric]
@@ -228,7 +230,7 @@ class Parquet(Engine):
         if coding.texts is not None:
             listed = ", ".join(map(_text, coding.texts))
             plain = f"CAST({_quoted(name)} AS VARCHAR)"
-            code = f"(list_position([{listed}]::VARCHAR[], {plain}) - 1)::{small}"
+            code = f"(nullif(list_position([{listed}]::VARCHAR[], {plain}), 0) - 1)::{small}"
             missing = f"{plain} IS NULL"
         else:
             number, points = self._number(name), coding.above or ()
@@ -244,6 +246,19 @@ class Parquet(Engine):
         if not column.gaps:
             return code if coding.texts is not None or coding.above else self._constant(name, small)
         return f"CASE WHEN {missing} THEN {column.levels - 1}::{small} ELSE {code} END"
+
+    def _has(self, coding: Coding, code: int) -> str:
+        """Whether a person has that code, said of the column itself: whole files can be passed over."""
+        if coding.column.gaps and code == coding.column.levels - 1:
+            real = self.types[coding.name] == "real"
+            also = f" OR isnan({_quoted(coding.name)})" if real else ""
+            return f"({_quoted(coding.name)} IS NULL{also})"
+        if coding.texts is not None:
+            return f"{_quoted(coding.name)} = {_text(coding.texts[code])}"
+        number, points = self._number(coding.name), coding.above or ()
+        tests = [f"{number} > {points[code - 1]!r}::DOUBLE"] if code else []
+        tests += [f"{number} <= {points[code]!r}::DOUBLE"] if code < len(points) else []
+        return " AND ".join([*tests, f"{number} IS NOT NULL AND NOT isnan({number})"])
 
     def _constant(self, name: str, small: str) -> str:
         return f"CASE WHEN {_quoted(name)} IS NULL THEN NULL ELSE 0::{small} END"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -58,19 +58,41 @@ class Stored:
         sums = self.engine.digests(self.codings, self.progress)
         return None if sums is None else sealed(self.public.columns, self.n, sums)
 
+    def blocks(self, name: str) -> Iterator[tuple[str, Dataset]]:
+        """Each category of a public column and its people, in memory; one person alone is no block."""
+        coding = self.codings[self.public.position(name)]
+        people = self.engine.count([coding], [(0,)], None)
+        for code, label in enumerate(coding.column.labels):
+            if people[code] >= 2:
+                yield label, self._loaded([(coding, code)], {})
+
     def load(self, **equal: Any) -> Dataset:
         """The people whose columns equal these values, in memory, with all the columns and categories.
 
         ``people.load(county="Kent")`` is one block of a census, to be attacked; ``people.load()`` everybody.
+        Of a public column a category is given by its label (``age="(30, 45]"``).
         """
-        for name in equal:
-            if name not in self.engine.types:
+        having, other = [], {}
+        for name, value in equal.items():
+            if name in self.public.names:
+                coding = self.codings[self.public.position(name)]
+                text = str(int(value)) if isinstance(value, bool | np.bool_) else str(value)
+                if text not in coding.column.labels:
+                    listed = ", ".join(coding.column.labels[:12])
+                    raise invalid(name, f"a category of the column ({listed})", value)
+                having.append((coding, coding.column.labels.index(text)))
+            elif name in self.engine.types:
+                other[name] = value
+            else:
                 raise unknown_name("load", name, list(self.engine.types))
+        return self._loaded(having, other)
+
+    def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
         codings = [*self.codings, *([] if self.secret is None else [self.secret])]
-        codes, numbers = self.engine.rows(codings, equal)
+        codes, numbers = self.engine.rows(codings, having, equal)
         d = len(self.codings)
         if len(codes[0]) < 2:
-            raise invalid("load", "two people or more", f"{len(codes[0])} with {equal}")
+            raise invalid("load", "values that two people or more have", f"{len(codes[0])} people")
         view = Public(self.public.columns, np.stack(codes[:d]), tuple(numbers[:d]), self.public.left_out)
         if self.secret is None:
             return Dataset(view)

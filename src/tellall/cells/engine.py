@@ -48,6 +48,10 @@ class Engine(ABC):
     def values(self, name: str) -> Values:
         """The distinct values of a column, missing ones among them."""
 
+    def ends(self, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+        """The least and greatest value of whole numbers, and how many are missing, where that is cheap."""
+        return {}
+
     @abstractmethod
     def gaps(self, name: str) -> tuple[int, int]:
         """How many values of a column of numbers are missing, and how many infinite."""

@@ -53,9 +53,9 @@ class Parquet(Engine):
     Notes
     -----
     Rows come in blocks by file and row number, so that DuckDB reads each row group once and nothing waits in
-    memory; codes are made inside DuckDB, where a dictionary of values is coded once. Measured beside a GROUP
-    BY over all columns, one thread, 10⁷ rows of 20 bits: 0.9 s against 2.2 s, and here the memory does not
-    grow with the number of distinct rows.
+    memory; codes are made inside DuckDB, where a dictionary of values is coded once. A GROUP BY over all
+    columns takes about as long where people have few distinct rows (10⁸ people of 20 bits, one thread: 17 s
+    against 16 s), and its memory grows with them, which here it does not.
     """
 
     files: tuple[str, ...]
@@ -85,6 +85,21 @@ class Parquet(Engine):
     def values(self, name: str) -> Values:
         values, counts = self._ask(f"SELECT {_quoted(name)} AS value, count(*) AS people", "GROUP BY 1")
         return Values(values, np.asarray(counts, dtype=np.int64))
+
+    def ends(self, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+        asked = [name for name in names if self.types[name] == "whole"]
+        if not asked:
+            return {}
+        found = self._ask(  # files know their least and greatest values: nothing is read
+            "SELECT " + ", ".join(f"min({_quoted(x)}), max({_quoted(x)}), count({_quoted(x)})" for x in asked)
+        )
+        if any(isinstance(value, np.ma.MaskedArray) and value.mask.any() for value in found):
+            return {}  # nothing but missing values in some column
+        ends = [int(value[0]) for value in found]
+        return {
+            name: (ends[3 * place], ends[3 * place + 1], self.people - ends[3 * place + 2])
+            for place, name in enumerate(asked)
+        }
 
     def gaps(self, name: str) -> tuple[int, int]:
         number = self._number(name)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.cells.coding import Coding, code_cut, code_secret, code_values
+from tellall.cells.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.cells.engine import MOST_VALUES, Engine, Progress
 from tellall.data import Bins, Dataset, Imprint, Outline, Public, unknown_name
 from tellall.data.imprint import sealed
@@ -168,10 +168,11 @@ def scan(
         raise invalid("table", "two people or more and one public column or more", size)
     cuts = _bins(bins, chosen, engine)
     wanted = chosen if secret is None else [*chosen, secret]
-    _refuse_uncountable(engine, wanted, cuts)
+    two = _two_values(engine, wanted)
+    _refuse_uncountable(engine, [name for name in wanted if name not in two], cuts)
     codings, left_out = [], []
     for name in chosen:
-        coding, constant = _coding(engine, name, cuts.get(name))
+        coding, constant = _coding(engine, name, cuts.get(name), two.get(name))
         if constant:
             left_out.append(f"{name}: constant ({constant})")
         else:
@@ -181,7 +182,7 @@ def scan(
     outline = Outline(tuple(coding.column for coding in codings), engine.people, tuple(left_out))
     if secret is None:
         return Stored(engine, outline, tuple(codings), progress=progress)
-    hidden, meaning = code_secret(secret, engine.values(secret), kind)
+    hidden, meaning = code_secret(secret, two.get(secret) or engine.values(secret), kind)
     return Stored(engine, outline, tuple(codings), hidden, secret, meaning, progress)
 
 
@@ -253,8 +254,26 @@ def _points(bins: Bins | None) -> bool:
     return bins is not None and not isinstance(bins, int | np.integer)
 
 
-def _coding(engine: Engine, name: str, bins: Bins | None) -> tuple[Coding, str]:
+def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
+    """The values of the columns whose least and greatest whole number leave none in between.
+
+    How many people have each is not known and not needed: nobody cuts so few values at their quantiles.
+    """
+    found = {}
+    for name, (least, greatest, missing) in engine.ends(names).items():
+        if greatest - least <= 1:
+            present = [float(least), *([float(greatest)] if greatest > least else [])]
+            absent = [np.nan] if missing else []
+            counts = np.array([1] * len(present) + [missing] * len(absent), dtype=np.int64)
+            found[name] = Values(np.array(present + absent), counts)
+    return found
+
+
+def _coding(engine: Engine, name: str, bins: Bins | None, known: Values | None) -> tuple[Coding, str]:
     """A column's coding, and the label of its only category where it has but one."""
+    if known is not None and not _points(bins):
+        coding = code_values(name, known, bins)
+        return coding, coding.column.labels[0] if coding.column.levels == 1 else ""
     if bins is None or not _points(bins) or engine.types[name] == "text":
         found = engine.values(name)
         coding = code_values(name, found, bins)

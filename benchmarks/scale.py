@@ -62,7 +62,8 @@ def cells(quick: bool) -> Iterator[Row]:
                 f"{peak(lambda k=k, c=kernel: count(people, k, c)):.0f} MiB beside the data",
                 "all cells equal" if np.array_equal(found[all_ones(k, found.size)], expected) else "WRONG",
             )
-    yield from parquet(1_000_000 if quick else 100_000_000)
+    yield parquet(1_000_000 if quick else 100_000_000, 2)
+    yield parquet(1_000_000 if quick else 10_000_000, 4)
 
 
 KERNELS = {
@@ -101,15 +102,15 @@ def by_products(people: np.ndarray, k: int) -> np.ndarray:
     return total[tuple(chosen)].astype(np.int64)
 
 
-def parquet(n: int) -> Iterator[Row]:
+def parquet(n: int, levels: int) -> Row:
     """Three-way cells of 20 columns in a Parquet file, one thread each, each in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "people.parquet")
-        run(MAKE, path, str(n))
-        size = f"{n:,} rows × 20 columns, {Path(path).stat().st_size / 2**20:.0f} MiB of Parquet"
-        ours, ours_peak, total = run(OURS, path, str(n))
-        theirs, theirs_peak, joint = run(GROUPED, path, str(n))
-    yield Row(
+        run(MAKE, path, str(n), str(levels))
+        size = f"{n:,} rows × 20 columns of {levels} values, {Path(path).stat().st_size / 2**20:.0f} MiB"
+        ours, ours_peak, total = run(OURS, path)
+        theirs, theirs_peak, joint = run(GROUPED, path, folder)
+    return Row(
         "all 3-way cells of a Parquet file, scan and count",
         size,
         "DuckDB GROUP BY all columns (the joint only, not folded)",
@@ -121,9 +122,10 @@ def parquet(n: int) -> Iterator[Row]:
 
 MAKE = """
 import sys, duckdb
-columns = ", ".join(f"(h >> {3 * j} & 1)::UTINYINT AS x{j}" for j in range(20))
+columns = ", ".join(f"(h >> {3 * j} & 7)::UTINYINT % {sys.argv[3]} AS x{j}" for j in range(20))
 made = f"SELECT {columns} FROM (SELECT hash(i) AS h FROM range({sys.argv[2]}) AS people(i))"
 with duckdb.connect(config={"memory_limit": "1GiB", "preserve_insertion_order": False, "threads": 1}) as c:
+    c.execute("SET enable_progress_bar = false")
     c.execute(f"COPY ({made}) TO '{sys.argv[1]}' (FORMAT parquet)")
 """
 _SAY = """
@@ -138,7 +140,8 @@ total = cells.table("x3", "x11", "x17").sum()
 GROUPED = f"""
 import sys, time, duckdb
 names = ", ".join(f"x{{j}}" for j in range(20))
-with duckdb.connect(config={{"memory_limit": "2GiB", "threads": 1}}) as c:
+with duckdb.connect(config={{"memory_limit": "2GiB", "threads": 1, "temp_directory": sys.argv[2]}}) as c:
+    c.execute("SET enable_progress_bar = false")
     made = c.execute(f"SELECT {{names}}, count(*) AS n FROM '{{sys.argv[1]}}' GROUP BY ALL").fetchnumpy()
 total = int(made["n"].sum())
 {_SAY}"""

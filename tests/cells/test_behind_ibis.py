@@ -28,6 +28,9 @@ def agree(people: ta.Stored, file) -> None:
     assert ta.count_cells(people, 0, secret=False).counts.tolist() == [here.n]
     one = ta.publish(people, ta.Marginals(2), ta.Gaussian(2.0), rng=0)
     assert one.values.tolist() == ta.publish(here, ta.Marginals(2), ta.Gaussian(2.0), rng=0).values.tolist()
+    for (label, block), (same, other) in zip(people.blocks("income"), here.blocks("income"), strict=True):
+        assert label == same
+        assert block.public.imprint == other.public.imprint
     kent = people.load(county="Kent")
     assert kent.public.imprint == here.load(county="Kent").public.imprint
     assert kent.secret.sum() == here.load(county="Kent").secret.sum()

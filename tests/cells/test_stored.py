@@ -137,8 +137,27 @@ def test_a_block_can_be_loaded_and_attacked(file):
     assert ta.reconstruct(release, kent.public).guess.size == kent.n
     with pytest.raises(ta.InvalidInput, match="Did you mean 'county'"):
         people.load(conty="Kent")
-    with pytest.raises(ta.InvalidInput, match="two people or more"):
+    with pytest.raises(ta.InvalidInput, match="category of the column"):
         people.load(county="Atlantis")
+    narrow = ta.scan(file, secret="ill", public=["age", "sex"])
+    assert narrow.load(county="Kent").n == kent.n  # any column of the store, not only the public ones
+    with pytest.raises(ta.InvalidInput, match="two people or more"):
+        narrow.load(county="Atlantis")
+
+
+def test_blocks_are_everybody_by_category(file):
+    people = ta.scan(file, secret="ill")
+    everybody = people.load()
+    for name in people.public.names:
+        place = people.public.names.index(name)
+        found = dict(people.blocks(name))
+        assert list(found) == list(people.public.columns[place].labels)
+        for code, (label, block) in enumerate(found.items()):
+            chosen = np.flatnonzero(everybody.public.codes[place] == code)
+            assert block.public.imprint == everybody.public.take(chosen).imprint
+            assert block.secret.tolist() == everybody.secret[chosen].tolist()
+            assert people.load(**{name: label}).n == block.n
+    assert people.load(flag=True).n == dict(people.blocks("flag"))["1"].n
 
 
 def test_a_release_from_a_store_is_attacked_by_who_has_the_people(file, tmp_path):

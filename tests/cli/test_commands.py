@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tellall import cli
@@ -210,6 +211,24 @@ HOSTILE = {
     "too many ways": PLAN.format(limit=0.1).replace("ways = 4", "ways = 9"),
     "ways beyond all": PLAN.format(limit=0.1).replace("ways = 4", "ways = 99999999999999999999"),
 }
+
+
+def test_a_folder_of_parquet_files_is_published_without_loading_it(tellall, people, tmp_path):
+    table = pd.read_csv(people)
+    (tmp_path / "folder").mkdir()
+    table[:30].to_parquet(tmp_path / "folder" / "1.parquet")
+    table[30:].to_parquet(tmp_path / "folder" / "2.parquet")
+    table.to_parquet(tmp_path / "one.parquet")
+    (tmp_path / "plan.toml").write_text(PLAN.format(limit=0.1))
+    assert tellall("publish", "plan.toml", "-o", "memory.json")[0] == 0
+    for number, data in enumerate((["folder"], ["folder/*.parquet"], ["one.parquet", "--stream"])):
+        assert tellall("publish", "plan.toml", "-o", f"{number}.json", "--data", *data)[0] == 0
+        assert json.loads((tmp_path / f"{number}.json").read_text()) == json.loads(
+            (tmp_path / "memory.json").read_text()
+        )
+    code, _, err = tellall("publish", "plan.toml", "--data", "nothing/*.parquet")
+    assert code == 2
+    assert "Parquet files that exist" in err
 
 
 @pytest.mark.parametrize("what", HOSTILE)

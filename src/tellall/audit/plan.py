@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellall import catalogue, io, store
+from tellall.cells import Stored, scan
+from tellall.cells.engine import Progress
 from tellall.data import Dataset, split
 from tellall.data.blocks import values_as_text
 from tellall.errors import InvalidInput, TellallError, invalid
@@ -171,6 +173,13 @@ class Plan:
             table = _with_text(table, self.by)
             public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
         return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
+
+    def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
+        """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
+        if data is None:
+            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=_ELSEWHERE)
+        chosen: Any = self.bins or None
+        return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
 
     def check(self, dataset: Dataset, *, bits: bool = True) -> None:
         """Refuse releases that cannot be computed from these people, all at once.

@@ -81,12 +81,13 @@ class BehindIbis(Engine):
         return None
 
     def rows(
-        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
         chosen = {f"c{place}": self._code(coding) for place, coding in enumerate(codings)}
         numeric = [place for place, coding in enumerate(codings) if coding.above is not None]
         chosen |= {f"n{place}": self._number(codings[place].name) for place in numeric}
-        wanted = [self.table[name] == value for name, value in equal.items()]
+        wanted = [self._code(coding) == code for coding, code in having]
+        wanted += [self.table[name] == value for name, value in equal.items()]
         frame = self.table.filter(*wanted) if wanted else self.table
         found = frame.select(**chosen).execute()
         codes = [

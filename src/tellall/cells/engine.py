@@ -48,6 +48,10 @@ class Engine(ABC):
     def values(self, name: str) -> Values:
         """The distinct values of a column, missing ones among them."""
 
+    def ends(self, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
+        """The least and greatest value of whole numbers, and how many are missing, where that is cheap."""
+        return {}
+
     @abstractmethod
     def gaps(self, name: str) -> tuple[int, int]:
         """How many values of a column of numbers are missing, and how many infinite."""
@@ -64,6 +68,6 @@ class Engine(ABC):
 
     @abstractmethod
     def rows(
-        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
-        """The codes and the numbers of the people whose columns equal these values."""
+        """The codes and numbers of the people who have these codes and whose columns equal these values."""

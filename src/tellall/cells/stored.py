@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.cells.coding import Coding, code_cut, code_secret, code_values
+from tellall.cells.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.cells.engine import MOST_VALUES, Engine, Progress
 from tellall.data import Bins, Dataset, Imprint, Outline, Public, unknown_name
 from tellall.data.imprint import sealed
@@ -58,19 +58,41 @@ class Stored:
         sums = self.engine.digests(self.codings, self.progress)
         return None if sums is None else sealed(self.public.columns, self.n, sums)
 
+    def blocks(self, name: str) -> Iterator[tuple[str, Dataset]]:
+        """Each category of a public column and its people, in memory; one person alone is no block."""
+        coding = self.codings[self.public.position(name)]
+        people = self.engine.count([coding], [(0,)], None)
+        for code, label in enumerate(coding.column.labels):
+            if people[code] >= 2:
+                yield label, self._loaded([(coding, code)], {})
+
     def load(self, **equal: Any) -> Dataset:
         """The people whose columns equal these values, in memory, with all the columns and categories.
 
         ``people.load(county="Kent")`` is one block of a census, to be attacked; ``people.load()`` everybody.
+        Of a public column a category is given by its label (``age="(30, 45]"``).
         """
-        for name in equal:
-            if name not in self.engine.types:
+        having, other = [], {}
+        for name, value in equal.items():
+            if name in self.public.names:
+                coding = self.codings[self.public.position(name)]
+                text = str(int(value)) if isinstance(value, bool | np.bool_) else str(value)
+                if text not in coding.column.labels:
+                    listed = ", ".join(coding.column.labels[:12])
+                    raise invalid(name, f"a category of the column ({listed})", value)
+                having.append((coding, coding.column.labels.index(text)))
+            elif name in self.engine.types:
+                other[name] = value
+            else:
                 raise unknown_name("load", name, list(self.engine.types))
+        return self._loaded(having, other)
+
+    def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
         codings = [*self.codings, *([] if self.secret is None else [self.secret])]
-        codes, numbers = self.engine.rows(codings, equal)
+        codes, numbers = self.engine.rows(codings, having, equal)
         d = len(self.codings)
         if len(codes[0]) < 2:
-            raise invalid("load", "two people or more", f"{len(codes[0])} with {equal}")
+            raise invalid("load", "values that two people or more have", f"{len(codes[0])} people")
         view = Public(self.public.columns, np.stack(codes[:d]), tuple(numbers[:d]), self.public.left_out)
         if self.secret is None:
             return Dataset(view)
@@ -146,10 +168,11 @@ def scan(
         raise invalid("table", "two people or more and one public column or more", size)
     cuts = _bins(bins, chosen, engine)
     wanted = chosen if secret is None else [*chosen, secret]
-    _refuse_uncountable(engine, wanted, cuts)
+    two = _two_values(engine, wanted)
+    _refuse_uncountable(engine, [name for name in wanted if name not in two], cuts)
     codings, left_out = [], []
     for name in chosen:
-        coding, constant = _coding(engine, name, cuts.get(name))
+        coding, constant = _coding(engine, name, cuts.get(name), two.get(name))
         if constant:
             left_out.append(f"{name}: constant ({constant})")
         else:
@@ -159,7 +182,7 @@ def scan(
     outline = Outline(tuple(coding.column for coding in codings), engine.people, tuple(left_out))
     if secret is None:
         return Stored(engine, outline, tuple(codings), progress=progress)
-    hidden, meaning = code_secret(secret, engine.values(secret), kind)
+    hidden, meaning = code_secret(secret, two.get(secret) or engine.values(secret), kind)
     return Stored(engine, outline, tuple(codings), hidden, secret, meaning, progress)
 
 
@@ -231,8 +254,26 @@ def _points(bins: Bins | None) -> bool:
     return bins is not None and not isinstance(bins, int | np.integer)
 
 
-def _coding(engine: Engine, name: str, bins: Bins | None) -> tuple[Coding, str]:
+def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
+    """The values of the columns whose least and greatest whole number leave none in between.
+
+    How many people have each is not known and not needed: nobody cuts so few values at their quantiles.
+    """
+    found = {}
+    for name, (least, greatest, missing) in engine.ends(names).items():
+        if greatest - least <= 1:
+            present = [float(least), *([float(greatest)] if greatest > least else [])]
+            absent = [np.nan] if missing else []
+            counts = np.array([1] * len(present) + [missing] * len(absent), dtype=np.int64)
+            found[name] = Values(np.array(present + absent), counts)
+    return found
+
+
+def _coding(engine: Engine, name: str, bins: Bins | None, known: Values | None) -> tuple[Coding, str]:
     """A column's coding, and the label of its only category where it has but one."""
+    if known is not None and not _points(bins):
+        coding = code_values(name, known, bins)
+        return coding, coding.column.labels[0] if coding.column.levels == 1 else ""
     if bins is None or not _points(bins) or engine.types[name] == "text":
         found = engine.values(name)
         coding = code_values(name, found, bins)

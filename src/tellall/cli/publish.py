@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -11,10 +11,18 @@ import typer
 from tellall.cli.options import AsJson, Data, FreshSeed, PlanFile, Quiet, check_out, emit
 from tellall.errors import invalid
 
+if TYPE_CHECKING:
+    from tellall.cells import Stored
+    from tellall.data import Dataset
+
 __all__ = ["publish"]
 
 OutFile = Annotated[
     Path | None, typer.Option("--out", "-o", help="The release; several releases are numbered.")
+]
+Stream = Annotated[
+    bool,
+    typer.Option("--stream", help="Count Parquet files on disk, larger than memory; so are folders of them."),
 ]
 NoReveal = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal: a release holds no person.")]
 
@@ -27,6 +35,7 @@ def publish(
     quiet: Quiet = False,
     out: OutFile = None,
     reveal: NoReveal = False,
+    stream: Stream = False,
 ) -> None:
     """Make the releases of a plan, protected as it says: what the world may see.
 
@@ -34,6 +43,7 @@ def publish(
     give --seed in rehearsals only.
     """
     from tellall.audit import Plan
+    from tellall.cli.progress import progress_bar
     from tellall.release import publish as make
     from tellall.report import text
 
@@ -44,13 +54,18 @@ def publish(
     if chosen.by is not None:
         rule = "left out: a file is about one set of people. Publish each block by ta.publish in Python"
         raise invalid("by", rule, chosen.by)
-    people = chosen.dataset(data)
-    chosen.check(people)
     names = _numbered(target, len(chosen.releases))
     made = []
-    for place, entry in enumerate(chosen.releases):
-        rng = np.random.default_rng(None if seed is None else [seed, place])
-        made.append(make(people, entry.statistic, entry.protections, rng=rng))
+    with progress_bar(talk, "Counting people", quiet=quiet) as bar:
+        people: Dataset | Stored
+        if stream or _is_store(data or (chosen.folder or Path()) / chosen.data):
+            people = chosen.stored(data, bar)
+        else:
+            people = chosen.dataset(data)
+            chosen.check(people)
+        for place, entry in enumerate(chosen.releases):
+            rng = np.random.default_rng(None if seed is None else [seed, place])
+            made.append(make(people, entry.statistic, entry.protections, rng=rng))
     for release, name in zip(made, names, strict=True):
         release.save(name)
         talk.print(f"{name}: {release}", highlight=False, markup=False, soft_wrap=True)
@@ -63,6 +78,11 @@ def publish(
         "releases": [entry.name for entry in chosen.releases],
     }
     emit(document, as_json=as_json, out=None)
+
+
+def _is_store(place: Path) -> bool:
+    """Whether the people are in many files: a folder of them, or a pattern."""
+    return place.is_dir() or ("*" in str(place) and not place.exists())
 
 
 def _numbered(target: Path, count: int) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,7 +183,7 @@ def _in_processes(
         ):
             finished += 1
             yield outcome
-    except BrokenProcessPool:
+    except BrokenExecutor:
         raise WorkLost(
             f"A worker process was killed, perhaps for memory; {finished} of {len(waiting)} pieces were "
             "finished before. Run the same again, it goes on from what was kept; fewer processes at once "

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tellall.risk import Tally
+from tellall.study.calibrate import NO_GUARANTEE
 from tellall.study.sweep import Sweep
 
 __all__ = ["BlockCalibration", "BlockSweep", "CalibratedBlock", "SweptBlock", "sweep_from_json"]
@@ -135,6 +136,14 @@ class BlockCalibration:
     blocks: tuple[CalibratedBlock, ...]
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind of the block that needs most noise, in sentences."""
+        decisive = self.blocks[0]
+        said = [] if decisive.answer is None else decisive.answer["warnings"]
+        who = f"{_short(decisive.name)}, the block that needs most: "
+        return tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
+
+    @property
     def worst(self) -> dict[str, Any]:
         """The row of all people together, at that noise, of the decoder with the highest upper limit."""
         return max(self.together.whole.rows, key=lambda row: row["high"])
@@ -152,6 +161,7 @@ class BlockCalibration:
             "units": self.together.whole.units,
             "seed": self.together.whole.seed,
             "together": dict(self.worst),
+            "warnings": [NO_GUARANTEE, *self.warnings],
             "blocks": [block.as_json() for block in self.blocks],
         }
 
@@ -170,6 +180,7 @@ class BlockCalibration:
             for block in self.blocks[:5]
             if block.answer is not None
         ]
+        lines += [f"  {sentence}" for sentence in (*self.warnings, NO_GUARANTEE)]
         if missing:
             lines.append(f"  no answer of their own: {missing:,} blocks, most with too few people to tell")
         return "\n".join(lines)

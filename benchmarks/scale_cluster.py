@@ -53,7 +53,9 @@ def cluster(quick: bool) -> Iterator[Row]:
     from distributed import LocalCluster
 
     for workers in (1, 2):
-        with LocalCluster(workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None) as made:
+        with LocalCluster(
+            workers, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as made:
             address = made.scheduler_address
             sweep(few, cluster=address)
             seconds, found = timed(sweep, people, cluster=address)

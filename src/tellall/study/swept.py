@@ -71,7 +71,7 @@ class BlockSweep:
     def __str__(self) -> str:
         missing = sum(block.sweep is None for block in self.blocks)
         left_out = f", {missing:,} of them not measured" if missing else ""
-        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {self.by}{left_out}"
+        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {_short(self.by)}{left_out}"
         return f"{people}\n{self.whole}"
 
     __repr__ = __str__
@@ -169,8 +169,8 @@ class BlockCalibration:
         worst, missing = self.worst, sum(block.answer is None for block in self.blocks)
         low, high = f"{worst['low']:+.1%}", f"{worst['high']:+.1%}"
         lines = [
-            f"One noise for {len(self.blocks) - missing:,} blocks by {self.by}, for an advantage of at most "
-            f"{self.max_advantage:.1%} in each: {self.protection if self.scale else 'none is needed'}",
+            f"One noise for {len(self.blocks) - missing:,} blocks by {_short(self.by)}, for an advantage of "
+            f"at most {self.max_advantage:.1%} in each: {self.protection if self.scale else 'none is needed'}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "
             f"mean error {worst['loss']:.3g}",

@@ -1,3 +1,4 @@
+import csv
 import json
 from dataclasses import replace
 
@@ -135,6 +136,23 @@ def test_names_of_blocks_are_text_and_never_paths(tmp_path):
     assert "(empty)" in tags.text
     assert "x" * 100 not in tags.text
     assert "\x1b" not in tags.text
+
+
+def test_the_table_of_blocks_is_a_file_that_no_spreadsheet_runs(tmp_path):
+    people = people_in({"=HYPERLINK(1)": 6, "two\nlines": 6, "one": 1})
+    audit = ta.audit(people, {**PLAN, "repeats": 1, "releases": PLAN["releases"][:1]})
+    audit.save(tmp_path)
+    with (tmp_path / "blocks.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sorted(row["block"] for row in rows) == ["'=HYPERLINK(1)", "one", "two\nlines"]
+    found = {row["name"]: row["findings"] for row in audit.document["blocks"]["rows"]}
+    for row in rows:
+        if row["block"] == "one":
+            assert "one person" in row["reason"]
+            continue
+        (same,) = found[row["block"].removeprefix("'")]
+        assert float(row["advantage"]) == same["advantage"]
+        assert [float(row["low"]), float(row["high"])] == same["interval"]
 
 
 def test_a_stopped_audit_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):

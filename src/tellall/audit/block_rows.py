@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from typing import Any
 
 from tellall.audit.finding import BlockFindings, Finding, Skipped
 from tellall.report.block_verdict import JudgedBlock
 
-__all__ = ["ASSUMED_OF_BLOCKS", "SAME_SECRET", "block_rows", "judged", "not_tested_in_blocks"]
+__all__ = ["ASSUMED_OF_BLOCKS", "SAME_SECRET", "block_csv", "block_rows", "judged", "not_tested_in_blocks"]
 
 SAME_SECRET = "everybody has the same secret: whoever knows the commoner value knows all"
+_NUMBERS = (
+    "accuracy",
+    "baseline",
+    "baseline_accuracy",
+    "advantage",
+    "low",
+    "high",
+    "exposed",
+    "named",
+    "named_right",
+    "proved",
+    "status",
+)
 _CHANCE = 0.05  # of calling any block too high by luck, however many are looked at
 ASSUMED_OF_BLOCKS = (
     "Each block is attacked by itself, and its baselines are made from its own people. Totals count each "
@@ -66,6 +81,31 @@ def block_rows(by: str, blocks: Sequence[BlockFindings], judged: Sequence[Judged
             for block in blocks
         ],
     }
+
+
+def block_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of blocks as CSV, a line for each block and release; empty where there is no number.
+
+    A name that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["block", "people", "release", "reason", *_NUMBERS], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        known = {"block": _no_formula(row["name"]), "people": row["people"]}
+        if row["reason"] is not None:
+            writer.writerow({**known, "reason": row["reason"]})
+        for found in row["findings"]:
+            low, high = found.get("interval") or (None, None)
+            numbers = {name: found.get(name) for name in _NUMBERS}
+            numbers |= {"low": low, "high": high}
+            release = _no_formula(found["name"])
+            writer.writerow({**known, "release": release, "reason": found.get("reason"), **numbers})
+    return text.getvalue()
+
+
+def _no_formula(name: str) -> str:
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
 
 
 def _block_finding(finding: Finding | Skipped) -> dict[str, Any]:

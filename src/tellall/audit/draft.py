@@ -162,6 +162,7 @@ secret = {secret}
 {left_out}public = [
 {public},
 ]
+# by = "county"       # if everything is published of each value of a public column apart, say which
 
 # The most advantage over the strongest baseline that a release may give: 0.05 is 5 people in 100.
 limit = 0.05

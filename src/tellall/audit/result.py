@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall import store
-from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_rows, judged, not_tested_in_blocks
+from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_csv, block_rows, judged, not_tested_in_blocks
 from tellall.audit.finding import BlockFindings, Finding, Job, Skipped, outcome
 from tellall.audit.plan import Plan
 from tellall.data import Dataset
@@ -93,7 +93,7 @@ class Audit:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """The page's path, after ``audit.json`` and ``report.html`` are in the folder."""
+        """The page's path, after ``audit.json``, ``report.html`` and, of blocks, ``blocks.csv`` are there."""
         from tellall.report.html import render
 
         place = Path(folder)
@@ -103,6 +103,8 @@ class Audit:
         page = render(document)
         place.mkdir(parents=True, exist_ok=True)
         store.write_json(place / "audit.json", document)
+        if document["blocks"] is not None:
+            store.write_text(place / "blocks.csv", block_csv(document["blocks"]["rows"]))
         return store.write_text(place / "report.html", page)
 
     def __repr__(self) -> str:

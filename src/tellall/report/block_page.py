@@ -73,7 +73,14 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
     view = swept_blocks(release, limit)
     if view is None:
         return []
-    head = [view["by"], "people", "worst", "advantage [95 %]", "exposed", f"enough for {limit:.0%}"]
+    head = [
+        _cell(block_name(view["by"])),
+        "people",
+        "worst",
+        "advantage [95 %]",
+        "exposed",
+        f"enough for {limit:.0%}",
+    ]
     body = [
         [
             _cell(row["name"]),

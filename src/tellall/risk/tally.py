@@ -90,13 +90,13 @@ class Tally:
         >>> Tally(50, (50,), {"majority": (20,)}, {"majority": ((0, 20), (1, 30))}).surely(0.05) > 0.3
         True
         """
-        from scipy.stats import beta
+        from scipy.special import betaincinv
 
         pairs = self.gains[self.strongest]
         won = sum(max(gain, 0) * count for gain, count in pairs) / self.draws
         lost = sum(max(-gain, 0) * count for gain, count in pairs) / self.draws
-        least = float(beta.ppf(chance / 2, won, self.people - won + 1)) if won else 0.0
-        most = float(beta.ppf(1 - chance / 2, lost + 1, self.people - lost)) if lost < self.people else 1.0
+        least = float(betaincinv(won, self.people - won + 1, chance / 2)) if won else 0.0
+        most = float(betaincinv(lost + 1, self.people - lost, 1 - chance / 2)) if lost < self.people else 1.0
         return least - most
 
     def as_json(self) -> dict[str, Any]:

@@ -268,6 +268,7 @@ def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
 def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
     """The piece, if it is a block's calibration."""
     CalibratedBlock("", 0, 0, piece, None).as_json()
+    _ = piece["warnings"]
     return piece
 
 

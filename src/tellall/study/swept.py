@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tellall.risk import Tally
+from tellall.study.calibrate import NO_GUARANTEE
 from tellall.study.sweep import Sweep
 
 __all__ = ["BlockCalibration", "BlockSweep", "CalibratedBlock", "SweptBlock", "sweep_from_json"]
@@ -70,7 +71,7 @@ class BlockSweep:
     def __str__(self) -> str:
         missing = sum(block.sweep is None for block in self.blocks)
         left_out = f", {missing:,} of them not measured" if missing else ""
-        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {self.by}{left_out}"
+        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {_short(self.by)}{left_out}"
         return f"{people}\n{self.whole}"
 
     __repr__ = __str__
@@ -135,6 +136,14 @@ class BlockCalibration:
     blocks: tuple[CalibratedBlock, ...]
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind of the block that needs most noise, in sentences."""
+        decisive = self.blocks[0]
+        said = [] if decisive.answer is None else decisive.answer["warnings"]
+        who = f"{_short(decisive.name)}, the block that needs most: "
+        return tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
+
+    @property
     def worst(self) -> dict[str, Any]:
         """The row of all people together, at that noise, of the decoder with the highest upper limit."""
         return max(self.together.whole.rows, key=lambda row: row["high"])
@@ -152,6 +161,7 @@ class BlockCalibration:
             "units": self.together.whole.units,
             "seed": self.together.whole.seed,
             "together": dict(self.worst),
+            "warnings": [NO_GUARANTEE, *self.warnings],
             "blocks": [block.as_json() for block in self.blocks],
         }
 
@@ -159,8 +169,8 @@ class BlockCalibration:
         worst, missing = self.worst, sum(block.answer is None for block in self.blocks)
         low, high = f"{worst['low']:+.1%}", f"{worst['high']:+.1%}"
         lines = [
-            f"One noise for {len(self.blocks) - missing:,} blocks by {self.by}, for an advantage of at most "
-            f"{self.max_advantage:.1%} in each: {self.protection if self.scale else 'none is needed'}",
+            f"One noise for {len(self.blocks) - missing:,} blocks by {_short(self.by)}, for an advantage of "
+            f"at most {self.max_advantage:.1%} in each: {self.protection if self.scale else 'none is needed'}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "
             f"mean error {worst['loss']:.3g}",
@@ -170,6 +180,7 @@ class BlockCalibration:
             for block in self.blocks[:5]
             if block.answer is not None
         ]
+        lines += [f"  {sentence}" for sentence in (*self.warnings, NO_GUARANTEE)]
         if missing:
             lines.append(f"  no answer of their own: {missing:,} blocks, most with too few people to tell")
         return "\n".join(lines)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
 from tellall.errors import InvalidInput, WorkLost, invalid
 from tellall.version import __version__
-from tellall.work.run import Done, Failed, Task, guarded
+from tellall.work.pieces import Done, Failed, Task, guarded
 
 __all__ = ["on_cluster"]
 
@@ -28,8 +27,6 @@ def on_cluster(
     give the task of a lost worker to another. A task that has taken several workers with it is given up
     (Dask's ``allowed-failures``), and the rest goes on. Workers must have this version of tellall.
     """
-    if find_spec("distributed") is None:
-        raise InvalidInput("Work on a cluster needs Dask. Install it with: pip install 'tellall[cluster]'")
     if not waiting:
         return
     client = _connected(address)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,10 +74,6 @@ class Kept:
                     path.unlink(missing_ok=True)
             if not any(shelf.iterdir()):
                 shelf.rmdir()
-
-    def clear(self) -> None:
-        """Nothing is left, nor the folder."""
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     def _path(self, key: str) -> Path:
         if not _is_hash(key, 16):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
-from tellall.errors import TellallError, WorkLost, invalid
+from tellall.errors import InvalidInput, TellallError, WorkLost, invalid
 from tellall.work.kept import Kept
 
 __all__ = ["Done", "Failed", "Progress", "Task", "Workers", "run"]
@@ -39,6 +40,10 @@ class Workers:
             isinstance(self.cluster, str) and self.cluster.startswith(_SCHEMES)
         ):
             raise invalid("cluster", "the address of a Dask scheduler, tcp://host:port", self.cluster)
+        if self.cluster is not None and find_spec("distributed") is None:
+            raise InvalidInput(
+                "Work on a cluster needs Dask. Install it with: pip install 'tellall[cluster]'"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +188,7 @@ def _in_processes(
         ):
             finished += 1
             yield outcome
-    except BrokenProcessPool:
+    except BrokenExecutor:
         raise WorkLost(
             f"A worker process was killed, perhaps for memory; {finished} of {len(waiting)} pieces were "
             "finished before. Run the same again, it goes on from what was kept; fewer processes at once "

@@ -1,0 +1,184 @@
+"""Plans with `by` on the command line."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tellall import WorkLost, cli
+from tellall.audit import blocks
+
+PLAN = """
+data = "people.csv"
+secret = "ill"
+by = "county"
+limit = 0.3
+steps = false
+[[releases]]
+name = "tables"
+statistic = { kind = "Marginals", ways = 2 }
+protect = { kind = "Gaussian", std = 2.0 }
+"""
+QUICK = ("--decoder", "least-squares", "--jobs", "1")
+
+
+@pytest.fixture
+def tellall(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    names = ["a"] * 12 + ["<b>b"] * 10 + ["../c"] * 2
+    lines = [
+        ",".join([*map(str, rng.integers(0, 2, 4)), name, "yes" if place % 2 else "no"])
+        for place, name in enumerate(names)
+    ]
+    Path("people.csv").write_text("\n".join(["p,q,r,s,county,ill", *lines]) + "\n", encoding="utf-8")
+    Path("people.toml").write_text(PLAN, encoding="utf-8")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return int(left.value.code or 0), said.out, said.err
+
+    return call
+
+
+def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
+    code, out, err = tellall("audit", "people.toml", "--json", "--jobs", "1")
+    assert code in (1, 3)
+    document = json.loads(out)
+    assert document["blocks"]["by"] == "county"
+    assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
+    for words in ("block", "<b>b", "all", "not attacked: 1 blocks with 2 people"):
+        assert words in err
+    assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
+    monkeypatch.setattr(blocks, "attack_block", None)  # nothing is left to compute
+    assert tellall("audit", "people.toml", "--json", "--jobs", "1")[1] == out
+
+
+def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
+    attack = blocks.attack_block
+    calls = []
+
+    def stopped(payload):
+        calls.append(payload[0].n)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return attack(payload)
+
+    monkeypatch.setattr(blocks, "attack_block", stopped)
+    code, _, err = tellall("audit", "people.toml", "--jobs", "1")
+    assert code == 3
+    assert "goes on from here" in err
+    assert tellall("audit", "people.toml", "--jobs", "1", "--quiet")[0] in (1, 3)
+    assert calls == [12, 10, 10]
+
+
+def test_who_is_named_is_in_a_file_of_its_own(tellall):
+    tellall("audit", "people.toml", "--jobs", "1", "--reveal", "--quiet")
+    named = json.loads(Path("people-audit/people.SECRET.json").read_text(encoding="utf-8"))["people"]
+    assert {one["block"] for rows in named.values() for one in rows} <= {"a", "<b>b"}
+
+
+def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
+    code, out, err = tellall(
+        "sweep", "people.toml", "--scales", "1,50", "--repeats", "2", "-o", "out", *QUICK
+    )
+    assert code == 0
+    assert "22 people in 3 blocks by county, 1 of them not measured" in out
+    assert "enough for 30%" in out
+    assert "The page is out/report.html" in err
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        ".blocks",
+        "report.html",
+        "sweep.csv",
+        "sweep.json",
+        "sweep.parquet",
+    ]
+    (release,) = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))["releases"]
+    assert release["by"] == "county"
+    assert {block["name"] for block in release["blocks"]} == {"a", "<b>b", "../c"}
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "Block by block: county" in page
+    assert "<b>b" not in page
+
+
+def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
+    code, out, _ = tellall(
+        "calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "-o", "out", *QUICK
+    )
+    assert code == 0
+    assert out.startswith("One noise for 2 blocks by county")
+    document = json.loads(Path("out/calibrate.json").read_text(encoding="utf-8"))
+    assert document["by"] == "county"
+    assert "The least noise that stops the attacks in every county" in Path("out/report.html").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_file_takes_its_kept_blocks_beside_it(tellall):
+    code, _, _ = tellall("sweep", "people.toml", "--scales", "9", "--repeats", "1", "-o", "one.json", *QUICK)
+    assert code == 0
+    assert len(list(Path(".one.blocks").rglob("*.json"))) == 2
+
+
+@pytest.mark.parametrize("command", ["audit", "sweep", "calibrate"])
+def test_without_dask_one_line_says_what_to_install(tellall, monkeypatch, command):
+    monkeypatch.setattr("tellall.work.pieces.find_spec", lambda name: None)
+    code, _, err = tellall(command, "people.toml", "--quiet", "--cluster", "tcp://127.0.0.1:8786")
+    assert code == 2
+    assert err.strip() == (
+        "tellall: Work on a cluster needs Dask. Install it with: pip install 'tellall[cluster]'"
+    )
+
+
+@pytest.mark.parametrize("command", ["audit", "sweep", "calibrate"])
+def test_an_address_that_is_none_is_one_line(tellall, command):
+    code, _, err = tellall(command, "people.toml", "--quiet", "--cluster", "localhost")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "tcp://host:port" in err
+
+
+def test_lost_workers_are_one_line_and_exit_three(tellall, monkeypatch):
+    def lost(*arguments, **options):
+        raise WorkLost("A worker process was killed.")
+
+    monkeypatch.setattr(blocks, "run", lost)
+    code, _, err = tellall("audit", "people.toml", "--quiet")
+    assert (code, err) == (3, "tellall: A worker process was killed.\n")
+
+
+def test_one_calibration_is_not_spread_and_a_release_is_about_one_set_of_people(tellall):
+    whole = PLAN.replace('by = "county"\n', "")
+    Path("whole.toml").write_text(whole, encoding="utf-8")
+    code, _, err = tellall("calibrate", "whole.toml", "--quiet", "--cluster", "tcp://127.0.0.1:8786")
+    assert code == 2
+    assert "--cluster must be left out" in err
+    code, _, err = tellall("publish", "people.toml", "-o", "release.json")
+    assert code == 2
+    assert "by must be left out" in err
+
+
+@pytest.mark.parametrize(
+    ("by", "words"), [("'cuonty'", "Did you mean 'county'"), ("'ill'", "not the secret"), ("3", "by")]
+)
+def test_a_wrong_column_is_told_at_its_place(tellall, by, words):
+    Path("people.toml").write_text(PLAN.replace('"county"', by), encoding="utf-8")
+    code, _, err = tellall("audit", "people.toml", "--quiet")
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["audit", "sweep", "calibrate"])
+def test_help_has_examples_and_says_where_people_go(tellall, command):
+    code, out, _ = tellall(command, "--help")
+    assert code == 0
+    words = " ".join(out.split())
+    assert "--cluster" in words
+    assert "sent there" in words
+    assert "counties.toml" in words

@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tellall.attacks.trace import Tracing
 from tellall.attacks.tracing_risk import TracingRisk
 from tellall.report.html import fill, laid_out
@@ -95,10 +97,14 @@ def _chance_of_so_many(tracing: Tracing) -> float:
     people, pool = tracing.scores.size, tracing.reference_people
     if tracing.rule != "empirical":
         return min(1.0, tracing.delta * people / tracing.traced)
-    from scipy.stats import betabinom
+    from scipy.special import betaln
 
     rank = math.floor(tracing.delta * (pool + 1) + 1e-9)
-    return float(betabinom.sf(tracing.traced - 1, people, rank, pool + 1 - rank))
+    count = np.arange(tracing.traced, people + 1)
+    others = people - count
+    chance = betaln(count + rank, others + pool + 1 - rank) - betaln(rank, pool + 1 - rank)
+    choices = -betaln(count + 1, others + 1) - math.log(people + 1)
+    return float(np.exp(chance + choices).sum())
 
 
 def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:

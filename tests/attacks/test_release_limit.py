@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.attacks import release_limit
 
 
 def test_power_agrees_with_tracing_simulated_people():
@@ -65,6 +66,38 @@ def test_rounded_and_suppressed_frequencies_run():
     )
     assert limit.attributes == 200
     assert not limit.searched
+
+
+def test_stages_add_up_and_end_where_the_power_is_too_large(monkeypatch):
+    """Simulated in stages of 16, 16, 32, … or at once, the curve is the same but for chance."""
+    options = {"power": 0.3, "rate": 0.05, "most": 400, "trials": 1500, "rng": 0}
+    whole = ta.release_limit([0.2, 0.5], 40, **(options | {"power": 1.0}))
+    monkeypatch.setattr(release_limit, "_FIRST", 16)
+    staged = ta.release_limit([0.2, 0.5], 40, **(options | {"power": 1.0}))
+    np.testing.assert_array_equal(whole.counts, staged.counts)
+    # five standard errors of a difference, at the threshold of either, which has an error of its own
+    assert np.abs(whole.power - staged.power).max() < 0.15
+    early = ta.release_limit([0.2, 0.5], 40, **options)
+    assert early.counts[-1] < 400
+    assert early.low[-1] > 0.3
+    assert 0 < early.attributes < early.counts[-1]
+
+
+def test_only_the_subsample_is_exposed():
+    """The means of a tenth of the people: nobody else can be traced, so the power stays near a tenth."""
+    limit = ta.release_limit(
+        np.linspace(0.05, 0.95, 50),
+        100,
+        protect=ta.Subsample(0.1),
+        power=1.0,
+        rate=0.01,
+        most=1500,
+        trials=600,
+        rng=0,
+    )
+    whole = ta.release_limit(np.linspace(0.05, 0.95, 50), 100, power=1.0, most=1500, trials=600, rng=0)
+    assert whole.power[-1] > 0.7
+    assert limit.low[-1] <= 0.11 <= limit.high[-1]  # 0.1 of the members, and 1 % of the others
 
 
 def test_accuracy_of_protections():

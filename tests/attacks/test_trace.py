@@ -280,6 +280,11 @@ def test_a_release_of_means_is_traced_in_its_own_coding():
     as_frequencies = ta.trace(counts / 2, people[:40], people[40:], coding="genotypes", threshold="hoeffding")
     np.testing.assert_allclose(as_counts.scores, as_frequencies.scores)
     assert any("allele counts" in note for note in as_counts.notes)
+    for means, said in ((counts, True), (counts / 2, False)):  # one reference person is enough to tell
+        alone = ta.trace(means, people[:40], people[40:41], coding="genotypes", threshold="hoeffding")
+        assert any("allele counts" in note for note in alone.notes) == said
+    told = ta.trace(counts / 2, people[:40], 2 - people[40:], coding="genotypes", alleles="frequencies")
+    assert told.notes == ()
 
 
 def test_garbage_columns_and_suppressed_ones():
@@ -335,6 +340,7 @@ GOOD = np.array([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])
         (([0.1, 0.2, 0.3], GOOD, GOOD), {"threshold": "best"}, "threshold must be one of"),
         (([0.1, 0.2, 0.3], GOOD, GOOD), {"coding": "letters"}, "coding must be"),
         (([0.1, 0.2, 0.3], GOOD, GOOD), {"n": 0}, "n must be"),
+        (([0.1, 0.2, 0.3], GOOD, GOOD), {"alleles": "sums"}, "alleles must be 'frequencies' or 'counts'"),
         (([0.1, 0.2, 0.3], [["a", "b", "c"]], GOOD), {}, "targets must be an array of numbers"),
     ],
 )

@@ -47,10 +47,14 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
     if tracing.rule == "empirical" and tracing.delta * (tracing.reference_people + 1) < 1:
         return Verdict(
             "inconclusive",
-            f"{tracing.reference_people} reference people are too few to name anybody at a rate of "
-            f"{tracing.delta:g}.",
+            f"{tracing.reference_people} reference {_are(tracing.reference_people)} too few to name anybody "
+            f"at a rate of {tracing.delta:g}.",
         )
     return _unknown(tracing) if risk is None else _known(risk)
+
+
+def _are(people: int) -> str:
+    return "person is" if people == 1 else "people are"
 
 
 def _known(risk: TracingRisk) -> Verdict:

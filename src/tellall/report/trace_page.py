@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tellall.attacks.trace import Tracing
-from tellall.attacks.tracing_risk import TracingRisk
+from tellall.attacks.tracing_risk import RATES, TracingRisk
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import Figure
 from tellall.report.verdict import Verdict
@@ -111,13 +111,18 @@ def _chance_of_so_many(tracing: Tracing) -> float:
     return float(np.exp(chance + choices).sum())
 
 
+def _finite(number: float) -> float | None:
+    """The number, None for an infinite one."""
+    return number if math.isfinite(number) else None
+
+
 def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
     """A tracing's risk as plain data.
 
     Scores are left out: who knows a person's score could read from the curve at that score whether they are
     a member.
     """
-    disproved = risk.epsilon().lower
+    disproved = risk.epsilon()
     return {
         "members": risk.members,
         "others": risk.others,
@@ -128,7 +133,14 @@ def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
         "auc": asdict(risk.auc),
         "power_at_0.01": asdict(risk.power(0.01, rng=seed)),
         "power_at_0.001": asdict(risk.power(0.001, rng=seed)),
-        "epsilon_disproved": disproved if math.isfinite(disproved) else None,
+        "rates_seen": [rate for rate in RATES if risk.seen(rate)],
+        "epsilon_disproved": _finite(disproved.lower),
+        "epsilon": {
+            "estimate": _finite(disproved.estimate),
+            "lower": _finite(disproved.lower),
+            "delta": disproved.delta,
+            "confidence": disproved.confidence,
+        },
         "roc": {name: curve.tolist() for name, curve in risk.roc().items() if name != "threshold"},
     }
 

@@ -203,3 +203,35 @@ def test_genomes_are_traced_from_plink_files(tmp_path):
         ta.genomics.read_genotypes(tmp_path / "ref.bed"),
     )
     np.testing.assert_array_equal(alignment.reference.block(0, 3000), calls[40:])
+
+
+def test_the_limit_of_a_release(tables, capsys, monkeypatch):
+    def limit(*arguments):
+        monkeypatch.setattr(sys, "argv", ["tellall", "limit", str(tables / "means.csv"), *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        return left.value.code, capsys.readouterr()
+
+    small = ["--most", "1000", "--trials", "1000"]
+    code, said = limit("-n", "100", *small)
+    assert code == 0
+    assert "means can be published with at most 5 in 100 of the 100 people" in said.out
+    found = {}
+    for name, options in (("exact", []), ("noisy", ["--noise", "0.2"]), ("rounded", ["--round", "0.5"])):
+        code, said = limit("-n", "100", "--json", *small, *options)
+        document = json.loads(said.out)
+        found[name] = document["attributes"]
+        assert document["people"] == 100
+        assert len(document["curve"]["power"]) == len(document["curve"]["attributes"])
+    assert 0 < found["exact"] < found["noisy"]
+    assert found["exact"] < found["rounded"]
+    for options, says in (
+        ([], "--people must be given"),
+        (["-n", "100", "--power", "0.001"], "power must be from the false-positive rate"),
+        (["-n", "100", "--subsample", "2"], "fraction must be"),
+        (["-n", "100", "--attack", "guess"], "attack must be one of"),
+    ):
+        code, said = limit(*options)
+        assert code == 2
+        assert says in said.err
+        assert len(said.err.splitlines()) == 1

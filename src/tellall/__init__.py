@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
     from tellall.attacks.release_limit import ReleaseLimit, release_limit
+    from tellall.attacks.release_plan import ReleasePlan, release_plan
     from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
     from tellall.attacks.trace import Tracing, trace
     from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
@@ -116,6 +117,7 @@ __all__ = [
     "Reconstruction",
     "Release",
     "ReleaseLimit",
+    "ReleasePlan",
     "Risk",
     "Rounding",
     "SketchedLeastSquares",
@@ -163,6 +165,7 @@ __all__ = [
     "reconstruct_rows",
     "release_from_fits",
     "release_limit",
+    "release_plan",
     "robust_strength",
     "scan",
     "score",
@@ -182,6 +185,7 @@ _ON_DEMAND = {
     "tellall.attacks.blackbox": ("estimate_profile",),
     "tellall.attacks.mechanism": ("MechanismAudit", "audit_mechanism"),
     "tellall.attacks.release_limit": ("ReleaseLimit", "release_limit"),
+    "tellall.attacks.release_plan": ("ReleasePlan", "release_plan"),
     "tellall.attacks.strength": ("TracingPlan", "robust_strength", "strength", "tracing_plan"),
     "tellall.attacks.trace": ("Tracing", "trace"),
     "tellall.attacks.tracing_risk": ("Disproof", "TracingRisk", "disprove_epsilon"),

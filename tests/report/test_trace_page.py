@@ -6,7 +6,7 @@ import pytest
 import tellall as ta
 from tellall.attacks.tracing_growth import trace_by_attributes
 from tellall.report.trace_figures import tracing_figures
-from tellall.report.trace_page import judge_tracing, render, risk_summary
+from tellall.report.trace_page import _chance_of_so_many, judge_tracing, render, risk_summary
 from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
 
 
@@ -131,7 +131,7 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
 
 
 def test_so_many_by_chance_is_rarely_called_partly_traced():
-    """1,000 targets share 59 reference people and nobody was in: the verdict errs in about 1 % of 2,000.
+    """1,000 targets share 59 reference people and nobody was in: the verdict errs in 1 % of 2,000 cases.
 
     A true rate of 1 % gives 41 or more (2 % and more) with probability below 1e-4; the seed is fixed. The
     binomial law, which forgets that the reference people are shared, would err in about a fifth.
@@ -144,3 +144,17 @@ def test_so_many_by_chance_is_rarely_called_partly_traced():
         words.append(judge_tracing(tracing_of(scores, p_values, p_values <= 0.05, rule="empirical")).word)
     assert 0 < words.count("partly traced") <= 40
     assert words.count("traced") == 0
+
+
+@pytest.mark.parametrize(
+    ("people", "pool", "traced"), [(1000, 59, 60), (30, 19, 1), (5, 99, 5), (40, 199, 9)]
+)
+def test_the_chance_of_so_many_is_beta_binomial(people, pool, traced):
+    from scipy.stats import betabinom
+
+    tracing = tracing_of(
+        np.zeros(people), np.ones(people), np.arange(people) < traced, rule="empirical", pool=pool
+    )
+    rank = int(0.05 * (pool + 1) + 1e-9)
+    expected = betabinom.sf(traced - 1, people, rank, pool + 1 - rank)
+    assert _chance_of_so_many(tracing) == pytest.approx(expected, rel=1e-9)

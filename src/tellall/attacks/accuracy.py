@@ -9,9 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.attacks.tracing_blocks import CODINGS
-from tellall.errors import invalid
-from tellall.noise import Exact, Gaussian, Laplace, Noise, Sum
-from tellall.protections import Protection, as_protections, noise_of
+from tellall.errors import InvalidInput, invalid
+from tellall.noise import Corruption, Exact, Gaussian, Laplace, Noise, Rounding, Sum
+from tellall.protections import (
+    CellKey,
+    Complement,
+    Protection,
+    Subsample,
+    SuLQ,
+    Suppression,
+    Swapping,
+    Trivial,
+    as_protections,
+    noise_of,
+)
 
 __all__ = ["Accuracy", "accuracy"]
 
@@ -26,11 +37,15 @@ class Accuracy:
         Def. 4: |E[q] − p| ≤ bias for every attribute: the α of :func:`tellall.strength`.
     alpha, beta
         Def. 19: |q − p| > alpha with probability at most beta, for every attribute: the α of "pool".
+    people
+        How many people the means are over in the end: fewer than n after a subsample, and then those few are
+        whom the attacks trace.
     """
 
     bias: float
     alpha: float
     beta: float
+    people: int
 
 
 def accuracy(
@@ -41,9 +56,10 @@ def accuracy(
     Parameters
     ----------
     protect
-        What is done to each mean, in the units of what is published; noise laws and rounding.
+        What is done to the people or to each mean, in the units of what is published: noise laws, rounding,
+        corruption, a subsample; what touches secrets alone leaves the means of public columns as they are.
     n
-        How many people the means are over; for a random subsample, its size.
+        How many people there are.
     beta
         The chance per attribute with which the error may exceed alpha.
     coding
@@ -52,16 +68,21 @@ def accuracy(
 
     Notes
     -----
-    The sample mean is within λ of the population's but for probability 2exp(−λ²kn/2), k draws a person
-    (two-sided, E-RT-4); noise beyond a bound κ has its own tail. alpha = κ + λ with both
-    halves of beta spent, or λ alone where the noise is bounded. Means are clipped to their range, which
-    biases by E|noise| at most; bounded noise biases by its bound at most.
+    The mean of N people is within λ of the population's but for probability 2exp(−λ²kN/2), k draws a person
+    (two-sided, E-RT-4); N is n, or the size of a subsample, whose mean is the population's on average too.
+    Noise beyond κ has its own tail; alpha = κ + λ with both halves of beta spent, or λ alone where the noise
+    is bounded. A corruption that hits a share f ≤ beta/2 of the means costs no κ at all. Rounding biases by
+    half its base at most. Noise of mean zero is a bias only where means are clipped to their range, which
+    moves the mean by E[noise⁺] = E|noise|/2 at most. Both statements hold whatever happens in other columns,
+    as the definitions ask, since columns are protected one by one.
 
     Examples
     --------
     >>> from tellall.noise import Rounding
     >>> accuracy(Rounding(0.1), 1000, coding="bits").bias
     0.1
+    >>> accuracy(Subsample(0.25), 1000).people
+    250
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise invalid("n", "a whole number of 1 or more", n)
@@ -69,47 +90,78 @@ def accuracy(
         raise invalid("beta", "between 0 and 1", beta)
     if coding not in CODINGS or coding == "reals":
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
-    protections = as_protections(protect)
-    for protection in protections:
-        if not isinstance(protection, Noise):
-            raise invalid("protect", "noise laws and rounding, whose accuracy is known", protection)
-    law = noise_of(protections).scaled(1.0 if coding == "signs" else 2.0)
-    bounded = math.isfinite(law.bound)
-    share = beta if bounded else beta / 2
-    sampling = math.sqrt(2 * math.log(2 / share) / (CODINGS[coding].ploidy * n))
-    error = law.bound if bounded else _quantile(law, beta / 2)
-    return Accuracy(min(law.bound, _mean_absolute(law)), min(2.0, error + sampling), beta)
+    people, laws = int(n), list[Protection]()
+    for protection in as_protections(protect):
+        if isinstance(protection, Subsample):
+            people = protection.kept(people)
+        elif isinstance(protection, SuLQ) and protection.noise is not None:
+            laws.append(protection.noise)
+        elif isinstance(protection, Noise) and not isinstance(protection, CellKey):
+            laws.append(protection)
+        elif not isinstance(protection, Swapping | Complement):
+            raise _no_accuracy(protection)
+    law = noise_of(laws).scaled(1.0 if coding == "signs" else 2.0)
+    tail, error = _tail(law, beta / 2)
+    sampling = math.sqrt(2 * math.log(2 / (beta - tail)) / (CODINGS[coding].ploidy * people))
+    return Accuracy(min(2.0, _bias(law)), min(2.0, error + sampling), beta, people)
+
+
+def _no_accuracy(protection: Protection) -> InvalidInput:
+    """Why nothing can be said of a protection, in a sentence."""
+    rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
+    advice = "It does not fit means of public columns."
+    if isinstance(protection, Suppression):
+        advice = "A mean that is not published has no accuracy; plan with the number of means that are."
+    elif isinstance(protection, Trivial):
+        advice = "It publishes nothing about the people, so no accuracy holds and nobody is traced."
+    elif isinstance(protection, SuLQ):
+        advice = "It needs a known sensitivity, which means have not; give its Gaussian noise instead."
+    return invalid("protect", rule, protection, advice)
 
 
 def _parts(law: Noise) -> tuple[Noise, ...]:
     return law.parts if isinstance(law, Sum) else (law,)
 
 
-def _mean_absolute(law: Noise) -> float:
-    """A bound on E|noise|: the bound of what is bounded, which may be a bias, and E|·| of the rest."""
+def _bias(law: Noise) -> float:
+    """A bound on |E[q] − p|: half the mean size of noise of mean zero, the bound of what may have another."""
+    parts = _parts(law)
+    known = [isinstance(part, Rounding) and part.mode != "random" for part in parts]
     return math.fsum(
-        part.bound if math.isfinite(part.bound) else _law_mean_absolute(part) for part in _parts(law)
+        part.bound if biased else min(part.bound, _mean_size(part)) / 2
+        for part, biased in zip(parts, known, strict=True)
     )
 
 
-def _law_mean_absolute(law: Noise) -> float:
+def _mean_size(law: Noise) -> float:
+    """E|noise|, or a bound on it."""
     if isinstance(law, Gaussian):
         return law.std * math.sqrt(2 / math.pi)
+    if isinstance(law, Corruption):
+        return law.fraction * law.size * math.sqrt(2 / math.pi)
+    if isinstance(law, Rounding):
+        return law.base / 2  # at random, of a value half-way between two multiples
     return law.scale if isinstance(law, Laplace) else law.std
 
 
-def _quantile(law: Noise, beta: float) -> float:
-    """κ with P(|noise| > κ) ≤ beta; the parts of a sum share beta."""
+def _tail(law: Noise, beta: float) -> tuple[float, float]:
+    """(b, κ) with P(|noise| > κ) ≤ b ≤ beta; the unbounded parts of a sum share beta."""
     from scipy.special import ndtri
 
-    unbounded = [part for part in _parts(law) if not math.isfinite(part.bound)]
-    total = math.fsum(part.bound for part in _parts(law) if math.isfinite(part.bound))
+    parts = _parts(law)
+    unbounded = [part for part in parts if not math.isfinite(part.bound)]
+    spent, total = 0.0, math.fsum(part.bound for part in parts if math.isfinite(part.bound))
     for part in unbounded:
         share = beta / len(unbounded)
-        if isinstance(part, Gaussian):
+        if isinstance(part, Corruption) and part.fraction <= share:
+            share = part.fraction  # so few are hit that all of them may count as far off
+        elif isinstance(part, Corruption):
+            total += -part.size * float(ndtri(share / part.fraction / 2))
+        elif isinstance(part, Gaussian):
             total += -part.std * float(ndtri(share / 2))
         elif isinstance(part, Laplace):
             total += part.scale * math.log(1 / share)
         elif not isinstance(part, Exact):
             total += part.std / math.sqrt(share)  # Chebyshev, for any law of mean zero
-    return total
+        spent += share
+    return spent, total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,12 +19,13 @@ from tellall.attacks.tracing_contributions import (
 from tellall.errors import invalid
 from tellall.linops import Array, IntArray
 from tellall.noise import Rng, as_rng
-from tellall.protections import Protection, apply, as_protections
+from tellall.protections import Protection, Subsample, apply, as_protections
 
 __all__ = ["ReleaseLimit", "release_limit"]
 
 _ATTACKS = ("likelihood-ratio", "pool", "single", "homer")
 _CHUNK = 2_000_000  # draws held at once
+_FIRST = 256  # attributes simulated before it is asked whether more are needed
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,7 @@ def release_limit(
     alpha: float | None = None,
     coding: str = "bits",
     most: int = 100_000,
-    trials: int = 1000,
+    trials: int = 4000,
     rng: Rng = None,
 ) -> ReleaseLimit:
     """The most attributes that can be released while the attack's power stays at or under the limit.
@@ -78,7 +79,7 @@ def release_limit(
     n
         How many people the means are over.
     protect
-        What is done to each published frequency.
+        What is done to each published frequency; a subsample of the people may come first.
     power, rate
         The power allowed at this false-positive rate; power must be at least the rate.
     reference
@@ -100,8 +101,10 @@ def release_limit(
     reference people from those, independently; the scores of a member and of an outsider are summed along
     the attributes, so one run gives the whole curve. Attributes that go together tell
     these scores the same thing twice, so real ones are traced from somewhat more of them than this says. The
-    threshold is the outsiders' quantile at `rate`; intervals are Clopper–Pearson's at that threshold. Time
-    O(trials · most), memory a chunk.
+    threshold is the outsiders' quantile at `rate`; intervals are Clopper–Pearson's at that threshold. With
+    few trials the upper end of the interval passes the limit early, and the answer is too cautious by far.
+    The simulation stops where the power is surely too large. Time O(trials · attributes tried), memory a
+    chunk.
 
     Examples
     --------
@@ -113,19 +116,42 @@ def release_limit(
     pool = 2 * n if reference is None else reference
     if pool < 1:
         raise invalid("reference", "one person or more", reference)
-    contribution = _contribution(attack, n, rule, alpha)
+    protections = as_protections(protect)
+    kept = n
+    for protection in protections:
+        if isinstance(protection, Subsample):
+            kept = protection.kept(kept)
+    values = tuple(protection for protection in protections if not isinstance(protection, Subsample))
+    contribution = _contribution(attack, kept, rule, alpha)
     counts = np.unique(np.geomspace(1, most, 121).astype(np.int64))
-    generator, protections = as_rng(rng), as_protections(protect)
-    inside, outside = np.zeros((trials, counts.size)), np.zeros((trials, counts.size))
-    width = max(1, _CHUNK // most)
-    for start in range(0, trials, width):
-        rows = slice(start, min(start + width, trials))
-        member, outsider = _simulate(
-            observed, n, pool, (rows.stop - rows.start, most), contribution, rule, protections, generator
-        )
-        inside[rows] = np.cumsum(member, axis=1)[:, counts - 1]
-        outside[rows] = np.cumsum(outsider, axis=1)[:, counts - 1]
-    return _limit(inside, outside, counts, power, rate)
+    generator = as_rng(rng)
+    # a member of the people is in a subsample with chance kept/n, in all attributes or in none
+    taken = generator.random((trials, 1)) < kept / n
+    running, scores = np.zeros((2, trials)), np.zeros((2, trials, counts.size))
+    for first, last in _stages(most):
+        here = np.flatnonzero((counts > first) & (counts <= last))
+        width = max(1, _CHUNK // (last - first))
+        for start in range(0, trials, width):
+            rows = slice(start, min(start + width, trials))
+            shape = (rows.stop - rows.start, last - first)
+            adds = _simulate(observed, kept, pool, shape, contribution, rule, values, generator, taken[rows])
+            for who in range(2):
+                sums = np.cumsum(adds[who], axis=1) + running[who, rows, None]
+                scores[who, rows, here[0] : here[-1] + 1] = sums[:, counts[here] - 1 - first]
+                running[who, rows] = sums[:, -1]
+        tried = here[-1] + 1
+        found = _limit(scores[0, :, :tried], scores[1, :, :tried], counts[:tried], power, rate)
+        if found.low[-1] > power:  # further attributes can only be too many
+            break
+    return found
+
+
+def _stages(most: int) -> Iterator[tuple[int, int]]:
+    """Attributes from and to, each stage as long as all before it."""
+    first, last = 0, min(_FIRST, most)
+    while first < most:
+        yield first, last
+        first, last = last, min(2 * last, most)
 
 
 def _simulate(
@@ -137,12 +163,14 @@ def _simulate(
     coding: Coding,
     protections: tuple[Protection, ...],
     rng: np.random.Generator,
+    taken: npt.NDArray[np.bool_],
 ) -> tuple[Array, Array]:
-    """What every attribute adds to the score of a member and of an outsider, trials × attributes."""
+    """What every attribute adds to the score of a member, if taken, and of an outsider."""
     k = coding.ploidy
     p = rng.choice(observed, size=shape)
     member, outsider = rng.binomial(k, p), rng.binomial(k, p)
-    frequency = (member + rng.binomial(k * (n - 1), p)) / (k * n)
+    one = member if taken.all() else np.where(taken, member, rng.binomial(k, p))
+    frequency = (one + rng.binomial(k * (n - 1), p)) / (k * n)
     q = np.clip(2 * apply(protections, frequency, rng) - 1, -1, 1)
     w = 2 * rng.binomial(k * pool, p) / (k * pool) - 1
     shown, others = ~np.isnan(q), np.asarray(float(pool))

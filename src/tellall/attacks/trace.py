@@ -107,6 +107,7 @@ def trace(
     threshold: str | None = None,
     coding: str = "signs",
     n: int | None = None,
+    alleles: str | None = None,
 ) -> Tracing:
     """The targets' scores, p-values and membership, from published means and reference people.
 
@@ -132,10 +133,13 @@ def trace(
         Without it, "paper", and "empirical" for the classical tests, which have no other.
     coding
         "signs" for −1/+1 and means in [−1, 1]; "bits" for 0/1; "genotypes" for 0/1/2, with allele
-        frequencies in [0, 1] or mean allele counts in [0, 2], whichever lies nearer to the reference people.
+        frequencies in [0, 1] or mean allele counts in [0, 2], see `alleles`.
     n
         How many people the means are over, for "likelihood-ratio"; taken from the smallest frequency that is
         not zero where not given.
+    alleles
+        For genotypes, what the means are: "frequencies" in [0, 1] or "counts" in [0, 2]; told from the
+        reference people where not given.
 
     Notes
     -----
@@ -169,6 +173,8 @@ def trace(
     (np.int64(10), np.int64(0))
     """
     rule = _check(attack, threshold, delta, alpha, sigma_max)
+    if alleles not in (None, "frequencies", "counts"):
+        raise invalid("alleles", "'frequencies' or 'counts', or left out", alleles)
     given = read_input(
         means,
         _people(targets),
@@ -176,6 +182,7 @@ def trace(
         coding="reals" if attack == "gaussian" else coding,
         n=n,
         clip=attack != "gaussian" or rule == "paper",
+        alleles=alleles,
     )
     pool = given.reference.shape[0]
     if attack == "pool" and pool < 2:
@@ -229,8 +236,9 @@ def _people(people: People) -> Any:
 
 def _too_few(delta: float, pool: int) -> str:
     least = math.ceil(1 / delta - 1e-9) - 1
+    people = "person" if pool == 1 else "people"
     return (
-        f"With {pool} reference people the empirical threshold can name nobody at delta {delta:g}; "
+        f"With {pool} reference {people} the empirical threshold can name nobody at delta {delta:g}; "
         f"it takes {least} or more."
     )
 

@@ -23,6 +23,7 @@ _COMPARED = 10_000  # attributes looked at to tell codings and copies apart
 _CELLS = 5_000_000  # calls held for that
 _CHANCE = 32  # below so many attributes equal people are no surprise
 _LEAST_FREQUENCY = 1e-7
+_BETWEEN = 2**0.5  # one allele a person, or two
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,14 @@ class _Chosen:
 
 
 def read_input(
-    means: Release | npt.ArrayLike, targets: Any, reference: Any, *, coding: str, n: int | None, clip: bool
+    means: Release | npt.ArrayLike,
+    targets: Any,
+    reference: Any,
+    *,
+    coding: str,
+    n: int | None,
+    clip: bool,
+    alleles: str | None = None,
 ) -> Input:
     """Means and people in one coding, without suppressed attributes; refuses what does not fit."""
     if coding not in CODINGS:
@@ -95,7 +103,8 @@ def read_input(
     if shown.size < values.size:
         notes.append(f"{values.size - shown.size} suppressed means left out.")
         values, people = values[shown], [_Chosen(blocks, shown) for blocks in people]
-    q = _signs(values, people[1], rule, isinstance(means, Release), notes)
+    told = "counts" if isinstance(means, Release) else alleles
+    q = _signs(values, people[1], rule, told, notes)
     outside = int((np.abs(q) > 1 + 1e-9).sum())
     if clip and (np.abs(q) > 1).any():
         q = np.clip(q, -1, 1)
@@ -104,8 +113,8 @@ def read_input(
     copies = _copies(people[0], people[1])
     if copies and q.size >= _CHANCE:
         notes.append(
-            f"{copies} of the targets also stand among the reference people; they cannot be told from those, "
-            "so their p-values are too large."
+            f"{copies} of the targets also stand among the reference people: they cannot be told from those, "
+            "and if they were in the data everybody's threshold is too high; leave them out of the reference."
         )
     return Input(q, people[0], people[1], rule, n, tuple(notes))
 
@@ -145,21 +154,26 @@ def _blocks(name: str, people: Any, columns: Sequence[str]) -> Blocks:
     return blocks
 
 
-def _signs(values: Array, reference: Blocks, coding: Coding, own_coding: bool, notes: list[str]) -> Array:
-    """The means in the ±1 coding."""
+def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None, notes: list[str]) -> Array:
+    """The means in the ±1 coding; those of genotypes are told, or lie nearer to one or two alleles a person.
+
+    Notes
+    -----
+    Told by the ratio of sums over many attributes, about 1 or about 2: a sum is right on average even where
+    there is one reference person, which the distance from site to site is not.
+    """
     if coding.name in ("signs", "reals"):
         return values
     if coding.name == "bits":
         return 2 * values - 1
-    if own_coding:
-        return values - 1
-    few = slice(0, _compared(reference))
-    known = reference_mean(reference, coding, few, slice(None))
-    frequency = np.nansum(np.abs(2 * values[few] - 1 - known))
-    if np.nansum(np.abs(values[few] - 1 - known)) < frequency:
-        notes.append("Means read as mean allele counts in [0, 2], to which the reference people lie nearer.")
-        return values - 1
-    return 2 * values - 1
+    if alleles is None:
+        few = slice(0, _compared(reference))
+        known = (reference_mean(reference, coding, few, slice(None)) + 1) / 2
+        there = ~np.isnan(known)
+        if values[few][there].sum() > _BETWEEN * known[there].sum():
+            notes.append("Means read as mean allele counts in [0, 2], as the reference people's are.")
+            return values - 1
+    return values - 1 if alleles == "counts" else 2 * values - 1
 
 
 def _copies(targets: Blocks, reference: Blocks) -> int:

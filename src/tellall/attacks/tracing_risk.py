@@ -89,7 +89,7 @@ class TracingRisk:
         -----
         The interval is a bootstrap over members and outsiders both, since the threshold is estimated too;
         where it is empty (all members, or none) Clopper–Pearson's takes its place. With fewer than 1/rate
-        outsiders the threshold is their largest score.
+        outsiders the threshold is their largest score, and the rate itself is not seen; see :meth:`seen`.
         """
         if not 0 < rate < 1:
             raise invalid("rate", "between 0 and 1", rate)
@@ -105,6 +105,10 @@ class TracingRisk:
         low, high = (float(end) for end in np.quantile(resampled, [0.025, 0.975]))
         exact = _exact_share(round(value * inside.size), inside.size)
         return Share(value, min(low, exact.low), max(high, exact.high))
+
+    def seen(self, rate: float = RATES[0]) -> bool:
+        """Whether there are outsiders enough, 1/rate, to see this false-positive rate."""
+        return rate * self.others + 1e-9 >= 1
 
     def roc(self, points: int = 200) -> dict[str, Array]:
         """The curve: false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
@@ -132,9 +136,10 @@ class TracingRisk:
         )
 
     def __repr__(self) -> str:
+        where = "at 1 % false positives" if self.seen(0.01) else f"above all {self.others} others"
         return (
             f"TracingRisk: {self.traced} of {self.members} members traced, {self.false} of {self.others} "
-            f"others named wrongly; AUC {self.auc}; power {self.power(0.01)} at 1 % false positives"
+            f"others named wrongly; AUC {self.auc}; power {self.power(0.01)} {where}"
         )
 
 

@@ -17,6 +17,7 @@ from tellall.cli.calibrate import calibrate
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
+from tellall.cli.limit import limit
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
@@ -66,6 +67,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     explain: "tellall explain   |   tellall explain reconstruction",
     profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
     trace: "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
+    limit: "tellall limit freqs.afreq --people 500   |   tellall limit freqs.afreq -n 500 --round 0.01",
     bounds: "tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6",
     paper: "tellall paper robust-tracing   |   tellall paper private-ols --data papers/ --full",
 }

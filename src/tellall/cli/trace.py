@@ -125,6 +125,7 @@ def trace(
         "threshold": threshold,
         "coding": inputs.coding,
         "n": n,
+        "alleles": inputs.alleles,
     }
     talk = text.talk_console(quiet=quiet)
     with _watch(talk, inputs.targets, quiet=quiet) as watched:

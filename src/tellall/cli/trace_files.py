@@ -11,7 +11,7 @@ import numpy as np
 
 from tellall.errors import invalid
 
-__all__ = ["Inputs", "read_files", "read_truth"]
+__all__ = ["Inputs", "read_files", "read_means", "read_truth"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,7 @@ class Inputs:
     coding: str
     n: int | None
     notes: tuple[str, ...]
+    alleles: str | None = None
 
 
 def read_truth(path: Path, names: tuple[str, ...]) -> list[bool]:
@@ -71,6 +72,7 @@ def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, 
         "genotypes",
         aligned.n,
         aligned.notes,
+        "frequencies",
     )
 
 
@@ -105,15 +107,7 @@ class _Table:
 
 
 def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Inputs:
-    from tellall.io import read_table
-
-    columns = list(read_table(release).items())
-    if len(columns) != 2:
-        raise invalid("--release", "a table of two columns, name and mean", f"{len(columns)} columns")
-    names = [str(name) for name in columns[0][1]]
-    if len(set(names)) < len(names):
-        raise invalid("--release", "each name once", "a name twice")
-    means = _numbers("--release", columns[1][0], columns[1][1])
+    names, means = _named_means("--release", release)
     first, second = _Table.of("--targets", targets), _Table.of("--reference", reference)
     there = set(first.names) & set(second.names)
     common = [place for place, name in enumerate(names) if name in there]
@@ -134,6 +128,30 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Input
         None,
         notes,
     )
+
+
+def read_means(path: Path) -> tuple[Any, int | None, str]:
+    """The published means in a file, how many people they are over where it says so, and their coding."""
+    from tellall import genomics
+    from tellall.genomics.frequencies import FREQUENCY_ENDINGS
+
+    if path.name.lower().removesuffix(".gz").endswith(FREQUENCY_ENDINGS):
+        found = genomics.read_frequencies(path)
+        return found.values, found.n, "genotypes"
+    return _named_means("frequencies", path)[1], None, "bits"
+
+
+def _named_means(option: str, path: Path) -> tuple[list[str], Any]:
+    """A table of two columns: names and means."""
+    from tellall.io import read_table
+
+    columns = list(read_table(path).items())
+    if len(columns) != 2:
+        raise invalid(option, "a table of two columns, name and mean", f"{len(columns)} columns")
+    names = [str(name) for name in columns[0][1]]
+    if len(set(names)) < len(names):
+        raise invalid(option, "each name once", "a name twice")
+    return names, _numbers(option, columns[1][0], columns[1][1])
 
 
 def _numbers(option: str, name: str, column: Any) -> Any:

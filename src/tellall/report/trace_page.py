@@ -6,8 +6,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tellall.attacks.trace import Tracing
-from tellall.attacks.tracing_risk import TracingRisk
+from tellall.attacks.tracing_risk import RATES, TracingRisk
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import Figure
 from tellall.report.verdict import Verdict
@@ -45,10 +47,14 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
     if tracing.rule == "empirical" and tracing.delta * (tracing.reference_people + 1) < 1:
         return Verdict(
             "inconclusive",
-            f"{tracing.reference_people} reference people are too few to name anybody at a rate of "
-            f"{tracing.delta:g}.",
+            f"{tracing.reference_people} reference {_are(tracing.reference_people)} too few to name anybody "
+            f"at a rate of {tracing.delta:g}.",
         )
     return _unknown(tracing) if risk is None else _known(risk)
+
+
+def _are(people: int) -> str:
+    return "person is" if people == 1 else "people are"
 
 
 def _known(risk: TracingRisk) -> Verdict:
@@ -95,10 +101,19 @@ def _chance_of_so_many(tracing: Tracing) -> float:
     people, pool = tracing.scores.size, tracing.reference_people
     if tracing.rule != "empirical":
         return min(1.0, tracing.delta * people / tracing.traced)
-    from scipy.stats import betabinom
+    from scipy.special import betaln
 
     rank = math.floor(tracing.delta * (pool + 1) + 1e-9)
-    return float(betabinom.sf(tracing.traced - 1, people, rank, pool + 1 - rank))
+    count = np.arange(tracing.traced, people + 1)
+    others = people - count
+    chance = betaln(count + rank, others + pool + 1 - rank) - betaln(rank, pool + 1 - rank)
+    choices = -betaln(count + 1, others + 1) - math.log(people + 1)
+    return float(np.exp(chance + choices).sum())
+
+
+def _finite(number: float) -> float | None:
+    """The number, None for an infinite one."""
+    return number if math.isfinite(number) else None
 
 
 def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
@@ -107,7 +122,7 @@ def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
     Scores are left out: who knows a person's score could read from the curve at that score whether they are
     a member.
     """
-    disproved = risk.epsilon().lower
+    disproved = risk.epsilon()
     return {
         "members": risk.members,
         "others": risk.others,
@@ -118,7 +133,14 @@ def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
         "auc": asdict(risk.auc),
         "power_at_0.01": asdict(risk.power(0.01, rng=seed)),
         "power_at_0.001": asdict(risk.power(0.001, rng=seed)),
-        "epsilon_disproved": disproved if math.isfinite(disproved) else None,
+        "rates_seen": [rate for rate in RATES if risk.seen(rate)],
+        "epsilon_disproved": _finite(disproved.lower),
+        "epsilon": {
+            "estimate": _finite(disproved.estimate),
+            "lower": _finite(disproved.lower),
+            "delta": disproved.delta,
+            "confidence": disproved.confidence,
+        },
         "roc": {name: curve.tolist() for name, curve in risk.roc().items() if name != "threshold"},
     }
 

@@ -1,0 +1,130 @@
+"""tellall limit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+import tellall
+from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
+from tellall.cli.trace_files import read_means
+from tellall.errors import invalid
+from tellall.report.installed import versions
+
+__all__ = ["limit"]
+
+
+def limit(
+    frequencies: Annotated[
+        Path,
+        typer.Argument(
+            help="The frequencies to be published: .frq, .afreq, GWAS-SSF, or a CSV of name, mean."
+        ),
+    ],
+    people: Annotated[
+        int | None, typer.Option("--people", "-n", min=1, help="How many people they are over.")
+    ] = None,
+    power: Annotated[float, typer.Option(help="The share of members that may be traced.")] = 0.05,
+    rate: Annotated[float, typer.Option(help="The false-positive rate at which that is counted.")] = 0.01,
+    base: Annotated[float | None, typer.Option("--round", help="Round each mean to multiples.")] = None,
+    std: Annotated[float | None, typer.Option("--noise", help="Add normal noise of this spread.")] = None,
+    subsample: Annotated[
+        float | None, typer.Option("--subsample", help="Publish the means of this share of the people.")
+    ] = None,
+    attack: Annotated[
+        str, typer.Option("--attack", help="likelihood-ratio, pool, single or homer.")
+    ] = "likelihood-ratio",
+    reference: Annotated[
+        int | None,
+        typer.Option("--reference", min=1, help="Reference people the attacker has; 2n if not given."),
+    ] = None,
+    coding: Annotated[
+        str | None, typer.Option("--coding", help="bits or genotypes; by the file if not given.")
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option("--most", min=1, help="The most means to try; the file's, 20,000 at most.")
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", min=2, help="Releases to simulate.")] = 4000,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    out: Out = None,
+) -> None:
+    """Tell how many of these means can be published before people can be traced from them, by simulation."""
+    check_out(out)
+    values, known, kind = read_means(frequencies)
+    n = people if people is not None else known
+    if n is None:
+        raise invalid("--people", "given where the file does not say how many people there are", "nothing")
+    shown = values[~np.isnan(values)]
+    chosen = most if most is not None else max(1, min(shown.size, 20_000))
+    found = tellall.release_limit(
+        shown,
+        n,
+        protect=_protections(subsample, std, base),
+        power=power,
+        rate=rate,
+        reference=reference,
+        attack=attack,
+        coding=coding or kind,
+        most=chosen,
+        trials=trials,
+        rng=seed,
+    )
+    sentence = _sentence(found, n, power, rate)
+    if not as_json and not quiet:
+        typer.echo(sentence)
+    emit(
+        {
+            "schema_version": 1,
+            "tellall": tellall.__version__,
+            "versions": versions(),
+            "command": "limit",
+            "frequencies": frequencies.name,
+            "seed": seed,
+            "people": n,
+            "reference_people": 2 * n if reference is None else reference,
+            "attack": attack,
+            "power": power,
+            "rate": rate,
+            "round": base,
+            "noise": std,
+            "subsample": subsample,
+            "trials": trials,
+            "published": int(shown.size),
+            "attributes": found.attributes,
+            "limit_met": found.searched,
+            "sentence": sentence,
+            "curve": {
+                "attributes": found.counts.tolist(),
+                "power": found.power.tolist(),
+                "low": found.low.tolist(),
+                "high": found.high.tolist(),
+            },
+        },
+        as_json=as_json,
+        out=out,
+    )
+
+
+def _protections(subsample: float | None, std: float | None, base: float | None) -> list[Any]:
+    chosen: list[Any] = [] if subsample is None else [tellall.Subsample(subsample)]
+    chosen += [] if std is None else [tellall.Gaussian(std)]
+    return chosen + ([] if base is None else [tellall.Rounding(base)])
+
+
+def _sentence(found: tellall.ReleaseLimit, n: int, power: float, rate: float) -> str:
+    asked = (
+        f"with at most {100 * power:g} in 100 of the {n:,} people traced at {100 * rate:g} % false positives"
+    )
+    if not found.searched:
+        return f"All {found.attributes:,} means tried can be published {asked}; more may be too."
+    if not found.attributes:
+        return f"Not one mean can be published {asked}."
+    return (
+        f"About {found.attributes:,} means can be published {asked}, by simulation with independent "
+        "attributes against this attack."
+    )

@@ -13,6 +13,7 @@ from tellall.bounds.rates import Rate
 from tellall.bounds.row_products import RowProducts, row_products
 from tellall.bounds.section import SectionBound, euclidean_section
 from tellall.bounds.table import Table, table
+from tellall.bounds.together import gauge_together
 
 __all__ = [
     "Blr",
@@ -34,6 +35,7 @@ __all__ = [
     "compose",
     "euclidean_section",
     "gauge",
+    "gauge_together",
     "hamming",
     "hamming_from_norm",
     "least_noise",

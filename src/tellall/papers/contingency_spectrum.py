@@ -151,7 +151,7 @@ class Spectrum:
             "3. Lines are medians, bands all draws; points are matrices of as many independent signs, the "
             "flat rule what these tend to. The lowest line is the printed form, 0/1 products over all d² "
             "pairs: smaller by a factor that tends to 4, and as flat.",
-            Axis("attributes d", log=True),
+            Axis("attributes d", log=True, low=6.0),
             Axis("least singular value / √rows", low=0.0, high=0.7),
             tuple(series),
             (Rule(0.5, "1 − √(n/m)"),),

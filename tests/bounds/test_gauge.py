@@ -29,8 +29,12 @@ def plain_accuracy(operator, secret, std, draws, rng):
 
 def check_xor(n, d, shares):
     rng = np.random.default_rng(11)
-    operator = Moments(rng.choice([-1.0, 1.0], (d, n)), 2)
+    signs = rng.choice([-1.0, 1.0], (d, n))
+    operator = Moments(signs, 2)
     secret = rng.integers(0, 2, n)
+    law = ta.Gaussian(shares[0] * np.sqrt(n))  # the statistic's own gauge is that of the operator
+    planned = bounds.gauge(ta.Predicates("xor", 3), (signs.T > 0).astype(int), law)
+    assert planned.accuracy == pytest.approx(bounds.predict(operator, law.std).accuracy, abs=1e-6)
     for share in shares:
         std = share * np.sqrt(n)
         predicted = bounds.predict(operator, std)

@@ -21,6 +21,7 @@ __all__ = ["Spectrum", "independent", "repeated"]
 
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
 _ASSERTED = {2: 32, 3: 30}  # attributes from which that is asserted; with fewer, people are nearly alike
+_DRAWS = 5  # of each size, but for the huge
 _STEPS = 30  # of Lanczos, where the Gram matrix is not formed: enough for lower ends within a fifth
 _FAILURE = 0.02  # of the lower end of one draw; of the median of five, 8·10⁻⁵
 _ALONE = 36, 1e-3  # steps and failure where there is one draw
@@ -29,27 +30,20 @@ _INDEPENDENT = 2500  # people up to which a matrix of independent entries is wri
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What to compute: attributes for products of two and of three, random tables of each size."""
+    """What to compute: attributes for products of two and of three."""
 
     attributes: dict[int, tuple[int, ...]]
-    draws: int
-    few_draws: int  # where a draw takes a second or more
     huge: tuple[tuple[int, int], ...] = ()  # (attributes, order) of matrices of more than 10¹¹ entries
 
     def asked(self) -> list[tuple[int, int]]:
         """(attributes, order) of every draw."""
         small = [(d, order) for order, counts in self.attributes.items() for d in counts]
-        return [size for size in small for _ in range(self._draws(*size))] + list(self.huge)
-
-    def _draws(self, d: int, order: int) -> int:
-        return self.few_draws if math.comb(d, order) > 5000 else self.draws
+        return [size for size in small for _ in range(_DRAWS)] + list(self.huge)
 
 
-QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)}, 5, few_draws=3)
+QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)})
 FULL = _Sizes(
     {2: (12, 16, 24, 32, 48, 64, 96, 128), 3: (10, 12, 16, 20, 24, 30, 36, 48, 60, 90, 144)},
-    5,
-    few_draws=5,
     huge=((1140, 2),),
 )
 
@@ -78,8 +72,7 @@ class Spectrum:
     @classmethod
     def work(cls, *, quick: bool = True) -> int:
         """How much `measure` tells of."""
-        asked = (QUICK if quick else FULL).asked()
-        return sum(_care(size, asked)[0] * _weight(*size) for size in asked)
+        return sum(_weight(*size) for size in (QUICK if quick else FULL).asked())
 
     @classmethod
     def measure(cls, *, quick: bool = True, rng: Rng = 0, tell: Tell = lambda done: None) -> Spectrum:
@@ -87,7 +80,7 @@ class Spectrum:
 
         Notes
         -----
-        `quick` works in one thread. Otherwise as many draws at once as there are cores, the largest first;
+        `quick` works in one process. Otherwise as many draws at once as there are cores, the largest first;
         each draw has its own stream, so the numbers do not depend on that.
         """
         sizes, generator = (QUICK if quick else FULL), as_rng(rng)
@@ -164,20 +157,19 @@ def _drawn(
     """Every draw asked for, those of a size together."""
     from joblib import Parallel, delayed
 
-    def one(d: int, order: int, stream: np.random.Generator) -> Draw:
-        steps, failure = _care((d, order), asked)
-        return draw_products(
-            d, order, steps=steps, failure=failure, rng=stream, tell=lambda: tell(_weight(d, order))
-        )
-
     tasks = sorted(zip(asked, rng.spawn(len(asked)), strict=True), key=lambda task: -_weight(*task[0]))
-    draws = Parallel(n_jobs=processes, prefer="threads")(
-        delayed(one)(*size, stream) for size, stream in tasks
+    draws = Parallel(n_jobs=processes, return_as="generator")(
+        delayed(_draw)(*size, *_care(size, asked), stream) for size, stream in tasks
     )
     by_size: dict[tuple[int, int], list[Draw]] = {}
     for (size, _), draw in zip(tasks, draws, strict=True):
         by_size.setdefault(size, []).append(draw)
+        tell(_weight(*size))
     return {size: RowProducts.of(several) for size, several in by_size.items()}
+
+
+def _draw(d: int, order: int, steps: int, failure: float, stream: np.random.Generator) -> Draw:
+    return draw_products(d, order, steps=steps, failure=failure, rng=stream)
 
 
 def _care(size: tuple[int, int], asked: Sequence[tuple[int, int]]) -> tuple[int, float]:
@@ -186,8 +178,8 @@ def _care(size: tuple[int, int], asked: Sequence[tuple[int, int]]) -> tuple[int,
 
 
 def _weight(d: int, order: int) -> int:
-    """About how long a Lanczos step takes, in tenths of a second."""
-    return 1 + int(d**order) * math.comb(d, order) // (15 * 10**9 if order == 2 else 3 * 10**10)
+    """About how long a draw takes, in seconds."""
+    return 1 + int(d**order) * math.comb(d, order) // (4 * 10**9 if order == 2 else 10**10)
 
 
 def independent(m: int, n: int, *, draws: int, rng: np.random.Generator) -> float:

@@ -13,6 +13,7 @@ from tellall.bounds import RowProducts, singular_values
 from tellall.bounds.row_products import Draw, draw_products
 from tellall.linops import Array, Dense
 from tellall.noise import Rng, as_rng
+from tellall.papers.contingency_people import bits_of
 from tellall.papers.parts import Tell
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -203,12 +204,8 @@ def repeated(d: int, n: int, *, draws: int, rng: np.random.Generator) -> float:
 
 def _distinct(d: int, n: int, rng: np.random.Generator) -> Array:
     """n random people, no two alike and none without an attribute."""
-    kept = np.zeros((d, 0))
-    while kept.shape[1] < n:
-        more = np.hstack([kept, rng.integers(0, 2, size=(d, n)).astype(np.float64)])
-        more = more[:, more.any(axis=0)]
-        kept = more[:, np.sort(np.unique(more, axis=1, return_index=True)[1])[:n]]
-    return kept
+    rows = bits_of(n + 1, d, rng)  # one of them at most is without
+    return rows[rows.any(axis=1)][:n].T.astype(np.float64)
 
 
 def _within(one: RowProducts, what: str) -> Statement:

@@ -17,7 +17,8 @@ from tellall.attacks.strength import robust_strength, strength, tracing_plan
 from tellall.attacks.trace import trace
 from tellall.linops import Array
 from tellall.noise import Rng, Rounding, as_rng
-from tellall.papers.robust_tracing_figures import DELTA, figures, people_of, share_of
+from tellall.papers.robust_tracing_figures import DELTA, figures, people_of
+from tellall.papers.simulated import share_of
 from tellall.report.paper import PaperRerun, Statement
 
 __all__ = ["rerun", "statements"]

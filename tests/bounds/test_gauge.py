@@ -290,6 +290,10 @@ def test_the_joint_rank_counts_shared_moments_once():
         ([ta.Marginals(3), chosen], 1 + 6 + 15 + 2),
         ([ta.Marginals(2), chosen], 1 + 6 + 5 + 2),
         ([chosen, chosen], 12),
+        ([ta.Marginals(3), ta.Predicates("xor", 3)], 1 + 6 + 15),
+        ([ta.Marginals(2), ta.Predicates("xor", 3)], 1 + 6 + 15),
+        ([ta.Predicates("xor", 3)], 15),
+        ([ta.Predicates("xor", 3), ta.Predicates("or", 3)], 1 + 6 + 15),
         ([ta.Marginals(2), ta.SubsetCounts(np.eye(300, dtype=bool)[:5])], 1 + 6 + 5),
     ):
         found = bounds.gauge_together([(one, None) for one in releases], people.public)

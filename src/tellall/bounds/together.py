@@ -19,7 +19,7 @@ from tellall.linops import Array, IntArray, LinearOperator, Stack
 from tellall.noise import Noise, Rng, as_rng
 from tellall.protections import Protection, as_protections, noise_of
 from tellall.protections.base import prepare
-from tellall.statistics import Marginals, Statistic
+from tellall.statistics import Marginals, Predicates, Statistic
 
 __all__ = ["Planned", "gauge_together"]
 
@@ -46,9 +46,9 @@ def gauge_together(
     -----
     With Aʲ the equations of release j and Σʲ its noise, drawn independently, AᵀΣ⁻¹A = Σⱼ AʲᵀΣʲ⁻¹Aʲ: the
     precisions add, and the accuracy is predicted from the sum as for one release. People are told apart
-    where any release does. Rank cap: tables share their lower moments, which count once; other statistics
-    add their values. What no decoder beats: squared distances add, see `joint_limit`; None where one
-    release allows no such statement. `std` is the smallest.
+    where any release does. Rank cap: tables, and functions of attributes, share moments, which count once;
+    other statistics add their values. What no decoder beats: squared distances add, see `joint_limit`; None
+    where one release allows no such statement. `std` is the smallest.
 
     Examples
     --------
@@ -128,24 +128,35 @@ class _Part:
 
 
 def _joint_rank(statistics: Sequence[Statistic], public: Public) -> int:
-    """The rank that no choice of people exceeds: moments of all tables, each once, and other values."""
+    """The rank that no choice of people exceeds.
+
+    Tables, and counts of a function of every choice of attributes, are sums of moments of fewer columns than
+    their ways: moments that several have count once. Other statistics add their values, and so do the
+    functions where that is less.
+    """
     tables = [one for one in statistics if isinstance(one, Marginals)]
-    rest = sum(one.size(public) for one in statistics if not isinstance(one, Marginals))
-    if not tables:
-        return rest
-    whole = [one for one in tables if one.attributes is None]
-    largest = max((one.ways for one in whole), default=0)  # all moments of fewer columns than this
-    covered = _structural_rank(Marginals(largest), public) if whole else 0
-    free = [levels - 1 for levels in public.levels]
-    further = {
+    functions = [one for one in statistics if isinstance(one, Predicates) and one.attributes is None]
+    known = {id(one) for one in (*tables, *functions)}
+    rest = sum(one.size(public) for one in statistics if id(one) not in known)
+    whole = [one.ways for one in tables if one.attributes is None]
+    chosen = {
         moment
         for one in tables
         if one.attributes is not None
         for places in one.sets(public)
         for moment in _moments(places)
-        if len(moment) >= largest
     }
-    return covered + sum(prod(free[place] for place in moment) for moment in further) + rest
+    free = [levels - 1 for levels in public.levels]
+
+    def covered(ways: list[int]) -> int:
+        """All moments of fewer columns than the largest, and the chosen ones beyond."""
+        largest = max(ways, default=0)
+        further = (moment for moment in chosen if len(moment) >= largest)
+        common = _structural_rank(Marginals(largest), public) if ways else 0
+        return common + sum(prod(free[place] for place in moment) for moment in further)
+
+    apart = covered(whole) + sum(one.size(public) for one in functions)
+    return rest + min(apart, covered([*whole, *(one.ways for one in functions)]))
 
 
 def _moments(places: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 from tellall.linops.base import Array, IntArray, LinearOperator
 from tellall.linops.place import HOST, Place
@@ -14,17 +14,18 @@ __all__ = ["OnDevice"]
 class OnDevice(LinearOperator):
     """An operator of another place behind products of NumPy arrays.
 
-    What iterates asks for ``resident`` and stays on the device; everything else need not know.
+    What iterates asks for ``resident`` and stays on the device; everything else need not know. What has to be
+    formed (a gram, the matrix itself) comes from the ``source`` on the host, where there is one.
     """
 
-    def __init__(self, resident: LinearOperator) -> None:
-        self._resident = resident
+    def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
+        self._resident, self._source = resident, source
         self.shape, self.dtype = resident.shape, resident.dtype
 
     @classmethod
     def move(cls, operator: LinearOperator, place: Place) -> LinearOperator:
-        """The operator with its work done at that place."""
-        return operator if place is HOST else cls(operator.on(place))
+        """The operator with its products computed at that place."""
+        return operator if place is HOST else cls(operator.on(place), operator)
 
     @property
     def resident(self) -> LinearOperator:
@@ -40,8 +41,20 @@ class OnDevice(LinearOperator):
         out: Array = place.get(self._resident.rmatmat(place.put(block)))
         return out
 
+    def gram(self, weights: Array | None = None) -> Array:
+        return super().gram(weights) if self._source is None else self._source.gram(weights)
+
+    def to_dense(self) -> Array:
+        return super().to_dense() if self._source is None else self._source.to_dense()
+
+    def to_sparse(self) -> Any:
+        return super().to_sparse() if self._source is None else self._source.to_sparse()
+
     def take(self, columns: IntArray) -> OnDevice:
-        return OnDevice(self._resident.take(columns))
+        if self._source is None:
+            return OnDevice(self._resident.take(columns))
+        few = self._source.take(columns)
+        return OnDevice(few.on(self._resident.place), few)
 
     def squared(self) -> OnDevice:
-        return OnDevice(self._resident.squared())
+        return OnDevice(self._resident.squared(), self._source and self._source.squared())

@@ -94,7 +94,12 @@ class Moments(LinearOperator):
         return Moments(kept, self.order, place=self.place)
 
     def squared(self) -> Moments:
-        square = self.factor.squared() if isinstance(self.factor, Packed) else self.factor**2
+        if isinstance(self.factor, Packed):
+            return Moments(self.factor.squared(), self.order)
+        square = self.factor**2
+        if bool(self.place.xp.all(square == 1)):  # of signs: products with it are sums
+            d, n = self.factor.shape
+            return Moments(Packed.ones(d, n, self.place), self.order)
         return Moments(square, self.order, place=self.place)
 
     def on(self, place: Place) -> Moments:
@@ -117,11 +122,16 @@ class Moments(LinearOperator):
             return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
         return self.factor
 
+    def _work_dtype(self, dtype: Any) -> Any:
+        """The number type of the factor in products with vectors of that type."""
+        narrow = self.place.narrow
+        single = narrow is not None and dtype == self.place.xp.float32
+        return narrow if single and isinstance(self.factor, Packed) else dtype
+
     def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
-        """Start, stop and the factor's columns between, in the number type that products with dtype need."""
+        """Start, stop and the factor's columns between, for products with vectors of that number type."""
         if isinstance(self.factor, Packed):
-            xp, narrow = self.place.xp, self.place.narrow
-            yield from self.factor.blocks(narrow if narrow is not None and dtype == xp.float32 else dtype)
+            yield from self.factor.blocks(self._work_dtype(dtype))
         else:
             whole = self.factor if self.factor.dtype == dtype else self.place.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
@@ -131,6 +141,8 @@ class Moments(LinearOperator):
             return triples(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
         firsts = range(d - 2) if self.order == 3 else range(1)
         sizes = [d - 1 - i if self.order == 3 else d for i in firsts]
         shapes = [(d,) if self.order == 1 else (size, size) for size in sizes]
@@ -154,21 +166,31 @@ class Moments(LinearOperator):
             return triples_transposed(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
         out = [place.zeros((0,), vector.dtype)]
+        work = self._work_dtype(vector.dtype)
+        pairs = place.parts(self._spread(d, vector), work) if self.order == 2 else []
         for _, _, T in self._blocks(vector.dtype):
             if self.order == 1:
                 out.append(place.thin_product(T.T, vector))
             elif self.order == 2:
-                out.append(_pairs_transposed(place, T, self._spread(d, vector)))
+                out.append(_pairs_transposed(place, T, pairs))
             else:
                 total, first = place.zeros((T.shape[1],), vector.dtype), 0
                 for i in range(d - 2):
                     last = first + comb(d - 1 - i, 2)
-                    spread = self._spread(d - 1 - i, vector[first:last])
+                    spread = place.parts(self._spread(d - 1 - i, vector[first:last]), work)
                     total = total + T[i, :] * _pairs_transposed(place, T[i + 1 :, :], spread)
                     first = last
                 out.append(total)
         return xp.concat(out) if len(out) > 2 else out[-1]
+
+    @property
+    def _entry(self) -> float | None:
+        """The one entry of a matrix whose entries are all the same."""
+        packed = isinstance(self.factor, Packed) and self.factor.constant
+        return self.factor.low**self.order if packed else None
 
     def _upper(self, d: int) -> Any:
         """The flat places of i < j in a d × d matrix."""
@@ -226,9 +248,8 @@ def _add_pairs(place: Place, total: Any, T: Any, s: Any) -> None:
             total[i:j, i:] += place.product(rows * part, others)
 
 
-def _pairs_transposed(place: Place, T: Any, spread: Any) -> Any:
-    """Σ_{i<j} spread[i,j] T[i,p] T[j,p] for every p; spread has zeros on and below the diagonal."""
-    parts = place.parts(spread, T.dtype)
+def _pairs_transposed(place: Place, T: Any, parts: list[Any]) -> Any:
+    """Σ_{i<j} Y[i,j] T[i,p] T[j,p] for every p; the parts of Y have zeros on and below the diagonal."""
     total = None
     for i, j in _panels(T.shape[0], place.panel):
         found = place.product(parts[0][i:j, i:], T[i:, :])

@@ -65,6 +65,16 @@ class Packed:
             )
         return cls(np.packbits(array > 0, axis=1), array.shape[1], -1.0 if signs else 0.0)
 
+    @classmethod
+    def ones(cls, rows: int, columns: int, place: Place = HOST) -> Packed:
+        """A matrix of ones."""
+        return cls(place.put(np.zeros((rows, -(-columns // 8)), np.uint8)), columns, 1.0, 1.0, place)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all entries are the same, whatever the bits."""
+        return self.low == self.high
+
     @property
     def shape(self) -> tuple[int, int]:
         """d, n."""
@@ -89,7 +99,7 @@ class Packed:
         """Columns from start, a multiple of 8, to stop."""
         xp, first, last = self.place.xp, start // 8, -(-stop // 8)
         codes = xp.reshape(self.bits[:, first:last], (-1,))
-        expanded = xp.take(self._table(dtype), xp.astype(codes, xp.int32), axis=0)
+        expanded = self.place.take_rows(self._table(dtype), codes)
         return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
 
     def blocks(self, dtype: Any, *, most: int | None = None) -> Iterator[tuple[int, int, Any]]:

@@ -31,7 +31,7 @@ def test_there_is_no_gauge_where_it_refuses_or_costs_too_much(people, monkeypatc
     assert foreseen([tables], people.public, 0.5, GROUPS) is not None
     assert foreseen([(ta.Estimator("logistic"), ())], people.public, 0.5, 60) is None
     assert foreseen([tables], people.public, 1.0, 60) is None
-    monkeypatch.delattr(foresight, "gauge")  # the others do not even ask it
+    monkeypatch.delattr(foresight, "gauge_together")  # the others do not even ask it
     assert foreseen([tables], people.public, 0.5, GROUPS + 1) is None
 
 
@@ -77,9 +77,9 @@ def test_the_gauge_is_read_once_for_all_draws(people, monkeypatch):
 
     def counted(*arguments, **options):
         asked.append(arguments[0])
-        return ta.bounds.gauge(*arguments, **options)
+        return ta.bounds.gauge_together(*arguments, **options)
 
-    monkeypatch.setattr(foresight, "gauge", counted)
+    monkeypatch.setattr(foresight, "gauge_together", counted)
     release = PLAN["releases"][1]
     result = ta.audit(people, {"repeats": 3, "steps": False, "releases": [release]})
     assert result.findings[0].summary.draws == 3

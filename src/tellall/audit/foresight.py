@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from tellall import catalogue
-from tellall.bounds import gauge, gauge_together
+from tellall.bounds import gauge_together
 from tellall.data import Public
 from tellall.errors import TellallError
 from tellall.noise import Noise
@@ -46,11 +46,8 @@ def foreseen(parts: Sequence[Part], public: Public, rate: float, groups: int) ->
         return None
     try:
         prepared = [prepare(protections, statistic, public) for statistic, protections in parts]
-        if len(parts) == 1:
-            found = gauge(parts[0][0], public, prepared[0], rate=rate)
-        else:
-            planned = [(statistic, done) for (statistic, _), done in zip(parts, prepared, strict=True)]
-            found = gauge_together(planned, public, rate=rate)
+        planned = [(statistic, done) for (statistic, _), done in zip(parts, prepared, strict=True)]
+        found = gauge_together(planned, public, rate=rate)
     except (TellallError, np.linalg.LinAlgError, MemoryError):
         return None
     if not isfinite(found.with_prior):

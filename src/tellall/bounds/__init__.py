@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tellall.bounds.composition import Composition, GaussianRelease, compose
 from tellall.bounds.decoding import LpBound, Recovery, hamming, hamming_from_norm, lp, recovery
-from tellall.bounds.gauge import Gauge, gauge
+from tellall.bounds.gauge import Gauge, gauge, gauge_together
 from tellall.bounds.geometry import SingularValues, singular_values
 from tellall.bounds.mechanisms import Blr, NoisyTables, Sampled, blr, noisy_tables, sampled
 from tellall.bounds.prediction import Prediction, predict, xor_accuracy
@@ -13,7 +13,6 @@ from tellall.bounds.rates import Rate
 from tellall.bounds.row_products import RowProducts, row_products
 from tellall.bounds.section import SectionBound, euclidean_section
 from tellall.bounds.table import Table, table
-from tellall.bounds.together import gauge_together
 
 __all__ = [
     "Blr",

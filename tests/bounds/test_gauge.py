@@ -29,8 +29,12 @@ def plain_accuracy(operator, secret, std, draws, rng):
 
 def check_xor(n, d, shares):
     rng = np.random.default_rng(11)
-    operator = Moments(rng.choice([-1.0, 1.0], (d, n)), 2)
+    signs = rng.choice([-1.0, 1.0], (d, n))
+    operator = Moments(signs, 2)
     secret = rng.integers(0, 2, n)
+    law = ta.Gaussian(shares[0] * np.sqrt(n))  # the statistic's own gauge is that of the operator
+    planned = bounds.gauge(ta.Predicates("xor", 3), (signs.T > 0).astype(int), law)
+    assert planned.accuracy == pytest.approx(bounds.predict(operator, law.std).accuracy, abs=1e-6)
     for share in shares:
         std = share * np.sqrt(n)
         predicted = bounds.predict(operator, std)
@@ -271,3 +275,71 @@ def test_statistics_that_have_no_fixed_equations_are_refused():
 def test_bad_input_names_the_parameter(call, name):
     with pytest.raises(ta.InvalidInput, match=f"^{name} must be"):
         call()
+
+
+@given(st.integers(0, 10**6), st.floats(0.5, 9), st.floats(0.5, 9))
+def test_precisions_add(seed, first, second):
+    """A statistic published twice is the statistic once, its noise smaller."""
+    people = random_people(25, 8, seed=seed)
+    both = bounds.gauge_together(
+        [(ta.Marginals(3), ta.Gaussian(first)), (ta.Marginals(3), ta.Gaussian(second))], people.public
+    )
+    std = 1 / np.sqrt(1 / first**2 + 1 / second**2)
+    once = bounds.gauge(ta.Marginals(3), people.public, ta.Gaussian(std))
+    assert both.with_prior == pytest.approx(once.with_prior, abs=1e-6)
+    assert both.limit == pytest.approx(once.limit, abs=1e-9)
+    assert (both.rank_cap, both.rank, both.equations) == (once.rank_cap, once.rank, 2 * once.equations)
+
+
+def test_one_release_together_is_that_release():
+    people = random_people(40, 9, seed=3)
+    for protect in (None, ta.Gaussian(2.0), ta.Laplace(2.0), [ta.Rounding(5), ta.Gaussian(1.0)]):
+        alone = bounds.gauge(ta.Marginals(3), people.public, protect)
+        assert bounds.gauge_together([(ta.Marginals(3), protect)], people.public).limit == alone.limit
+        assert bounds.gauge_together([(ta.Marginals(3), protect)], people.public).accuracy == alone.accuracy
+
+
+def test_the_joint_rank_counts_shared_moments_once():
+    people = random_people(300, 6, seed=4)
+    chosen = ta.Marginals(4, attributes=[(0, 1, 2), (1, 2, 3)])
+    for releases, rank in (
+        ([ta.Marginals(2), ta.Marginals(3)], 1 + 6 + 15),
+        ([ta.Marginals(3), chosen], 1 + 6 + 15 + 2),
+        ([ta.Marginals(2), chosen], 1 + 6 + 5 + 2),
+        ([chosen, chosen], 12),
+        ([ta.Marginals(3), ta.Predicates("xor", 3)], 1 + 6 + 15),
+        ([ta.Marginals(2), ta.Predicates("xor", 3)], 1 + 6 + 15),
+        ([ta.Predicates("xor", 3)], 15),
+        ([ta.Predicates("xor", 3), ta.Predicates("or", 3)], 1 + 6 + 15),
+        ([ta.Marginals(2), ta.SubsetCounts(np.eye(300, dtype=bool)[:5])], 1 + 6 + 5),
+    ):
+        found = bounds.gauge_together([(one, None) for one in releases], people.public)
+        assert found.rank_cap == min(rank, found.groups)
+        assert found.rank <= found.rank_cap
+
+
+def test_the_joint_prediction_is_what_least_squares_gets():
+    people = random_people(300, 30, seed=5)
+    rng = np.random.default_rng(6)
+    plan = [(ta.Marginals(3), 9.0), (ta.Predicates("xor", 3), 6.0)]
+    gauge = bounds.gauge_together([(one, ta.Gaussian(std)) for one, std in plan], people.public)
+    evidence = [ta.linearise(ta.publish(people, one), people.public) for one, _ in plan]
+    matrix = np.vstack(
+        [each.operator.to_dense() / std for each, (_, std) in zip(evidence, plan, strict=True)]
+    )
+    seen = plain_accuracy(Dense(matrix), people.secret, 1.0, 40, rng)
+    assert gauge.accuracy == pytest.approx(seen, abs=0.02)
+    assert seen <= gauge.limit
+
+
+def test_noise_of_two_laws_has_a_limit_and_rounding_first_has_none():
+    people = random_people(30, 6, seed=7)
+    normal, other = (ta.Marginals(2), ta.Gaussian(4.0)), (ta.Marginals(2), ta.Laplace(4.0))
+    both = bounds.gauge_together([normal, other], people.public).limit
+    assert both >= max(bounds.gauge(*one[:1], people.public, one[1]).limit for one in (normal, other)) - 1e-9
+    assert bounds.gauge_together([normal, (ta.Marginals(2), ta.Rounding(3))], people.public).limit is None
+    assert bounds.gauge_together([normal, (ta.Marginals(2), None)], people.public).limit == 1.0
+    with pytest.raises(ta.InvalidInput, match=r"^releases must be"):
+        bounds.gauge_together([], people.public)
+    with pytest.raises(ta.InvalidInput, match=r"^releases must be"):
+        bounds.gauge_together([ta.Marginals(2)], people.public)

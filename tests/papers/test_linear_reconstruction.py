@@ -7,8 +7,9 @@ from tests.report.pages import Tags, refuses_the_world
 
 from tellall.linops import Dense
 from tellall.papers.linear_functions import functions
-from tellall.papers.linear_people import COUNTED, FITTED, attributes_for, lp, plain_least_squares, published
+from tellall.papers.linear_people import COUNTED, FITTED, lp, plain_least_squares, published
 from tellall.papers.linear_reconstruction import rerun
+from tellall.papers.simulated import attributes_for
 from tellall.report.paper_page import render
 
 

@@ -171,7 +171,7 @@ def test_what_was_known_before_survives_the_file_and_older_files_do_without():
     )
     plain = json.loads(json.dumps(row.as_json()))
     assert ReleaseSummary.from_json(plain) == row
-    for name in ("decoder", "skipped", "foreseen", "promised"):
+    for name in ("decoder", "skipped", "foreseen", "promised", "wrong", "recovery"):
         del plain[name]
     assert ReleaseSummary.from_json(plain) == summary()
 
@@ -213,10 +213,22 @@ def test_the_page_shows_what_was_known_beside_what_was_found(audit):
     assert "nobody beats" not in page_with(audit, foreseen={**plain, "limit": 1.0})[1].text
 
 
+def test_the_page_says_how_often_how_many_were_wrong(audit):
+    """Definition 1: (α, β) over draws of the noise; of one draw only what it was."""
+    often = summary(wrong=(10, 60, 70, 300), people=1000, draws=4).as_json()["recovery"]
+    text = page_with(audit, recovery=often)[1].text
+    assert "wrong about more than a share α of the people in a share β of 4 draws: α = 0.01: β = 0.75" in text
+    assert "α = 0.25: β = 0.25 [0.01, 0.81]" in text
+    once = summary(wrong=(60,), people=1000).as_json()["recovery"]
+    assert "wrong about at most 10 % of the people" in page_with(audit, recovery=once)[1].text
+    bad = summary(wrong=(600,), people=1000).as_json()["recovery"]
+    assert "wrong about more than 25 % of the people" in page_with(audit, recovery=bad)[1].text
+
+
 def test_a_page_is_made_of_an_older_document_too(audit):
     document = json.loads(json.dumps(audit.document))
     for row in document["findings"]:
-        for name in ("decoder", "skipped", "foreseen", "promised"):
+        for name in ("decoder", "skipped", "foreseen", "promised", "wrong", "recovery"):
             del row["summary"][name]
     text = Tags.of(render(document)).text
     assert "promised:" not in text

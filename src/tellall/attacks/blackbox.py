@@ -199,8 +199,10 @@ def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callabl
 
 
 @contextmanager
-def reporter(progress: Progress | bool | None, total: int) -> Iterator[Callable[[int], None]]:
-    """A function that takes how many draws were made, and tells a callable, a bar, or nobody."""
+def reporter(
+    progress: Progress | bool | None, total: int, words: str = "sampling"
+) -> Iterator[Callable[[int], None]]:
+    """A function that takes how much was done, and tells a callable, a bar with these words, or nobody."""
     done = 0
     if callable(progress):
         tell = progress
@@ -216,7 +218,7 @@ def reporter(progress: Progress | bool | None, total: int) -> Iterator[Callable[
         from rich.progress import Progress as Bar
 
         with Bar(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("sampling", total=total)
+            task = bar.add_task(words, total=total)
             yield lambda step: bar.update(task, advance=step)
     else:
         yield lambda step: None

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from tellall import catalogue
-from tellall.bounds import gauge
+from tellall.bounds import gauge_together
 from tellall.data import Public
 from tellall.errors import TellallError
 from tellall.noise import Noise
@@ -38,22 +38,24 @@ def foreseen(parts: Sequence[Part], public: Public, rate: float, groups: int) ->
 
     Notes
     -----
-    There is none for several releases together, for statistics whose equations depend on the published
-    values, for a secret that everybody or nobody has, and beyond 4000 groups. O(groups³).
+    There is none for statistics whose equations depend on the published values, for a secret that everybody
+    or nobody has, and beyond 4000 groups. Several releases are reckoned with together, the noise of each
+    its own. O(groups³).
     """
-    if len(parts) != 1 or groups > GROUPS:
+    if groups > GROUPS:
         return None
-    statistic, protections = parts[0]
     try:
-        prepared = prepare(protections, statistic, public)
-        found = gauge(statistic, public, prepared, rate=rate)
+        prepared = [prepare(protections, statistic, public) for statistic, protections in parts]
+        planned = [(statistic, done) for (statistic, _), done in zip(parts, prepared, strict=True)]
+        found = gauge_together(planned, public, rate=rate)
     except (TellallError, np.linalg.LinAlgError, MemoryError):
         return None
     if not isfinite(found.with_prior):
         return None
     ignored = [
         planned
-        for planned, ready in zip(protections, prepared, strict=True)
+        for (_, protections), done in zip(parts, prepared, strict=True)
+        for planned, ready in zip(protections, done, strict=True)
         if not isinstance(ready, Noise) and getattr(ready, "law", None) is None
     ]
     return Foreseen(
@@ -65,7 +67,7 @@ def foreseen(parts: Sequence[Part], public: Public, rate: float, groups: int) ->
         accuracy=found.with_prior,
         limit=found.limit,
         rate=rate,
-        ignored=tuple(catalogue.label([one]) for one in ignored),
+        ignored=tuple(dict.fromkeys(catalogue.label([one]) for one in ignored)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tellall.bounds.composition import Composition, GaussianRelease, compose
 from tellall.bounds.decoding import LpBound, Recovery, hamming, hamming_from_norm, lp, recovery
-from tellall.bounds.gauge import Gauge, gauge
+from tellall.bounds.gauge import Gauge, gauge, gauge_together
 from tellall.bounds.geometry import SingularValues, singular_values
 from tellall.bounds.mechanisms import Blr, NoisyTables, Sampled, blr, noisy_tables, sampled
 from tellall.bounds.prediction import Prediction, predict, xor_accuracy
@@ -34,6 +34,7 @@ __all__ = [
     "compose",
     "euclidean_section",
     "gauge",
+    "gauge_together",
     "hamming",
     "hamming_from_norm",
     "least_noise",

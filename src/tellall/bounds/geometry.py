@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +92,6 @@ def singular_values(
     tolerance: float = 0.02,
     failure: float = 1e-6,
     rng: Rng = 0,
-    tell: Callable[[], object] = lambda: None,
 ) -> SingularValues:
     """The largest and the least singular value of an operator, with error bounds.
 
@@ -111,8 +109,6 @@ def singular_values(
         Lanczos: the probability, over the random start, that an interval is wrong.
     rng
         Seed of that start.
-    tell
-        Called after each Lanczos step.
 
     Notes
     -----
@@ -147,7 +143,7 @@ def singular_values(
     elif method == "gram":
         found = _gram(operator, as_rng(rng))
     elif method == "lanczos":
-        found = _lanczos(operator, steps, tolerance, failure, as_rng(rng), tell)
+        found = _lanczos(operator, steps, tolerance, failure, as_rng(rng))
     else:
         raise invalid("method", "'auto', 'dense', 'gram' or 'lanczos'", method)
     return found
@@ -247,12 +243,7 @@ def _least_proved(gram: Array, value: float, rounding: float, *, sign: float) ->
 
 
 def _lanczos(
-    operator: LinearOperator,
-    steps: int,
-    tolerance: float,
-    failure: float,
-    rng: np.random.Generator,
-    tell: Callable[[], object],
+    operator: LinearOperator, steps: int, tolerance: float, failure: float, rng: np.random.Generator
 ) -> SingularValues:
     m, n = operator.shape
     wide = m < n
@@ -267,11 +258,7 @@ def _lanczos(
         return math.sqrt(top), math.sqrt(max(bottom, 0.0))
 
     ritz = bidiagonalise(
-        operator,
-        steps,
-        rng,
-        settled=lambda ritz: ritz.least - outer(ritz)[1] <= tolerance * ritz.least,
-        tell=tell,
+        operator, steps, rng, settled=lambda ritz: ritz.least - outer(ritz)[1] <= tolerance * ritz.least
     )
     above, below = outer(ritz)
     least = 0.0 if wide else ritz.least

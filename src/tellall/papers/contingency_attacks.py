@@ -13,13 +13,14 @@ from tellall.bounds import gauge, hamming_from_norm, recovery, singular_values
 from tellall.data import Dataset
 from tellall.linops import Array
 from tellall.noise import Gaussian, Rng, as_rng
-from tellall.papers.contingency_people import interval_series, mean_of, plain_of, random_people
+from tellall.papers.contingency_people import plain_of, random_people
+from tellall.papers.simulated import attributes_for, interval_series, mean_of
 from tellall.release import publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 from tellall.statistics import Marginals, Predicates, Statistic
 
-__all__ = ["Attributes", "attribute_attack", "attributes_for"]
+__all__ = ["Attributes", "attribute_attack"]
 
 NEARLY_ALL = 0.95  # what we call 1 − o(1) at these sizes
 LITTLE = 0.1  # noise over √n that we call o(√n)
@@ -27,20 +28,6 @@ POINTS = 0.02  # how far a prediction may be from what is measured
 NOISE = Axis("noise σ / √n", log=True)
 SHARE = Axis("share of secrets right", low=0.45, high=1.0)
 RATIOS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5)
-
-
-def attributes_for(tables: int, order: int) -> int:
-    """The fewest attributes with so many sets of `order` of them.
-
-    Examples
-    --------
-    >>> attributes_for(800, 1), attributes_for(800, 2), attributes_for(800, 3)
-    (800, 41, 18)
-    """
-    d = order
-    while math.comb(d, order) < tables:
-        d += 1
-    return d
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,9 @@ from tellall.bounds import row_guess
 from tellall.data import Dataset
 from tellall.linops import Array
 from tellall.noise import Gaussian, Laplace, Rng, as_rng
-from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL, attributes_for
-from tellall.papers.contingency_people import bits_of, mean_of, random_people
+from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
+from tellall.papers.contingency_people import bits_of, random_people
+from tellall.papers.simulated import attributes_for, mean_of
 from tellall.protections import Combined, Protection, Subsample, SuLQ, Trivial, WalshNoise
 from tellall.release import Release, publish
 from tellall.report.paper import Statement

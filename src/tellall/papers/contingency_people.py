@@ -11,12 +11,10 @@ import numpy.typing as npt
 
 from tellall.data import Dataset
 from tellall.linops import Array, LinearOperator
-from tellall.papers.robust_tracing_figures import share_of
 from tellall.release import linearise, publish
-from tellall.report.plot import Kind, Series
 from tellall.statistics import Statistic
 
-__all__ = ["Bits", "Plain", "bits_of", "interval_series", "mean_of", "plain_of", "random_people"]
+__all__ = ["Bits", "Plain", "bits_of", "plain_of", "random_people"]
 
 Bits = npt.NDArray[np.int8]
 
@@ -107,23 +105,3 @@ def plain_of(people: Dataset, statistic: Statistic) -> Plain:
     """The paper's attack on a statistic of these people."""
     evidence = linearise(publish(people, statistic), people.public)
     return Plain(evidence.operator, people.bits.astype(np.float64))
-
-
-def mean_of(runs: Array) -> tuple[float, tuple[float, float] | None]:
-    """The mean over runs with its 95 % interval; no interval where all runs agree.
-
-    Examples
-    --------
-    >>> mean_of(np.ones(5))
-    (1.0, None)
-    """
-    value, interval = share_of(runs)
-    return value, None if bool(np.all(runs == runs[0])) else interval
-
-
-def interval_series(label: str, x: Sequence[float], runs: Sequence[Array], kind: Kind = "points") -> Series:
-    """The means of some runs at each x, with their 95 % intervals."""
-    found = [mean_of(values) for values in runs]
-    ends = [(value, value) if interval is None else interval for value, interval in found]
-    low, high = zip(*ends, strict=True)
-    return Series(label, x, [value for value, _ in found], low=low, high=high, kind=kind)

@@ -21,9 +21,9 @@ from tellall.papers.contingency_attacks import (
     NOISE,
     SHARE,
     attribute_attack,
-    attributes_for,
 )
-from tellall.papers.contingency_people import Bits, bits_of, interval_series, mean_of, random_people
+from tellall.papers.contingency_people import Bits, bits_of, random_people
+from tellall.papers.simulated import attributes_for, interval_series, mean_of
 from tellall.release import publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series

@@ -13,6 +13,7 @@ from tellall.bounds import RowProducts, singular_values
 from tellall.bounds.row_products import Draw, draw_products
 from tellall.linops import Array, Dense
 from tellall.noise import Rng, as_rng
+from tellall.papers.contingency_people import bits_of
 from tellall.papers.parts import Tell
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -21,33 +22,29 @@ __all__ = ["Spectrum", "independent", "repeated"]
 
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
 _ASSERTED = {2: 32, 3: 30}  # attributes from which that is asserted; with fewer, people are nearly alike
-_STEPS = 40  # of Lanczos, where the Gram matrix is not formed
+_DRAWS = 5  # of each size, but for the huge
+_STEPS = 30  # of Lanczos, where the Gram matrix is not formed: enough for lower ends within a fifth
+_FAILURE = 0.02  # of the lower end of one draw; of the median of five, 8·10⁻⁵
+_ALONE = 36, 1e-3  # steps and failure where there is one draw
 _INDEPENDENT = 2500  # people up to which a matrix of independent entries is written down
 
 
 @dataclass(frozen=True)
 class _Sizes:
-    """What to compute: attributes for products of two and of three, random tables of each size."""
+    """What to compute: attributes for products of two and of three."""
 
     attributes: dict[int, tuple[int, ...]]
-    draws: int
-    few_draws: int  # where a draw takes a second or more
     huge: tuple[tuple[int, int], ...] = ()  # (attributes, order) of matrices of more than 10¹¹ entries
 
     def asked(self) -> list[tuple[int, int]]:
         """(attributes, order) of every draw."""
         small = [(d, order) for order, counts in self.attributes.items() for d in counts]
-        return [size for size in small for _ in range(self._draws(*size))] + list(self.huge)
-
-    def _draws(self, d: int, order: int) -> int:
-        return self.few_draws if math.comb(d, order) > 5000 else self.draws
+        return [size for size in small for _ in range(_DRAWS)] + list(self.huge)
 
 
-QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)}, 5, few_draws=3)
+QUICK = _Sizes({2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)})
 FULL = _Sizes(
     {2: (12, 16, 24, 32, 48, 64, 96, 128), 3: (10, 12, 16, 20, 24, 30, 36, 48, 60, 90, 144)},
-    5,
-    few_draws=5,
     huge=((1140, 2),),
 )
 
@@ -76,7 +73,7 @@ class Spectrum:
     @classmethod
     def work(cls, *, quick: bool = True) -> int:
         """How much `measure` tells of."""
-        return sum(_STEPS * _weight(*size) for size in (QUICK if quick else FULL).asked())
+        return sum(_weight(*size) for size in (QUICK if quick else FULL).asked())
 
     @classmethod
     def measure(cls, *, quick: bool = True, rng: Rng = 0, tell: Tell = lambda done: None) -> Spectrum:
@@ -84,7 +81,7 @@ class Spectrum:
 
         Notes
         -----
-        `quick` works in one thread. Otherwise as many draws at once as there are cores, the largest first;
+        `quick` works in one process. Otherwise as many draws at once as there are cores, the largest first;
         each draw has its own stream, so the numbers do not depend on that.
         """
         sizes, generator = (QUICK if quick else FULL), as_rng(rng)
@@ -148,7 +145,7 @@ class Spectrum:
             "3. Lines are medians, bands all draws; points are matrices of as many independent signs, the "
             "flat rule what these tend to. The lowest line is the printed form, 0/1 products over all d² "
             "pairs: smaller by a factor that tends to 4, and as flat.",
-            Axis("attributes d", log=True),
+            Axis("attributes d", log=True, low=6.0),
             Axis("least singular value / √rows", low=0.0, high=0.7),
             tuple(series),
             (Rule(0.5, "1 − √(n/m)"),),
@@ -161,22 +158,29 @@ def _drawn(
     """Every draw asked for, those of a size together."""
     from joblib import Parallel, delayed
 
-    def one(d: int, order: int, stream: np.random.Generator) -> Draw:
-        return draw_products(d, order, steps=_STEPS, rng=stream, tell=lambda: tell(_weight(d, order)))
-
     tasks = sorted(zip(asked, rng.spawn(len(asked)), strict=True), key=lambda task: -_weight(*task[0]))
-    draws = Parallel(n_jobs=processes, prefer="threads")(
-        delayed(one)(*size, stream) for size, stream in tasks
+    draws = Parallel(n_jobs=processes, return_as="generator")(
+        delayed(_draw)(*size, *_care(size, asked), stream) for size, stream in tasks
     )
     by_size: dict[tuple[int, int], list[Draw]] = {}
     for (size, _), draw in zip(tasks, draws, strict=True):
         by_size.setdefault(size, []).append(draw)
+        tell(_weight(*size))
     return {size: RowProducts.of(several) for size, several in by_size.items()}
 
 
+def _draw(d: int, order: int, steps: int, failure: float, stream: np.random.Generator) -> Draw:
+    return draw_products(d, order, steps=steps, failure=failure, rng=stream)
+
+
+def _care(size: tuple[int, int], asked: Sequence[tuple[int, int]]) -> tuple[int, float]:
+    """Lanczos steps and the failure allowed, which may be larger where a median of five is taken."""
+    return (_STEPS, _FAILURE) if asked.count(size) >= 5 else _ALONE
+
+
 def _weight(d: int, order: int) -> int:
-    """About how long a Lanczos step takes, in tenths of a second."""
-    return 1 + int(d**order) * math.comb(d, order) // (15 * 10**9 if order == 2 else 3 * 10**10)
+    """About how long a draw takes, in seconds."""
+    return 1 + int(d**order) * math.comb(d, order) // (4 * 10**9 if order == 2 else 10**10)
 
 
 def independent(m: int, n: int, *, draws: int, rng: np.random.Generator) -> float:
@@ -200,12 +204,8 @@ def repeated(d: int, n: int, *, draws: int, rng: np.random.Generator) -> float:
 
 def _distinct(d: int, n: int, rng: np.random.Generator) -> Array:
     """n random people, no two alike and none without an attribute."""
-    kept = np.zeros((d, 0))
-    while kept.shape[1] < n:
-        more = np.hstack([kept, rng.integers(0, 2, size=(d, n)).astype(np.float64)])
-        more = more[:, more.any(axis=0)]
-        kept = more[:, np.sort(np.unique(more, axis=1, return_index=True)[1])[:n]]
-    return kept
+    rows = bits_of(n + 1, d, rng)  # one of them at most is without
+    return rows[rows.any(axis=1)][:n].T.astype(np.float64)
 
 
 def _within(one: RowProducts, what: str) -> Statement:
@@ -213,7 +213,7 @@ def _within(one: RowProducts, what: str) -> Statement:
     sure = one.sure / one.expected - 1
     found = f"σ_min/√m = {one.median:.4f}, 1 − √(n/m) = {one.expected:.4f}: off by {one.off:+.1%}"
     if sure < one.off - 1e-3:
-        found += f"; by Lanczos, so from above: surely not below {sure:+.1%}"
+        found += f"; found from above, by Lanczos: not below {sure:+.1%} but for 1 draw in 1000"
     entries = f", {one.m * one.n:,} entries" if one.m * one.n > 1e10 else ""
     return Statement(
         what,

@@ -11,7 +11,8 @@ from tellall.bounds.decoding import hamming, hamming_from_norm, recovery
 from tellall.bounds.geometry import singular_values
 from tellall.bounds.prediction import predict
 from tellall.linops import Array, Dense, RowFunction
-from tellall.papers.linear_people import F2, SHARES, attributes_for, coins, plain_least_squares, wrong_share
+from tellall.papers.linear_people import F2, SHARES, coins, plain_least_squares, wrong_share
+from tellall.papers.simulated import attributes_for
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Series
 

@@ -43,7 +43,7 @@ def least_values(
         "(Theorem 3.9; the text's ≈ d^k is a misprint, E-LR-10). The parity in f2 sets the level: its "
         "coefficient is 1 for xor, 1/2 for majority, 1/4 for or, 1/4 or more for others. not-all-equal is "
         f"degenerate: rank d + 1 at most. Medians of {runs} runs, of random functions the least.",
-        Axis("attributes d"),
+        Axis("attributes d", low=0.0),
         Axis("σ_min / √m", low=0.0),
         tuple(Series(name, sizes, values, kind="both") for name, values in ratios.items()),
         tuple(Rule(part * _IID, f"{words}1 − √(n/m)") for part, words in ((1, ""), (0.25, "a quarter of "))),

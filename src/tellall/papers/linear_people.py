@@ -15,7 +15,7 @@ from tellall.data import Dataset
 from tellall.evidence import Evidence
 from tellall.linops import Array, LinearOperator, RowFunction
 from tellall.noise import Gaussian, Noise
-from tellall.papers.robust_tracing_figures import share_of
+from tellall.papers.simulated import attributes_for, share_of
 from tellall.release import Release, linearise
 from tellall.report.paper import Statement
 from tellall.solve import AbsoluteProblem, LeastAbsolute
@@ -29,7 +29,6 @@ __all__ = [
     "KINDS",
     "SHARES",
     "Published",
-    "attributes_for",
     "bits_of",
     "coins",
     "held",
@@ -82,17 +81,6 @@ class Published:
     def evidence(self) -> Evidence:
         """The equations of the exact release."""
         return linearise(Release.from_values(self.statistic, self.values, public=self.people), self.people)
-
-
-def attributes_for(values: int) -> int:
-    """The least number of attributes with that many pairs.
-
-    Examples
-    --------
-    >>> attributes_for(6), attributes_for(7)
-    (4, 5)
-    """
-    return math.ceil((1 + math.sqrt(1 + 8 * values)) / 2 - 1e-9)
 
 
 def published(name: str, n: int, sets: int, rng: np.random.Generator) -> Published:

@@ -15,12 +15,12 @@ from tellall.papers.linear_people import (
     FITTED,
     KINDS,
     SHARES,
-    attributes_for,
     coins,
     held,
     published,
     wrong_share,
 )
+from tellall.papers.simulated import attributes_for
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 

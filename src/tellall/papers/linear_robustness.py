@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from tellall.linops import Array, Dense, LinearOperator, RowFunction
 from tellall.noise import Corruption
-from tellall.papers.linear_people import F2, attributes_for, coins, held, lp, plain_least_squares, published
+from tellall.papers.linear_people import F2, coins, held, lp, plain_least_squares, published
+from tellall.papers.simulated import attributes_for
 from tellall.protections import Complement
 from tellall.release import Release, linearise, publish
 from tellall.report.paper import Statement

@@ -50,8 +50,8 @@ def run_parts(
 
     figures: list[Figure] = []
     statements: list[Statement] = []
-    streams = as_rng(rng).spawn(len(parts))
-    with threadpool_limits(limits=1), reporter(progress, sum(part.work for part in parts)) as report:
+    streams, work = as_rng(rng).spawn(len(parts)), sum(part.work for part in parts)
+    with threadpool_limits(limits=1), reporter(progress, work, "rerunning") as report:
         for part, stream in zip(parts, streams, strict=True):
             tell = _Tally(part.work, report)
             drawn, said = part.run(stream, tell)

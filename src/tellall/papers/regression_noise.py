@@ -6,13 +6,14 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
+from tellall.attacks.blackbox import Progress, reporter
 from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.data import Dataset
@@ -113,12 +114,16 @@ _FULL = Plan(
     logistic_known=("d + 1", 50, 100, 200, 1000),
 )
 
+_EXPERIMENTS = 9
+T = TypeVar("T")
+
 
 def rerun(
-    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: object = None
+    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
 ) -> PaperRerun:
     """The paper on its data (the file, or a folder that holds it), ours beside its tables."""
-    found = collect(load(folder), _QUICK if quick else _FULL, as_rng(rng))
+    with reporter(progress, _EXPERIMENTS, "rerunning") as tell:
+        found = collect(load(folder), _QUICK if quick else _FULL, as_rng(rng), tell)
     return PaperRerun(
         name="regression-noise",
         title="Noise analysis for linear regression reconstruction attacks",
@@ -132,8 +137,18 @@ def rerun(
     )
 
 
-def collect(data: RegressionData, plan: Plan, rng: np.random.Generator) -> Found:
-    """Every experiment of the plan."""
+def collect(
+    data: RegressionData,
+    plan: Plan,
+    rng: np.random.Generator,
+    tell: Callable[[int], None] = lambda done: None,
+) -> Found:
+    """Every experiment of the plan; tells after each."""
+
+    def told(found: T) -> T:
+        tell(1)
+        return found
+
     n = 20 if data.paper else data.d - 2
     near = variants(data, (10, n), plan.variant_repeats, rng) if data.paper else ()
     best = near[0] if near else None
@@ -143,19 +158,19 @@ def collect(data: RegressionData, plan: Plan, rng: np.random.Generator) -> Found
     bit_stds = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
     return Found(
         data=data,
-        sizes=sizes(data, [s for s in size if s <= data.n], plan.size_repeats, rng),
-        checks=check(data, n, rng),
-        sweep=sweep(data, n, SCALES, plan.repeats, rng),
+        sizes=told(sizes(data, [s for s in size if s <= data.n], plan.size_repeats, rng)),
+        checks=told(check(data, n, rng)),
+        sweep=told(sweep(data, n, SCALES, plan.repeats, rng)),
         variants=near,
         nearest=sweep(data, best.n, SCALES, plan.repeats, rng, how=best.how, unit=best.unit)
         if best
         else None,
-        fair=fair(data, n, (1.05, 1.2, 1.5, 2.0, 3.0), plan.fair_samples, plan.fair_draws, rng),
-        trade_off=trade_off(data, n, plan.stds, plan.trade_repeats, rng),
-        known=_known(data, [(_size(data, n), count) for n, count in plan.known], rng),
-        logistic=logistic_sizes(data, lsizes, plan.logistic_repeats, rng),
-        logistic_noise=logistic_noise(data, edge, bit_stds, plan.logistic_repeats, rng),
-        logistic_known=_known_bits(data, [_size(data, n) for n in plan.logistic_known], rng),
+        fair=told(fair(data, n, (1.05, 1.2, 1.5, 2.0, 3.0), plan.fair_samples, plan.fair_draws, rng)),
+        trade_off=told(trade_off(data, n, plan.stds, plan.trade_repeats, rng)),
+        known=told(_known(data, [(_size(data, n), count) for n, count in plan.known], rng)),
+        logistic=told(logistic_sizes(data, lsizes, plan.logistic_repeats, rng)),
+        logistic_noise=told(logistic_noise(data, edge, bit_stds, plan.logistic_repeats, rng)),
+        logistic_known=told(_known_bits(data, [_size(data, n) for n in plan.logistic_known], rng)),
     )
 
 

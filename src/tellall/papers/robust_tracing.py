@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from tellall.attacks.accuracy import accuracy
+from tellall.attacks.blackbox import Progress, reporter
 from tellall.attacks.strength import robust_strength, strength, tracing_plan
 from tellall.attacks.trace import trace
 from tellall.linops import Array
 from tellall.noise import Rng, Rounding, as_rng
-from tellall.papers.robust_tracing_figures import DELTA, figures, people_of, share_of
+from tellall.papers.robust_tracing_figures import DELTA, figures, people_of
+from tellall.papers.simulated import share_of
 from tellall.report.paper import PaperRerun, Statement
 
 __all__ = ["rerun", "statements"]
@@ -32,25 +34,30 @@ _NOTES = (
 
 
 def rerun(
-    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: object = None
+    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
 ) -> PaperRerun:
     """Every statement, simulated; the paper needs no data, so the folder is not read."""
     generator = as_rng(rng)
-    found = tuple(statements(full=not quick, rng=generator))
+    with reporter(progress, len(_PARTS) + 1, "rerunning") as tell:
+        found = tuple(statements(full=not quick, rng=generator, tell=lambda: tell(1)))
+        drawn = figures(found, generator, repeats=20 if quick else 200)
+        tell(1)
     return PaperRerun(
         name="robust-tracing",
         title="Robust traceability from trace amounts",
         reference="Dwork, Smith, Steinke, Ullman, Vadhan, FOCS 2015",
         statements=found,
-        figures=figures(found, generator, repeats=20 if quick else 200),
+        figures=drawn,
         notes=_NOTES,
         seed=rng if isinstance(rng, int) else None,
         quick=quick,
     )
 
 
-def statements(*, full: bool = False, rng: Rng = 0) -> Iterator[Statement]:
-    """The statements one by one; `full` repeats each simulation ten times as often.
+def statements(
+    *, full: bool = False, rng: Rng = 0, tell: Callable[[], None] = lambda: None
+) -> Iterator[Statement]:
+    """The statements one by one; `full` repeats each simulation ten times as often; tells after each part.
 
     Examples
     --------
@@ -60,19 +67,9 @@ def statements(*, full: bool = False, rng: Rng = 0) -> Iterator[Statement]:
     """
     generator, repeats = as_rng(rng), 200 if full else 20
     yield from _strengths()
-    parts: tuple[Callable[[np.random.Generator, int], Iterator[Statement]], ...] = (
-        _soundness,
-        _completeness,
-        _protected,
-        _subsample,
-        _pool,
-        _gaussian,
-        _garbage,
-        _not_strong,
-        _private,
-    )
-    for part in parts:
+    for part in _PARTS:
         yield from part(generator, repeats)
+        tell()
 
 
 def _at_least(
@@ -306,3 +303,16 @@ def _gaussian_std(sensitivity: float, epsilon: float, delta: float) -> float:
         return float(ndtr(c / 2 - epsilon / c) - math.exp(epsilon) * ndtr(-c / 2 - epsilon / c)) - delta
 
     return float(brentq(excess, 1e-3 * sensitivity, 1e3 * sensitivity))
+
+
+_PARTS: tuple[Callable[[np.random.Generator, int], Iterator[Statement]], ...] = (
+    _soundness,
+    _completeness,
+    _protected,
+    _subsample,
+    _pool,
+    _gaussian,
+    _garbage,
+    _not_strong,
+    _private,
+)

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from tellall.attacks.strength import tracing_plan
 from tellall.attacks.trace import trace
 from tellall.linops import Array
+from tellall.papers.simulated import share_of
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["DELTA", "figures", "people_of", "share_of"]
+__all__ = ["DELTA", "figures", "people_of"]
 
 DELTA = 0.05
 Signs = npt.NDArray[np.int8]
@@ -39,33 +40,6 @@ def figures(found: Sequence[Statement], rng: np.random.Generator, *, repeats: in
 def people_of(p: Array, count: int, rng: np.random.Generator) -> Signs:
     """People in {−1, +1} whose attribute j has mean p_j."""
     return np.where(rng.random((count, p.size), dtype=np.float32) < (1 + p) / 2, 1, -1).astype(np.int8)
-
-
-def share_of(rates: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
-    """The mean of rates, one per run, with its 95 % interval over runs.
-
-    Notes
-    -----
-    Student's interval, cut to [0, 1]. Where all runs gave 0 or all gave 1 it would be empty, and
-    Clopper–Pearson's for a run that gives anything else stands in: wider than needed.
-
-    Examples
-    --------
-    >>> value, (low, high) = share_of([1.0] * 10)
-    >>> value, round(low, 3), high
-    (1.0, 0.692, 1.0)
-    """
-    from scipy.special import stdtrit
-
-    values = np.asarray(rates, dtype=np.float64)
-    mean, runs = float(values.mean()), values.size
-    blank = 0.025 ** (1 / runs)
-    if mean in (0.0, 1.0):
-        return mean, ((blank, 1.0) if mean else (0.0, 1 - blank))
-    if runs == 1:
-        return mean, (0.0, 1.0)
-    margin = float(stdtrit(runs - 1, 0.975) * values.std(ddof=1) / math.sqrt(runs))
-    return mean, (max(0.0, mean - margin), min(1.0, mean + margin))
 
 
 def _law(rng: np.random.Generator, repeats: int) -> Figure:

@@ -164,6 +164,7 @@ def _beside(found: dict[str, Any]) -> list[str]:
     short = "; ".join([*_promised(found.get("promised")), *decoder])
     return [
         *_foreseen(found.get("foreseen"), found["accuracy"]),
+        *_recovered(found.get("recovery", ())),
         *([short] if short else []),
         *(f"no equation from {reason}" for reason in found.get("skipped", ())),
     ]
@@ -184,6 +185,22 @@ def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:
         f"at most {known['rank_cap']:,} unknowns solvable, predicted {predicted}{best}{without}; "
         f"found {found}"
     ]
+
+
+def _recovered(several: Sequence[dict[str, Any]]) -> list[str]:
+    """Definition 1 of the linear-reconstruction paper: with α n of the people wrong at most, but for β."""
+    if not several:
+        return []
+    draws = several[0]["draws"]
+    if draws == 1:
+        within = [one["alpha"] for one in several if not one["beta"]]
+        most = f"at most {100 * min(within):g} %" if within else f"more than {100 * several[-1]['alpha']:g} %"
+        return [f"wrong about {most} of the people"]
+    often = "; ".join(
+        f"α = {one['alpha']:g}: β = {one['beta']:.2g} [{one['low']:.2f}, {one['high']:.2f}]"
+        for one in several
+    )
+    return [f"wrong about more than a share α of the people in a share β of {draws} draws: {often}"]
 
 
 def _promised(known: dict[str, Any] | None) -> list[str]:

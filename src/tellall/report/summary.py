@@ -9,12 +9,14 @@ from statistics import fmean
 from typing import Any
 
 from tellall.attacks.reconstruct import Reconstruction
+from tellall.bounds import Recovery, recovery
 from tellall.risk import LEVELS, Risk
 from tellall.solve import SETTLED
 
-__all__ = ["CURVE", "Foreseen", "Promised", "ReleaseSummary", "average", "summarise"]
+__all__ = ["ALPHAS", "CURVE", "Foreseen", "Promised", "ReleaseSummary", "average", "summarise"]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
+ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class ReleaseSummary:
         What was to be expected before the attack; None where that is not known.
     promised
         What the protections declare; None where nobody asked.
+    wrong
+        How many people were guessed wrong in each draw.
     """
 
     statistic: str
@@ -108,6 +112,14 @@ class ReleaseSummary:
     skipped: tuple[str, ...] = ()
     foreseen: Foreseen | None = None
     promised: Promised | None = None
+    wrong: tuple[int, ...] = ()
+
+    @property
+    def recovery(self) -> tuple[Recovery, ...]:
+        """(α, β): how often more than a share α of the people were guessed wrong, over the draws."""
+        if not self.wrong or not self.people:
+            return ()
+        return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS)
 
     @property
     def exposed_people(self) -> int:
@@ -121,6 +133,8 @@ class ReleaseSummary:
         plain["interval"] = list(self.interval)
         plain["curve"] = [list(point) for point in self.curve]
         plain["skipped"] = list(self.skipped)
+        plain["wrong"] = list(self.wrong)
+        plain["recovery"] = [one.as_dict() for one in self.recovery]
         if self.foreseen is not None:
             plain["foreseen"]["ignored"] = list(self.foreseen.ignored)
         return plain
@@ -132,13 +146,15 @@ class ReleaseSummary:
         low, high = plain["interval"]
         curve = tuple((level, count) for level, count in plain["curve"])
         foreseen, promised = plain.get("foreseen"), plain.get("promised")
+        given = {name: value for name, value in plain.items() if name != "recovery"}
         return cls(
             **{
-                **plain,
+                **given,
                 "found": found,
                 "interval": (low, high),
                 "curve": curve,
                 "skipped": tuple(plain.get("skipped", ())),
+                "wrong": tuple(plain.get("wrong", ())),
                 "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
                 "promised": promised and Promised(**promised),
             }
@@ -176,6 +192,7 @@ def summarise(
         skipped=attack.evidence.skipped,
         foreseen=foreseen,
         promised=promised,
+        wrong=(int(risk.hamming),),
     )
 
 
@@ -211,4 +228,5 @@ def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> Re
         draws=len(rows),
         decoder=", ".join(dict.fromkeys(row.decoder for row in rows)),
         skipped=max((row.skipped for row in rows), key=len),
+        wrong=tuple(count for row in rows for count in row.wrong),
     )

@@ -126,6 +126,17 @@ class PromisedDocument(_Strict):
     text: Annotated[str, Field(description="How it is reached.")] = ""
 
 
+class RecoveryDocument(_Strict):
+    """How often more than a share alpha of the people were guessed wrong."""
+
+    alpha: Annotated[float, Field(ge=0, le=1)]
+    beta: Annotated[float, Field(ge=0, le=1)]
+    low: Annotated[float, Field(ge=0, le=1, description="Of the interval of beta over draws.")]
+    high: Annotated[float, Field(ge=0, le=1)]
+    draws: Annotated[int, Field(ge=1)]
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+
+
 class Found(_Strict):
     """What the attack on one release found; counts and rates, never a person."""
 
@@ -153,6 +164,10 @@ class Found(_Strict):
     promised: Annotated[
         PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
     ] = None
+    wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
+    recovery: Annotated[
+        list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")
+    ] = []
 
 
 class FindingDocument(_Strict):

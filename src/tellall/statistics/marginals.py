@@ -214,16 +214,25 @@ def _as_moments(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     indicators = np.zeros((starts[-1], public.n), dtype=np.float32)  # exact for counts below 2^24
     for place, codes in enumerate(public.codes):
         indicators[starts[place] + codes.astype(np.intp), np.arange(public.n)] = 1
-    rows = np.concatenate([_moment_rows(places, public.levels, starts, k) for places in sets])
+    rows = _moment_rows(np.array(sets), np.array(public.levels), starts)
     return RowSelect(Moments(indicators, k), rows)
 
 
-def _moment_rows(places: tuple[int, ...], levels: tuple[int, ...], starts: IntArray, k: int) -> IntArray:
-    """The places of one table's cells among all products of k indicators, in lexicographic order."""
+def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray:
+    """The places of the tables' cells among all products of indicators, in lexicographic order.
+
+    One row of `sets` per table; all cells of all tables at once, by the digits of their numbers.
+    """
+    sizes = levels[sets].prod(axis=1)
+    table = np.repeat(np.arange(len(sets)), sizes)
+    rest = np.arange(table.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    chosen: list[IntArray] = []
+    for places in sets.T[::-1]:  # the last column's value changes fastest
+        here = places[table]
+        chosen.insert(0, starts[here] + rest % levels[here])
+        rest = rest // levels[here]
     total = int(starts[-1])
-    axes = np.meshgrid(*(starts[place] + np.arange(levels[place]) for place in places), indexing="ij")
-    chosen = [axis.ravel() for axis in axes]
-    if k == 2:
+    if len(chosen) == 2:
         return _pair_rank(chosen[0], chosen[1], total)
     before = _choose3(total) - _choose3(total - chosen[0])
     return before + _pair_rank(chosen[1] - chosen[0] - 1, chosen[2] - chosen[0] - 1, total - 1 - chosen[0])

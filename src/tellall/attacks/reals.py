@@ -180,14 +180,18 @@ def _populations(targets: Array, everybody: Array, singular: Array) -> tuple[Arr
     # how large the secrets must be, overall, to explain the published values
     scale = np.sqrt(np.mean(targets**2, axis=0)) / float(np.sqrt(np.mean(singular**2))) + 1e-300
     centre = 2 * np.log(scale)
+    # about a first mean, so that no digits are lost where the mean is large beside the spread
+    ones = float((everybody**2).sum())
+    about = (everybody * targets).sum(axis=0) / ones if ones > 0 else np.zeros(columns)
+    rest, energy = targets - about * everybody, singular[:, None] ** 2
+    square, cross, weights = rest**2, everybody * rest, (everybody**2)[:, 0]
 
     def fit(logs: Array) -> tuple[Array, Array]:
-        precision = 1 / (np.exp(logs) * singular[:, None] ** 2 + 1)
-        weight = (precision * everybody**2).sum(axis=0)
-        total = (precision * everybody * targets).sum(axis=0)
+        precision = 1 / (np.exp(logs) * energy + 1)
+        weight, total = weights @ precision, (precision * cross).sum(axis=0)
         means = np.divide(total, weight, out=np.zeros(columns), where=weight > 0)
-        misfit = (precision * (targets - means * everybody) ** 2).sum(axis=0)
-        return means, 0.5 * (misfit - np.log(precision).sum(axis=0))
+        misfit = (precision * square).sum(axis=0) - means * total
+        return about + means, 0.5 * (misfit - np.log(precision).sum(axis=0))
 
     step = 2 * _WIDEST / _GRID
     grid = centre - _WIDEST + step * np.arange(_GRID + 1)[:, None]

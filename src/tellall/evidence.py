@@ -2,24 +2,57 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.data import Patterns, group_rows
-from tellall.errors import invalid
-from tellall.linops import Array, IntArray, LinearOperator, Partition, Stack
+from tellall.errors import TellallError, invalid
+from tellall.linops import (
+    HOST,
+    Array,
+    IntArray,
+    LinearOperator,
+    OnDevice,
+    Partition,
+    Place,
+    RowSelect,
+    Stack,
+)
 from tellall.noise import Noise
 from tellall.solve.intervals import Enclosure, enclose
 from tellall.solve.row_space import row_space
 
-__all__ = ["COUNT_FLOOR", "Account", "Addition", "Block", "Evidence", "System"]
+__all__ = ["COUNT_FLOOR", "Account", "Addition", "Block", "Evidence", "Intervals", "System"]
 
 # The spread that exact counts are given, so that the evidence never counts as infinitely sure of a rounding
 # to whole people; chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
 COUNT_FLOOR = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Rows of which no value is known, only where it lies: a value withheld because it is small, say.
+
+    Attributes
+    ----------
+    operator, target, slack
+        A s is within ``slack`` of ``target``, the middle of the interval,
+    rest
+        but for an error of this standard deviation, never below the floor of an attack;
+    bound
+        and further than this from ``target`` it cannot be at all (below zero: what is said cannot be).
+    """
+
+    operator: LinearOperator
+    target: Array
+    slack: Array
+    rest: Array
+    bound: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +79,8 @@ class Block:
         Which of the release's values each equation comes from.
     notes
         What is odd about the values, which are used all the same.
+    intervals
+        What is known of values that are not shown; no rows of ``operator``.
     """
 
     operator: LinearOperator
@@ -60,13 +95,31 @@ class Block:
     floor: Array
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    intervals: Intervals | None = None
+
+    @property
+    def everything(self) -> LinearOperator:
+        """The operator with the rows of the intervals after its own."""
+        if self.intervals is None:
+            return self.operator
+        shown, hidden = self.operator, self.intervals.operator
+        if not isinstance(shown, RowSelect) or not isinstance(hidden, RowSelect):
+            return Stack([shown, hidden])
+        if shown.operator is not hidden.operator:
+            return Stack([shown, hidden])
+        # two choices of rows of one operator cost no more than one
+        return RowSelect(shown.operator, np.concatenate([shown.index, hidden.index]))
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All equations that one or several releases give about the same people."""
+    """All equations that one or several releases give about the same people.
+
+    ``place`` is where products with the system's operator are computed.
+    """
 
     blocks: tuple[Block, ...]
+    place: Place = HOST
 
     def __post_init__(self) -> None:
         people = {block.alike.size for block in self.blocks}
@@ -83,6 +136,16 @@ class Evidence:
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
         return cls(tuple(block for part in parts for block in part.blocks))
+
+    def on(self, place: Place) -> Evidence:
+        """The same with its products computed at that place; here, with a warning, where they cannot be."""
+        moved = replace(self, place=place)
+        try:
+            _ = moved.system
+        except TellallError as reason:
+            warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=3)
+            return self
+        return moved
 
     @property
     def n(self) -> int:
@@ -163,20 +226,49 @@ class Evidence:
     @cached_property
     def system(self) -> System:
         """The same equations about groups of people instead of persons."""
+        rows = (self.target, self.spread, self.bound, self.slack, self.rest)
+        return self._grouped(self.operator, rows, np.zeros(self.target.size, dtype=bool))
+
+    @cached_property
+    def everything(self) -> System:
+        """The system, with a row for each interval that a value not shown lies in."""
+        if all(block.intervals is None for block in self.blocks):
+            return self.system
+        operator = Stack([block.everything for block in self.blocks])
+        parts, unseen = [], []
+        for block in self.blocks:
+            spread, rest = np.maximum(block.std, block.floor), np.maximum(block.rest, block.floor)
+            parts.append((block.target, spread, block.bound, block.slack, rest))
+            unseen.append(np.zeros(block.target.size, dtype=bool))
+            if block.intervals is not None:
+                more = block.intervals
+                wide = np.hypot(more.rest, more.slack / np.sqrt(3))
+                parts.append((more.target, wide, more.bound, more.slack, more.rest))
+                unseen.append(np.ones(more.target.size, dtype=bool))
+        target, wide, bound, slack, rest = map(np.concatenate, zip(*parts, strict=True))
+        return self._grouped(operator, (target, wide, bound, slack, rest), np.concatenate(unseen))
+
+    def _grouped(
+        self,
+        operator: LinearOperator,
+        rows: tuple[Array, Array, Array, Array, Array],
+        unseen: npt.NDArray[np.bool_],
+    ) -> System:
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)
         places = (np.arange(self.values)[:, None] * self.n + first).ravel()
-        operator = self.operator.take(places)
-        rows = (self.target, self.spread, self.bound, self.slack, self.rest)
+        operator = operator.take(places)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
-            return System(operator, *rows, size, value)
+            return System(OnDevice.move(operator, self.place), *rows, size, value, unseen)
         # everybody has exactly one of the values
         once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
         exact = np.zeros(counts.size)
         floor = np.full(counts.size, COUNT_FLOOR)
         more = (counts, floor, exact, exact, floor)
         target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
-        return System(Stack([operator, once]), target, spread, bound, slack, rest, size, value)
+        unseen = np.concatenate([unseen, np.zeros(counts.size, dtype=bool)])
+        both = OnDevice.move(Stack([operator, once]), self.place)
+        return System(both, target, spread, bound, slack, rest, size, value, unseen)
 
     @property
     def grouped(self) -> LinearOperator:
@@ -186,7 +278,7 @@ class Evidence:
     @cached_property
     def enclosure(self) -> Enclosure:
         """What every possible secret must satisfy: bounds on each group's count."""
-        system = self.system
+        system = self.everything
         return enclose(system.operator, system.target, bound=system.bound, upper=system.size)
 
     @cached_property
@@ -291,6 +383,8 @@ class System:
         The people of each unknown: no count is above it.
     value
         Which value of the secret each unknown counts; all zero for bits.
+    unseen
+        Which rows have no value of their own, only an interval: ``target`` is its middle.
     """
 
     operator: LinearOperator
@@ -301,3 +395,4 @@ class System:
     rest: Array
     size: Array
     value: IntArray
+    unseen: npt.NDArray[np.bool_]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.cells import Stored
 from tellall.data import Dataset, Imprint, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
@@ -20,7 +21,8 @@ from tellall.noise.base import Rows
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
-from tellall.statistics import Equations, Statistic
+from tellall.selection import intervals_of, threshold_of, whole_rounding
+from tellall.statistics import Equations, Marginals, Statistic, Tables
 
 __all__ = ["Computed", "Release", "count_scale", "linearise", "publish"]
 
@@ -67,11 +69,14 @@ class Release:
         *,
         public: Public | Dataset | npt.ArrayLike,
         noise: Noise | None = None,
+        protect: Protection | Sequence[Protection] | None = None,
         levels: int = 2,
     ) -> Release:
         """The release that an outsider builds from published numbers (NaN where suppressed).
 
-        ``levels`` is how many values the secret has, zero where it is a real number.
+        ``protect`` is what is known to have been done to them, in order, where that is more than noise: with
+        ``Suppression(10)`` in it a missing value is known to be under 10. ``levels`` is how many values the
+        secret has, zero where it is a real number.
         """
         view = as_public(public)
         if not isinstance(statistic, Statistic):
@@ -87,8 +92,12 @@ class Release:
             raise invalid("values", "finite, or NaN where suppressed", "an infinite value")
         if noise is not None and not isinstance(noise, Noise):
             raise invalid("noise", "a noise law such as Gaussian(2.0), or None", noise)
-        laws = () if noise is None or isinstance(noise, Exact) else (noise,)
-        return cls(array, statistic.settle(view), laws, view.names, view.imprint, levels)
+        if noise is not None and protect is not None:
+            raise invalid("protect", "left out where noise is given", protect, "Put the noise into it.")
+        settled = statistic.settle(view)
+        done = prepare(as_protections(protect if noise is None else noise), settled, view)
+        laws = tuple(law for law in done if not isinstance(law, Exact))
+        return cls(array, settled, laws, view.names, view.imprint, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
@@ -117,12 +126,15 @@ class Release:
 
 
 def publish(
-    dataset: Dataset,
+    dataset: Dataset | Stored,
     statistic: Statistic,
     protect: Protection | Sequence[Protection] | None = None,
     rng: Rng = None,
 ) -> Release:
     """The release of a statistic of these people after its protections.
+
+    People in a store (:func:`tellall.scan`) publish tables, protected by what changes values alone; the
+    release is the one that the same people would give in memory.
 
     Examples
     --------
@@ -131,15 +143,36 @@ def publish(
     >>> publish(people, Marginals(2))
     Release of every 2-way table: 8 values; exact
     """
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Dataset | Stored):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    if isinstance(dataset, Stored):
+        return _publish_stored(dataset, statistic, as_protections(protect), rng)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
     values = carry_out(protections, dataset, settled, rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
+
+
+def _publish_stored(
+    people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
+) -> Release:
+    """The release of tables of people who are not in memory."""
+    if not isinstance(statistic, Marginals | Tables):
+        kind = type(statistic).__name__
+        raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
+    for protection in protections:
+        if hasattr(protection, "records") or hasattr(protection, "perturb_people"):
+            rule = "protections of values alone, for people in a store"
+            raise invalid("protect", rule, type(protection).__name__, "Load them first.")
+    # tables and protections of values ask for columns, categories and the number of people, all of them here
+    view, dataset = cast(Public, people.public), cast(Dataset, people)
+    settled = statistic.settle(view, secret=people.secret is not None)
+    prepared = prepare(protections, settled, view)
+    values = carry_out(prepared, dataset, settled, rng)
+    return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +210,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
 
     Notes
     -----
-    One row per published value; suppressed values, and those of which nothing is known, have none. The target
+    One row per published value; suppressed values, and those of which nothing is known, have none (what is
+    known of a suppressed value is in the block's ``intervals``, apart from the equations). The target
     is the value on the count scale less the part that does not depend on the secret, so that ``operator @
     secret == target`` on an exact release.
     """
@@ -205,13 +239,24 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     if float(np.nanmax(np.abs(release.values), initial=0.0)) > _LARGEST:
         raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
     counts, noise = count_scale(release, view)
-    equations = release.statistic.equations(view, counts)
+    hidden = np.isnan(counts)
+    threshold = None
+    if release.statistic.counts_people and release.levels:
+        threshold = threshold_of(release.protections, release.statistic.units(view))
+    if threshold is None:
+        equations, intervals = release.statistic.equations(view, counts), None
+    else:
+        equations = release.statistic.equations(view, np.nan_to_num(counts))
+        intervals = intervals_of(threshold, equations, counts, hidden)
+        equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     rows = equations.target.size
     error = np.hypot(_times(_spread(noise, equations, counts), equations.gain, rows), equations.doubt)
     shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
     bound = _times(noise.bound, equations.reach, rows)
     bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
     slack = _times(noise.half_width, equations.reach, rows)
+    if release.levels and release.statistic.counts_people and release.statistic.units(view) == 1:
+        error, bound, slack = whole_rounding(noise, counts, error, bound, slack)
     floor = np.broadcast_to(equations.floor, rows)
     ordinary = error
     if noise.ordinary != noise:
@@ -222,7 +267,7 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     target = equations.target[shown]
     spread = (error[shown], bound[shown], slack[shown], rest[shown], floor[shown])
     told = (equations.skipped, _inconsistent_totals(release, view, counts))
-    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told),))
+    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told, intervals),))
 
 
 def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:

@@ -127,3 +127,18 @@ def test_confidence_is_calibrated_on_random_instances():
         said, held = said + among.sum(), held + (attack.guess == people.secret)[among].sum()
     assert said >= 2000
     assert 0.88 < held / said < 0.97
+
+
+@pytest.mark.parametrize("levels", [4, 5])
+def test_a_posterior_that_locks_into_some_secret_is_not_sure_of_it(levels):
+    # rounded tables that many secrets fit; ten releases of 200 people, four standard errors
+    wrong = doubt = sure = 0.0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        people = ta.Dataset.from_arrays(rng.integers(0, levels, (200, 5)), rng.integers(0, 2, 200))
+        found = ta.reconstruct(ta.publish(people, ta.Marginals(3), ta.Rounding(2)), people.public)
+        chosen = (found.confidence >= 0.95) & (found.identified != "proved")
+        wrong += (found.guess != people.secret)[chosen].sum()
+        doubt += (1 - found.confidence[chosen]).sum()
+        sure += chosen.sum()
+    assert wrong <= doubt + 4 * np.sqrt(doubt + 1)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from tellall.solve.channel import Channel
+from tellall.solve.channel import Channel, observation
 
 
 def log_z(channel: Channel, residual: float, spread: float) -> float:
@@ -56,7 +56,8 @@ def test_learning_finds_the_gross_errors_and_the_noise():
     rng = np.random.default_rng(0)
     channel = Channel(1.0).contaminated(rng.normal(size=10), 0.5)
     truth = Channel(9.0, None, 0.3, 900.0)
-    residual = truth.sample(20_000, rng) + rng.normal(0, 0.5**0.5, 20_000)
+    nothing = np.zeros(20_000)
+    residual = truth.publish(nothing, nothing, rng) + rng.normal(0, 0.5**0.5, 20_000)
     for _ in range(200):
         channel = channel.learn(residual, 0.5, channel.respond(residual, 0.5).gross)
     assert abs(channel.share - 0.3) < 0.02
@@ -68,7 +69,7 @@ def test_learning_finds_the_gross_errors_and_the_noise():
 def test_noise_as_declared_is_left_alone():
     rng = np.random.default_rng(1)
     channel = Channel(4.0, None, 0.05, 400.0)
-    residual = channel.sample(5000, rng)
+    residual = channel.publish(np.zeros(5000), np.zeros(5000), rng)
     learnt = channel.learn(residual, 1e-9, channel.respond(residual, 1e-9).gross)
     assert learnt.scale == 1
     plain = Channel(4.0)
@@ -76,7 +77,45 @@ def test_noise_as_declared_is_left_alone():
 
 
 def test_samples_have_the_declared_variance():
-    errors = Channel(4.0, np.full(100_000, 3.0)).sample(100_000, np.random.default_rng(2))
-    assert abs(errors.var() - 7.0) < 5 * 7.0 * np.sqrt(2 / 100_000)  # lighter tails than a Gaussian's
-    gross = Channel(1.0, None, 0.25, 16.0).sample(100_000, np.random.default_rng(3))
+    rng, nothing = np.random.default_rng(2), np.zeros(100_000)
+    truth, slack = rng.uniform(-50, 50, 100_000), np.full(100_000, 3.0)
+    for unseen in (None, np.ones(100_000, dtype=bool)):
+        errors = Channel(4.0, slack, unseen=unseen).publish(truth, nothing, rng) - truth
+        assert abs(errors.var() - 7.0) < 5 * 7.0 * np.sqrt(2 / 100_000)  # lighter tails than a Gaussian's
+    rounded = Channel(1e-12, slack).publish(truth, nothing + 1, rng)
+    assert np.allclose(rounded, 6 * np.rint((truth - 1) / 6) + 1)
+    gross = Channel(1.0, None, 0.25, 16.0).publish(nothing, nothing, np.random.default_rng(3))
     assert abs(gross.var() - 5.0) < 0.25
+
+
+def test_rows_without_a_value_say_nothing_of_the_noise():
+    rng = np.random.default_rng(3)
+    residual = rng.normal(0, 2, 400)
+    residual[:20] = rng.normal(0, 60, 20)
+    unseen = np.arange(400) >= 300
+    slack = np.where(unseen, 5.0, 0.0)
+    both = Channel(4.0, slack, unseen=unseen).contaminated(residual, 1.0)
+    seen = Channel(4.0).contaminated(residual[:300], 1.0)
+    for _ in range(4):
+        answer, alone = both.respond(residual, 1.0), seen.respond(residual[:300], 1.0)
+        assert np.allclose(answer.score[:300], alone.score)
+        both, seen = both.learn(residual, 1.0, answer.gross), seen.learn(residual[:300], 1.0, alone.gross)
+    assert (both.share, both.scale) == pytest.approx((seen.share, seen.scale))
+    assert both.agreement(residual, 1.0, answer.gross) == pytest.approx(
+        seen.agreement(residual[:300], 1.0, alone.gross)
+    )
+    assert (1 / both.total[unseen] < 1e-12).all()
+
+
+def test_an_interval_amounts_to_the_observation_with_its_mean_and_variance():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(1.0, 2.0, 400_000)
+    kept = draws[np.abs(draws + rng.normal(0, 0.5, draws.size) - 3.0) < 1.5]
+    one = np.ones(1)
+    value, std = observation(one, 4 * one, 3 * one, 1.5 * one, 0.25 * one)
+    variance = 1 / (1 / 4 + 1 / std**2)
+    # about 120,000 draws are kept: six standard errors
+    assert variance * (1 / 4 + value / std**2) == pytest.approx(
+        kept.mean(), abs=6 * kept.std() / kept.size**0.5
+    )
+    assert variance == pytest.approx(kept.var(), rel=6 * (2 / kept.size) ** 0.5)

@@ -58,7 +58,8 @@ def test_much_nearer_the_exact_posterior_than_one_gaussian_step(channel, density
         rng = np.random.default_rng(seed)
         matrix, one = rng.normal(size=(16, 8)), np.ones(8)
         prior = CountPrior(one, 0 * one, one, 0.4)
-        target = matrix @ prior.sample(rng) + channel.sample(16, rng)
+        image = matrix @ prior.sample(rng)
+        target = channel.publish(image, image + rng.uniform(-9, 9, 16), rng)  # multiples of a random start
         wanted = exact_means(matrix, target, density, prior)
         ours += np.abs(means(matrix, prior, channel, target)[0] - wanted).mean()
         plain = Channel(channel.total)

@@ -229,3 +229,24 @@ def test_wrong_bits_at_a_quarter_of_root_n():
         for problem, target, secret in (pairs(2000, noise=0.25, seed=2000 + seed) for seed in range(10))
     ]
     assert np.mean(wrong) <= 0.004
+
+
+def test_where_attributes_have_latent_factors_trusted_confidences_hold():
+    """Fixed seeds, around the noise at which this decoder breaks down: four standard errors."""
+    confidence, right, words = [], [], []
+    for noise in (0.1, 0.15, 0.2, 0.4, 0.8):
+        for seed in range(8):
+            problem, target, secret = pairs(150, noise=noise, factors=3, seed=seed, contaminated=False)
+            found = Posterior().prepare(problem).solve(target, rng=np.random.default_rng(seed))
+            words.append((noise, found.status.word))
+            if found.status.word == "trusted":
+                confidence.append(found.confidence)
+                right.append((found.log_odds >= 0) == (secret > 0.5))
+    assert words.count((0.2, "uncalibrated")) >= 6  # and there the status says that they do not
+    assert words.count((0.8, "trusted")) == 8
+    sure, ok = np.concatenate(confidence), np.concatenate(right)
+    for low, high in ((0.5, 0.7), (0.7, 0.9), (0.9, 0.95), (0.95, 1.01)):
+        chosen = (sure >= low) & (sure < high)
+        error = np.sqrt((sure[chosen] * (1 - sure[chosen])).sum() + 1) / chosen.sum()
+        assert chosen.sum() > 200
+        assert abs(ok[chosen].mean() - sure[chosen].mean()) < 4 * error

@@ -24,7 +24,7 @@ def identity(strength: float):
     def decode(target):
         return Said(np.full(N, strength / 0.36), target)
 
-    return rehearse(prior, Dense(np.eye(N)), Channel(0.36), decode, np.random.default_rng(0))
+    return rehearse(prior, Dense(np.eye(N)), Channel(0.36), np.zeros(N), decode, np.random.default_rng(0))
 
 
 def test_an_exact_posterior_passes():
@@ -47,3 +47,19 @@ def test_too_little_confidence_is_caught_too():
     record = identity(0.3)
     assert not record.calibrated
     assert record.temperature > 2
+
+
+def test_sure_and_wrong_people_do_not_hide_among_the_doubtful():
+    # a third are coin flips; of the others, who are called certain, one in a hundred is wrong
+    one = np.ones(N)
+    prior = CountPrior(one, 0 * one, one, 0.5)
+    rng = np.random.default_rng(1)
+    unsure = np.arange(N) % 3 == 0
+
+    def decode(target):
+        turned = np.where(rng.random(N) < 0.01, 1 - target, target)
+        return Said(np.where(unsure, 0.0, 100.0), turned)
+
+    record = rehearse(prior, Dense(np.eye(N)), Channel(1e-6), np.zeros(N), decode, rng)
+    assert abs(record.wrong - record.expected) < 4 * np.sqrt(record.expected / 2)  # together all seems well
+    assert not record.calibrated

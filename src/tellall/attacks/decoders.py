@@ -74,12 +74,14 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
     Where two were tried, the one whose whole counts miss the values by less (weighted absolute misfit beyond
     the rounding intervals) is kept; of posterior and LP, whose minimiser nothing beats at that, the posterior
-    where it misses them by at most 1.3 times as much. The statistics say what was tried.
+    where it misses them by at most 1.3 times as much. A posterior that failed its checks, the rehearsal
+    apart, is not kept unless it fits the values. The statistics say what was tried.
     """
     return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
 
 
 def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+    shown, undecided = undecided, undecided.everything or undecided
     even = bool((undecided.bound <= undecided.slack * (1 + 1e-9)).all())  # exact, or anywhere in its interval
     if undecided.size.size <= _LISTED and even:
         listed = _exhaustive(undecided, rng)
@@ -95,12 +97,24 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         misses = {each.name: _misfit(undecided, each.value) for each in (robust, loose)}
         best = loose if misses[loose.name] <= _AS_GOOD * misses[robust.name] else robust
     else:
-        if tried and tried[0].status.word != "uncalibrated":
-            tried.clear()  # what is not even settled is no better than least squares
-        tried.append(_least_squares(undecided, rng))
+        if tried and not _worth_keeping(tried[0], undecided):
+            tried.clear()  # it is no better than least squares
+        tried.append(_least_squares(shown, rng))
         misses = {each.name: _misfit(undecided, np.round(each.value)) for each in tried}
         best = min(tried, key=lambda each: misses[each.name])
     return replace(best, stats={**best.stats, **{f"misfit of {name}": miss for name, miss in misses.items()}})
+
+
+def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
+    """Whether a posterior that is not trusted is: it settled, and passed its checks or fits the values.
+
+    One that passed all checks but the rehearsal has a temperature. One whose residuals are not of the
+    predicted size has locked into some secret: the right one, if that fits.
+    """
+    if loose.status.word != "uncalibrated":
+        return False
+    fits = _misfit(undecided, np.round(loose.value)) <= undecided.target.size
+    return "temperature" in loose.stats or fits
 
 
 def _posterior_is_affordable(undecided: Undecided) -> bool:
@@ -156,27 +170,31 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 
     Rows missed by more than four times the usual (median) residual are taken for gross errors.
     """
+    undecided = undecided.everything or undecided
+    inside = np.minimum(undecided.slack, undecided.bound)  # of whole counts the interval ends at the last
     problem = AbsoluteProblem(
-        undecided.operator, 1 / undecided.rest, undecided.lower, undecided.upper, undecided.slack
+        undecided.operator, 1 / undecided.rest, undecided.lower, undecided.upper, inside
     )
     # of several minimisers the steps find one within the box, the simplex method a corner of it
     solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.target)
     image = undecided.operator @ solution.value
     off = np.maximum(np.abs(image - undecided.target) - undecided.slack, 0.0) / undecided.rest
-    usual = max(1.0, float(np.median(off)) / 0.6745) if off.size else 1.0
+    seen = off[~undecided.unseen]
+    usual = max(1.0, float(np.median(seen)) / 0.6745) if seen.size else 1.0
     spread = np.hypot(undecided.rest * usual, undecided.slack / np.sqrt(3))
-    weights = np.where(off <= _GROSS * usual, 1 / spread**2, 0.0)
+    weights = np.where((off <= _GROSS * usual) & ~undecided.unseen, 1 / spread**2, 0.0)
     prior = undecided.prior
     box = BoxProblem(
         undecided.operator, weights, 1 / prior.variance, prior.mean, undecided.lower, undecided.upper
     )
     chance = _gaussian_chance(undecided, LeastSquares(gram_limit=_LP_GRAM).prepare(box), rng)
-    stats = {**solution.stats, "gross": float(np.mean(weights == 0)) if off.size else 0.0}
+    stats = {**solution.stats, "gross": float(np.mean(seen > _GROSS * usual)) if seen.size else 0.0}
     return Decoded(solution.value, chance, solution.status, "lp", stats)
 
 
 def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """The posterior mean of every count under prior, noise and all evidence."""
+    undecided = undecided.everything or undecided
     problem = CountProblem(
         undecided.operator,
         undecided.rest,
@@ -186,6 +204,7 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         undecided.rate,
         undecided.slack,
         undecided.contaminated,
+        undecided.unseen if undecided.unseen.any() else None,
     )
     solution = Posterior().prepare(problem).solve(undecided.target, rng=rng)
     status = solution.status
@@ -199,6 +218,7 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 
     That is the posterior where every error within its bound is as likely as any other.
     """
+    undecided = undecided.everything or undecided
     if not np.isfinite(undecided.bound).all():
         raise invalid(
             "decoder",

@@ -16,10 +16,11 @@ from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array
+from tellall.linops import HOST, Array, find_place
 from tellall.noise import Rng, as_rng
-from tellall.protections import Subsample, Suppression, Swapping
+from tellall.protections import Subsample, Swapping
 from tellall.release import Release, linearise
+from tellall.selection import threshold_of
 from tellall.solve import LeastSquares, Status
 
 __all__ = ["Reconstruction", "reconstruct"]
@@ -107,6 +108,7 @@ def reconstruct(
     rng: Rng = None,
     *,
     bounds: tuple[float, float] | None = None,
+    device: str = "cpu",
 ) -> Reconstruction | RealReconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
@@ -127,6 +129,9 @@ def reconstruct(
         problems. Without it a fixed seed: the same evidence gives the same answer.
     bounds
         The least and the largest value of a real secret, if the attacker knows them.
+    device
+        Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". Without such a device,
+        or for equations that have no form there, the CPU, with a warning. The guesses are the same.
 
     Notes
     -----
@@ -158,9 +163,12 @@ def reconstruct(
         if decoder not in ("auto", "least-squares") or prior is not None:
             raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
         found = reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
-        return replace(found, status=_with_doubts(found.status, chosen, view))
+        return replace(found, status=_with_doubts(found.status, chosen, view, "least-squares"))
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
+    place = find_place(device)
+    if place is not HOST:
+        evidence = evidence.on(place)
     return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
 
 
@@ -180,7 +188,7 @@ def reconstruct_codes(
         estimate=estimate,
         guess=guess,
         confidence=confidence,
-        status=_with_doubts(decoded.status, chosen, view),
+        status=_with_doubts(decoded.status, chosen, view, decoded.name),
         decoder=decoded.name,
         prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
@@ -253,23 +261,31 @@ def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
     return replace(decoded, status=status, stats=stats)
 
 
-def _with_selection(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where which values are shown depends on their noise or on the secret."""
-    chosen_and_noisy = any(
-        any(isinstance(protection, Suppression) for protection in release.protections)
+def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:
+    """The status, changed where which values are shown depends on their noise and the decoder ignores it."""
+    misled = any(
+        any(hasattr(protection, "hides") for protection in release.protections)
         and release.noise.bound == np.inf
+        and not (decoder == "posterior" and _reckons_with_selection(release))
         for release in releases
     )
-    if not status.settled or not chosen_and_noisy:
+    if not status.settled or not misled:
         return status
     return Status(
         "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
     )
 
 
-def _with_doubts(status: Status, releases: Sequence[Release], public: Public) -> Status:
+def _reckons_with_selection(release: Release) -> bool:
+    """Whether the intervals of what is not shown say all that the choice says."""
+    threshold = threshold_of(release.protections, 1.0) if release.statistic.counts_people else None
+    return threshold is not None and threshold.complete
+
+
+def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """The status, changed where the model of the errors is known to be wrong."""
-    return _with_approximation(_with_sampling(_with_selection(status, releases), releases), releases, public)
+    status = _with_sampling(_with_selection(status, releases, decoder), releases)
+    return _with_approximation(status, releases, public)
 
 
 def _with_approximation(status: Status, releases: Sequence[Release], public: Public) -> Status:

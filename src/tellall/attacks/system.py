@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from tellall.evidence import Evidence
+from tellall.evidence import Evidence, System
 from tellall.linops import Array, IntArray, LinearOperator, RowSelect
 from tellall.solve import CountPrior
+from tellall.solve.channel import observation
 
 __all__ = ["Undecided", "estimate_rates", "leave_undecided", "rates_of_bits"]
 
 # What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
 # so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
 RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
+_RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
 _MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 
 
@@ -40,6 +43,11 @@ class Undecided:
         The value of the secret each counts.
     rates
         The chance of each value before the evidence.
+    unseen
+        Which rows have no value, only an interval of this slack about the target.
+    everything
+        The same with a row for each interval in which a value that is not shown lies, None where there is
+        none; least squares, which has no use for them, does without.
     """
 
     places: IntArray
@@ -55,6 +63,8 @@ class Undecided:
     size: Array
     value: IntArray
     rates: Array
+    unseen: npt.NDArray[np.bool_]
+    everything: Undecided | None = None
 
     @property
     def rate(self) -> Array:
@@ -69,18 +79,64 @@ class Undecided:
 
 def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
     """The evidence less what its bounds settle; the rates are read off it where they are not given."""
-    system, box = evidence.system, evidence.enclosure
+    system, everything, box = evidence.system, evidence.everything, evidence.enclosure
     lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
     places = np.flatnonzero(lower < upper)
+    unknown = np.ones(evidence.values)  # rates to come
+    shown = _open_rows(system, evidence.contaminated, lower, upper, places, unknown)
+    whole = shown
+    if everything is not system:
+        whole = _open_rows(everything, evidence.contaminated, lower, upper, places, unknown)
+    if rates is None:
+        rates = _rates(shown, whole, evidence.values)
+    shown = replace(shown, rates=rates)
+    return shown if everything is system else replace(shown, everything=replace(whole, rates=rates))
+
+
+def _open_rows(
+    system: System,
+    contaminated: bool | None,
+    lower: Array,
+    upper: Array,
+    places: IntArray,
+    rates: Array,
+) -> Undecided:
+    """The rows of a system less what is decided."""
     operator, target = system.operator, system.target
     if places.size < system.size.size:
         target = target - operator @ np.where(lower < upper, 0.0, lower)
         operator = operator.take(places)
-    size, value = system.size[places], system.value[places]
-    if rates is None:
-        rates = estimate_rates(operator, target, system.spread, size, value, evidence.values)
-    errors = (system.spread, system.slack, system.rest, system.bound, evidence.contaminated)
-    return Undecided(places, operator, target, *errors, lower[places], upper[places], size, value, rates)
+    errors = (system.spread, system.slack, system.rest, np.maximum(system.bound, 0.0), contaminated)
+    box = (lower[places], upper[places], system.size[places], system.value[places])
+    return Undecided(places, operator, target, *errors, *box, rates, system.unseen)
+
+
+def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
+    """The rates that the shown values tell, and where some are not shown, their intervals with them.
+
+    Notes
+    -----
+    Values that are shown because they are large say too much by themselves. At the rates so far a row that is
+    not shown is normal with mean Σ_p A_jp size_p π and variance Σ_p A_jp² size_p π (1 − π); cut to its
+    interval it has another mean and variance, and the row is taken for the normal observation that makes
+    the one into the other (a step of expectation propagation). Repeated until the rates settle.
+    """
+    rates = estimate_rates(shown.operator, shown.target, shown.spread, shown.size, shown.value, values)
+    if whole is shown:
+        return rates
+    unseen, target, spread = whole.unseen, whole.target.copy(), whole.spread.copy()
+    rows = RowSelect(whole.operator, np.flatnonzero(unseen))
+    squares = RowSelect(whole.operator.squared(), np.flatnonzero(unseen))
+    interval = (whole.target[unseen], whole.slack[unseen], whole.rest[unseen] ** 2)
+    for _ in range(_RATE_ROUNDS):
+        each = rates[whole.value]
+        mean, variance = rows @ (whole.size * each), squares @ (whole.size * each * (1 - each))
+        target[unseen], spread[unseen] = observation(mean, variance, *interval)
+        last = rates
+        rates = estimate_rates(whole.operator, target, spread, whole.size, whole.value, values)
+        if np.abs(rates - last).max() <= _RATE_SETTLED:
+            break
+    return rates
 
 
 def estimate_rates(

@@ -15,6 +15,8 @@ what they offer beside it:
     instead of ``perturb``: the values with the people behind them;
 ``law``
     the law of the error that an attacker reckons with, where the protection is no ``Noise`` itself;
+``hides``
+    the limit under which values are not shown, where all others are; None where others may be hidden too;
 ``guarantee(statistic, public, delta=1e-6)``
     the differential privacy that it promises, at this δ where that is a whole curve.
 """

@@ -53,6 +53,11 @@ class Suppression:
         if not isinstance(self.complementary, bool):
             raise invalid("complementary", "true or false", self.complementary)
 
+    @property
+    def hides(self) -> float | None:
+        """The limit under which values are not shown; None where others are hidden too."""
+        return None if self.complementary else float(self.below)
+
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         return np.where(values < self.below, np.nan, values)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.errors import invalid
 from tellall.linops import LinearOperator
@@ -31,6 +32,9 @@ class CountProblem:
         The half-width of a uniform error on top of the Gaussian one (rounding), per row; None for none.
     contaminated
         Whether a share of the rows may have gross errors; None to find out.
+    unseen
+        Rows of which no value is known, only that A t is within ``slack`` of z (but for the Gaussian error);
+        None where all are seen.
     """
 
     operator: LinearOperator
@@ -41,6 +45,7 @@ class CountProblem:
     rate: Array | float
     slack: Array | None = None
     contaminated: bool | None = None
+    unseen: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         m, n = self.operator.shape
@@ -53,6 +58,8 @@ class CountProblem:
             raise invalid("std", "above zero", float(self.std.min()))
         if self.slack is not None and m and self.slack.min() < 0:
             raise invalid("slack", "zero or more", float(self.slack.min()))
+        if self.unseen is not None and (self.unseen.shape != (m,) or self.slack is None):
+            raise invalid("unseen", "one per row, with slack", f"shape {self.unseen.shape}")
         if not n:
             raise invalid("operator", "over one group or more", "no columns")
         if (self.lower < 0).any() or (self.upper > self.size).any() or (self.lower >= self.upper).any():

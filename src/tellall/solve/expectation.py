@@ -93,7 +93,8 @@ def propagate(
         changes.append(float(np.sqrt(np.mean((mean - previous) ** 2 / prior.variance))))
         image = operator @ belief_now.mean
         if plain:
-            agreement = _plain_agreement(belief_now, lam, rows.weights, target - image)
+            seen = channel.seen(target).size
+            agreement = _plain_agreement(belief_now, lam, rows.weights, target - image, seen)
         else:
             belief, spread = _row_cavities(rows, image, belief_now.shares())
             new_rows = _row_sites(channel, target, spread, belief)
@@ -115,10 +116,10 @@ def propagate(
     return Propagated(precision, opinion, channel, agreement, changes[-1], iteration + 1)
 
 
-def _plain_agreement(now: GaussianPosterior, lam: Array, weights: Array, residual: Array) -> float:
+def _plain_agreement(now: GaussianPosterior, lam: Array, weights: Array, residual: Array, rows: int) -> float:
     """(χ² of the residuals at the mean + the degrees of freedom it has used up) per row."""
     used = float(np.sum(np.where(now.variance > 0, 1 - lam * now.variance, 0.0)))  # none by what is known
-    return (float(weights @ residual**2) + used) / max(residual.size, 1)
+    return (float(weights @ residual**2) + used) / max(rows, 1)
 
 
 def _row_cavities(rows: _RowSites, image: Array, shares: Array) -> tuple[Array, Array]:

@@ -98,7 +98,9 @@ class PreparedPosterior:
         if problem.std.size and np.all(problem.std == problem.std[0]):
             std = float(problem.std[0])
         slack = problem.slack if problem.slack is not None and problem.slack.any() else None
-        self.channel = Channel(std**2, slack)
+        unseen = problem.unseen if problem.unseen is not None and problem.unseen.any() else None
+        self.channel = Channel(std**2, slack, unseen=unseen)
+        self.seen = problem.std.size if unseen is None else int((~unseen).sum())
         self.spread = Spread(problem.operator)
         self.steps = GaussianSteps(problem.operator)
 
@@ -119,10 +121,12 @@ class PreparedPosterior:
         opinion, name, attempt = best
         log_odds = self.prior.log_odds(opinion.precision, opinion.opinion)
         if self._trouble(opinion):
-            return self._doubtful(opinion, name, log_odds, target)
+            return self._doubtful(opinion, name, log_odds, target, generator)
         rehearsal = None
         if self.options.rehearsal:
-            rehearsal = rehearse(self.prior, self.problem.operator, opinion.channel, attempt, generator)
+            rehearsal = rehearse(
+                self.prior, self.problem.operator, opinion.channel, target, attempt, generator
+            )
             log_odds = log_odds * rehearsal.temperature
         solution = self._solution(log_odds, self._status(opinion, rehearsal), opinion, name)
         if rehearsal is not None:
@@ -150,7 +154,7 @@ class PreparedPosterior:
             if self.problem.contaminated is not False:
                 out.append(("expectation", self._propagate_contaminated))
             elif self.channel.slack is not None:  # intervals taken for variances, which settle more easily
-                plain = Channel(self.channel.total)
+                plain = self.channel.gaussian
                 out.append(("expectation", lambda z: propagate(self.steps, self.prior, plain, z)))
         if auto and not affordable:
             out.append(("least-squares", lambda z: self._one_step(z, rng)))
@@ -174,7 +178,7 @@ class PreparedPosterior:
 
     def _trouble(self, opinion: Opinion) -> float:
         """Zero where the run passes its own checks, else how far it is off."""
-        room = _AGREES + 6 / np.sqrt(max(self.problem.operator.shape[0], 1))
+        room = _AGREES + 6 / np.sqrt(max(self.seen, 1))
         trouble = opinion.agreement / room if opinion.agreement > room else 0.0
         if opinion.change > _SETTLED * self.options.tolerance:
             trouble += opinion.change
@@ -210,23 +214,30 @@ class PreparedPosterior:
         opinion = (mean / variance - box.ridge * box.center) / precision
         image = box.operator.matvec(mean.astype(box.operator.dtype))
         used = float(np.sum(1 - box.ridge * variance))
-        agreement = (float(box.weights @ (target - image) ** 2) + used) / max(target.size, 1)
-        return Propagated(precision, opinion, Channel(self.channel.total), agreement, 0.0, 1)
+        agreement = (float(box.weights @ (target - image) ** 2) + used) / max(self.seen, 1)
+        return Propagated(precision, opinion, self.channel.gaussian, agreement, 0.0, 1)
 
-    def _doubtful(self, opinion: Opinion, name: str, log_odds: Array, target: Array) -> PosteriorSolution:
-        """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box."""
+    def _doubtful(
+        self, opinion: Opinion, name: str, log_odds: Array, target: Array, rng: np.random.Generator
+    ) -> PosteriorSolution:
+        """Where no run passed its checks: the better, by the ℓ1 misfit of whole counts, of it and the box.
+
+        Nobody is surer than both it and one Gaussian step, which does not lock into anything.
+        """
         from scipy.special import expit
 
         boxed, size = self._boxed.solve(target).value, self.problem.size
+        guess = np.where(log_odds >= 0, 1.0, -1.0)
         if self._misfit(boxed, target) < self._misfit(size * expit(log_odds), target):
-            guess = np.where(2 * boxed >= size, 1.0, -1.0)
-            # where the two disagree about the bit, the box has it and nobody is sure
-            log_odds, name = guess * np.maximum(guess * log_odds, 1e-9), "least-squares"
+            guess, name = np.where(2 * boxed >= size, 1.0, -1.0), "least-squares"
+        step = self._one_step(target, rng)
+        cautious = self.prior.log_odds(step.precision, step.opinion)
+        log_odds = guess * np.maximum(np.minimum(guess * log_odds, guess * cautious), 1e-9)
         return self._solution(log_odds, self._failure(opinion, name), opinion, name)
 
     def _failure(self, opinion: Opinion, name: str) -> Status:
         """Which check failed, and what was returned instead."""
-        kept = f"the guesses are those of {name}, confidences may be too high"
+        kept = f"the guesses are those of {name}, confidences may be off"
         if opinion.change > _SETTLED * self.options.tolerance:
             return Status("not converged", f"the posterior still moves by {opinion.change:.1e}; {kept}")
         if opinion.agreement > _CONTRADICTION**2:

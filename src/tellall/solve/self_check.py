@@ -16,10 +16,12 @@ from tellall.solve.counts import CountPrior
 __all__ = ["Rehearsal", "rehearse"]
 
 _NOTICED = 2.0  # standard errors of the number of wrong guesses: the log-odds are mended
+_NOTICED_IN_PART = 3.0  # of three parts one is more often off by chance
 _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
 _ENOUGH = 3000  # people guessed in rehearsal
-_MOST_DRAWS = 4
+_MOST_DRAWS = 10
+_STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
 
 
 class Belief(Protocol):
@@ -54,6 +56,7 @@ def rehearse(
     prior: CountPrior,
     operator: LinearOperator,
     channel: Channel,
+    target: Array,
     decode: Callable[[Array], Belief],
     rng: np.random.Generator,
 ) -> Rehearsal:
@@ -63,8 +66,9 @@ def rehearse(
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secrets likeliest; where they are far off, nothing is trusted.
-    One more run of the decoder; up to four where there are few people.
+    by the number that makes the simulated secrets likeliest; where they are far off, nothing is trusted. That
+    is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
+    be sure, fairly sure and unsure. One more run of the decoder; up to ten where there are few people.
     """
     people = float(prior.size.sum())
     draws = int(np.clip(np.ceil(_ENOUGH / people), 1, _MOST_DRAWS))
@@ -72,7 +76,7 @@ def rehearse(
     for _ in range(draws):
         truth = prior.sample(rng)
         image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
-        belief = decode(image + channel.sample(image.size, rng))
+        belief = decode(channel.publish(image, target, rng))
         log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
         strength.append(np.abs(log_odds))
         right.append(np.where(log_odds >= 0, truth, prior.size - truth))
@@ -83,13 +87,25 @@ def rehearse(
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     """Whether as many guesses were wrong as the log-odds' strength says."""
     doubt = 1 / (1 + np.exp(strength))
-    wrong, expected = float(np.sum(size - right)), float(size @ doubt)
-    spread = np.sqrt(float(size @ (doubt * (1 - doubt))))
-    excess = abs(wrong - expected)
-    if excess <= _NOTICED * spread + 1:
-        return Rehearsal(wrong, expected)
-    calibrated = bool(excess <= _ALARM * spread + _TOLERATED * expected + 1)
-    return Rehearsal(wrong, expected, _temperature(strength, right, size - right), calibrated)
+    missed, expected = size - right, size * doubt
+    variance = size * doubt * (1 - doubt)
+    wrong, foreseen = float(missed.sum()), float(expected.sum())
+    noticed = abs(wrong - foreseen) > _NOTICED * np.sqrt(variance.sum()) + 1
+    calibrated = abs(wrong - foreseen) <= _room(foreseen, float(variance.sum()))
+    part = np.digitize(strength, _STRATA)
+    for place in range(1, len(_STRATA) + 1):
+        here = part == place
+        over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
+        noticed |= over > _NOTICED_IN_PART * np.sqrt(spread) + 0.5  # one sure and wrong is one too many
+        calibrated &= over <= _room(float(expected[here].sum()), spread)
+    if not noticed:
+        return Rehearsal(wrong, foreseen)
+    return Rehearsal(wrong, foreseen, _temperature(strength, right, missed), bool(calibrated))
+
+
+def _room(expected: float, variance: float) -> float:
+    """How far the number of wrong guesses may be from what was expected."""
+    return _ALARM * float(np.sqrt(variance)) + _TOLERATED * expected + 1
 
 
 def _temperature(strength: Array, right: Array, wrong: Array) -> float:

@@ -13,7 +13,7 @@ from tellall import catalogue
 from tellall.errors import TellallError
 from tellall.linops import Array
 from tellall.protections import Guarantee, Protection
-from tellall.risk import Risk
+from tellall.risk import Risk, Tally
 from tellall.utility import Reader, Utility
 
 __all__ = [
@@ -46,6 +46,8 @@ class Outcome:
         The strongest baseline.
     exposed
         People exposed at confidence 0.95; not a number for a real secret.
+    tally
+        What of this can be added up over blocks of people; None for a real secret.
     """
 
     decoder: str
@@ -57,6 +59,7 @@ class Outcome:
     baseline: str
     baseline_accuracy: float
     exposed: float
+    tally: Tally | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tellall.linops import Array
 from tellall.noise import Noise, Rng, as_rng
 from tellall.protections import Protection, guarantee_of, noise_of, prepare
 from tellall.release import Computed, Release
-from tellall.risk import score
+from tellall.risk import Tally, score
 from tellall.statistics import Estimator, Statistic
 from tellall.study.bootstrap import Resamples
 from tellall.study.families import DELTA
@@ -266,6 +266,10 @@ class Prepared:
             baseline=strongest,
             baseline_accuracy=risks[0].baselines[strongest],
             exposed=float(np.mean([risk.exposed for risk in risks])),
+            tally=Tally.of(
+                [risk.right for risk in risks],
+                [{baseline.name: baseline.guess == secret for baseline in baselines}] * len(risks),
+            ),
         )
 
     def _rng(self, *place: int) -> np.random.Generator:

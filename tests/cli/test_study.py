@@ -151,6 +151,21 @@ def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     assert "people can resolve" in err
 
 
+def test_studies_of_blocks_keep_to_the_schemas(tellall):
+    Path("people.toml").write_text(PLAN.replace("limit = 0.2", 'limit = 0.2\nby = "a"'), encoding="utf-8")
+    common = ("--jobs", "1", "--json", *QUICK)
+    code, out, err = tellall("sweep", "people.toml", "--scales", "4", "--repeats", "1", *common)
+    assert code == 0, err
+    (release,) = SweepDocument.model_validate_json(out).releases
+    assert release.by == "a"
+    assert len(release.blocks) == 2
+    assert release.secret == "ill"
+    code, out, err = tellall("calibrate", "people.toml", "--max-advantage", "0.45", "--draws", "2", *common)
+    assert code == 0, err
+    document = CalibrateDocument.model_validate_json(out)
+    assert document.by == document.releases[0].by == "a"
+
+
 REGRESSIONS = """
 data = "counties.csv"
 secret = "rate"

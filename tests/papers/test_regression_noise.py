@@ -17,7 +17,7 @@ from tellall import InvalidInput
 from tellall.papers import regression_noise
 from tellall.papers.regression_noise import Plan, collect, rerun
 from tellall.papers.regression_noise_attack import Regressions
-from tellall.papers.regression_noise_beyond import beyond, stops_at
+from tellall.papers.regression_noise_beyond import _equal_utility, beyond, stops_at
 from tellall.papers.regression_noise_claims import growth, statements
 from tellall.papers.regression_noise_data import (
     PREPARATIONS,
@@ -30,7 +30,7 @@ from tellall.papers.regression_noise_data import (
 )
 from tellall.papers.regression_noise_fair import fair, trade_off
 from tellall.papers.regression_noise_figures import figures
-from tellall.papers.regression_noise_logistic import cut_sample, logistic_noise, logistic_sizes
+from tellall.papers.regression_noise_logistic import Cut, cut_sample, logistic_noise, logistic_sizes
 from tellall.papers.regression_noise_study import FAMILIES, law, law_of_std, sizes, sweep, variants
 from tellall.report.paper_page import render
 from tellall.solve.dual import norm_certificate
@@ -333,3 +333,15 @@ def test_the_whole_page() -> None:
     found = rerun(FILE, rng=1)
     assert len(found.statements) > 25
     refuses_the_world(Tags.of(render(found.as_dict())))
+
+
+def test_families_of_logistic_noise_are_compared_where_predictions_are_as_good():
+    stds, samples = (0.1, 1.0, 10.0), 8
+    useful = np.tile(np.array([1.0, 1.02, 1.2])[None, :, None], (3, 1, samples))
+    right = np.tile(np.array([1.0, 0.8, 0.5])[None, :, None], (3, 1, samples))
+    right[2] += 0.1  # the truncated normal leaves a tenth more bits right, wherever predictions are as good
+    (found,) = _equal_utility(Cut(28, stds, right, useful, 0.5))
+    assert "+10.0% [+10.0%, +10.0%] at ×1.02" in found.ours
+    assert "×1.05" in found.ours
+    useful[1:] = 1.0  # a family whose predictions stay as good is not compared
+    assert list(_equal_utility(Cut(28, stds, right, useful, 0.5))) == []

@@ -157,7 +157,7 @@ def test_real_secrets_are_swept_in_their_own_unit() -> None:
     found = ta.sweep(people, ta.Estimator("linear", block=2), ta.Gaussian, scales=[0, 0.01, 2], repeats=3)
     exact, little, much = found.rows
     assert found.real
-    assert found.units == "the units of the coefficients"
+    assert found.units == "units of a coefficient"
     assert exact["advantage"] == pytest.approx(little["advantage"], abs=0.1)
     assert little["advantage"] > 0.1 > much["advantage"]
     assert little["advantage"] == pytest.approx(little["baseline_accuracy"] - little["accuracy"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,9 +14,11 @@ from tellall.linops import Array
 from tellall.release import Release
 from tellall.solve import BoxProblem, LeastSquares, Status
 
-__all__ = ["RealReconstruction", "Whitened", "reconstruct_reals"]
+__all__ = ["Factored", "RealReconstruction", "Whitened", "reconstruct_reals"]
 
 _MOST_ENTRIES = 200_000_000
+_WIDEST, _GRID, _NEAR = 25.0, 25, 1e-5  # of the logarithm of the variance over people
+_GOLDEN = (5**0.5 - 1) / 2
 _CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
 
 
@@ -124,9 +126,7 @@ class Whitened:
     @classmethod
     def of(cls, system: System) -> Whitened:
         """The decomposition, O(m n min(m, n))."""
-        root = np.sqrt(system.size)
-        rows = system.operator.to_dense() / system.spread[:, None] * root
-        return cls(*np.linalg.svd(rows, full_matrices=False), root, system.spread)
+        return Factored.of(system).whitened(system.spread)
 
     def scaled(self, factor: float) -> Whitened:
         """The same system with the spread of every row so many times larger."""
@@ -134,36 +134,86 @@ class Whitened:
 
     def estimate(self, target: Array) -> tuple[Array, float, float]:
         """The posterior mean of each group's average, with the mean and variance over people."""
-        values, everybody = self.left.T @ (target / self.spread), self.singular * (self.right @ self.root)
-        mean, variance = _population(values, everybody, self.singular)
-        precision = 1 / (variance * self.singular**2 + 1)
-        deviation = self.right.T @ (variance * self.singular * precision * (values - mean * everybody))
-        return mean + deviation / self.root, mean, variance
+        estimates, means, variances = self.estimates(target[:, None])
+        return estimates[:, 0], float(means[0]), float(variances[0])
+
+    def estimates(self, targets: Array) -> tuple[Array, Array, Array]:
+        """The same for each column of targets."""
+        values = self.left.T @ (targets / self.spread[:, None])
+        everybody = (self.singular * (self.right @ self.root))[:, None]
+        means, variances = _populations(values, everybody, self.singular)
+        precision = 1 / (variances * self.singular[:, None] ** 2 + 1)
+        weights = variances * self.singular[:, None] * precision
+        deviation = self.right.T @ (weights * (values - means * everybody))
+        return means + deviation / self.root[:, None], means, variances
 
 
-def _population(target: Array, everybody: Array, singular: Array) -> tuple[float, float]:
-    """The mean and variance over people that make the published values most likely."""
-    from scipy.optimize import minimize_scalar
+@dataclass(frozen=True, eq=False)
+class Factored:
+    """A system's rows as a small matrix times orthonormal columns, whatever the spread of the rows."""
 
-    def mean_at(variance: float) -> tuple[float, float]:
-        precision = 1 / (variance * singular**2 + 1)
-        weight = float(precision @ everybody**2)
-        mean = float(precision @ (everybody * target)) / weight if weight > 0 else 0.0
-        misfit = target - mean * everybody
-        return mean, float(0.5 * (precision @ misfit**2) - 0.5 * np.log(precision).sum())
+    small: Array
+    basis: Array
+    root: Array
 
-    if not target.size or not singular.max(initial=0.0):
-        return 0.0, 1.0
+    @classmethod
+    def of(cls, system: System) -> Factored:
+        """A diag(√size) = L Qᵀ, O(m n min(m, n))."""
+        root = np.sqrt(system.size)
+        basis, triangle = np.linalg.qr((system.operator.to_dense() * root).T)
+        return cls(triangle.T, basis, root)
+
+    def whitened(self, spread: Array) -> Whitened:
+        """The system with rows of this spread, O(min(m, n)² (m + n))."""
+        left, singular, right = np.linalg.svd(self.small / spread[:, None], full_matrices=False)
+        return Whitened(left, singular, right @ self.basis.T, self.root, spread)
+
+
+def _populations(targets: Array, everybody: Array, singular: Array) -> tuple[Array, Array]:
+    """The mean and variance over people that make each column of published values most likely.
+
+    The logarithm of the variance from a coarse grid, then by golden sections to 1e-5.
+    """
+    columns = targets.shape[1]
+    if not targets.size or not singular.max(initial=0.0):
+        return np.zeros(columns), np.ones(columns)
     # how large the secrets must be, overall, to explain the published values
-    scale = float(np.sqrt(np.mean(target**2))) / float(np.sqrt(np.mean(singular**2))) + 1e-300
-    found = minimize_scalar(
-        lambda log: mean_at(float(np.exp(log)))[1],
-        bounds=(2 * np.log(scale) - 25, 2 * np.log(scale) + 25),
-        method="bounded",
-        options={"xatol": 1e-4},
-    )
-    variance = float(np.exp(found.x))
-    return mean_at(variance)[0], variance
+    scale = np.sqrt(np.mean(targets**2, axis=0)) / float(np.sqrt(np.mean(singular**2))) + 1e-300
+    centre = 2 * np.log(scale)
+    # about a first mean, so that no digits are lost where the mean is large beside the spread
+    ones = float((everybody**2).sum())
+    about = (everybody * targets).sum(axis=0) / ones if ones > 0 else np.zeros(columns)
+    rest, energy = targets - about * everybody, singular[:, None] ** 2
+    square, cross, weights = rest**2, everybody * rest, (everybody**2)[:, 0]
+
+    def fit(logs: Array) -> tuple[Array, Array]:
+        precision = 1 / (np.exp(logs) * energy + 1)
+        weight, total = weights @ precision, (precision * cross).sum(axis=0)
+        means = np.divide(total, weight, out=np.zeros(columns), where=weight > 0)
+        misfit = (precision * square).sum(axis=0) - means * total
+        return about + means, 0.5 * (misfit - np.log(precision).sum(axis=0))
+
+    step = 2 * _WIDEST / _GRID
+    grid = centre - _WIDEST + step * np.arange(_GRID + 1)[:, None]
+    best = np.argmin([fit(logs)[1] for logs in grid], axis=0)
+    middle = grid[best, np.arange(columns)]
+    logs = _golden(lambda logs: fit(logs)[1], middle - step, middle + step)
+    logs = np.clip(logs, centre - _WIDEST, centre + _WIDEST)
+    return fit(logs)[0], np.exp(logs)
+
+
+def _golden(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """Where each of several functions of one number is least, between bounds that hold one minimum."""
+    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_first, at_second = function(first), function(second)
+    while float((high - low).max()) > _NEAR:
+        left = at_first < at_second
+        low, high = np.where(left, low, first), np.where(left, second, high)
+        new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
+        at_new = function(new)
+        first, second = np.where(left, new, second), np.where(left, first, new)
+        at_first, at_second = np.where(left, at_new, at_second), np.where(left, at_first, at_new)
+    return (low + high) / 2
 
 
 def _within(

@@ -69,8 +69,33 @@ class LeftOut(_Strict):
     reason: str
 
 
+class BlockRow(_Strict):
+    """One protection and one decoder in one block; see SweepRow."""
+
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    low: float
+    high: float
+    exposed: float | None
+    loss: float
+
+
+class SweptBlockDocument(_Strict):
+    """One block's own sweep, or why there is none."""
+
+    name: str
+    people: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)]
+    reason: str | None
+    rows: list[BlockRow]
+
+
 class SweptRelease(_Strict):
-    """Every protection of one statistic."""
+    """Every protection of one statistic; of many blocks, all people together."""
 
     name: str
     statistic: str
@@ -82,6 +107,8 @@ class SweptRelease(_Strict):
     untried: Annotated[list[str], Field(description="Decoders left out for the time they take.")]
     rows: Annotated[list[SweepRow], Field(min_length=1)]
     skipped: list[LeftOut]
+    by: Annotated[str | None, Field(description="The column whose values are the blocks.")] = None
+    blocks: Annotated[list[SweptBlockDocument] | None, Field(description="The worst block first.")] = None
 
 
 class SweepDocument(_Strict):
@@ -176,6 +203,48 @@ class CalibratedRelease(_Strict):
     warnings: list[str]
 
 
+class BlockAnswer(_Strict):
+    """What one block needs; see CalibratedRelease."""
+
+    scale: Annotated[float, Field(ge=0)]
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    interval: Interval
+    loss: Annotated[float, Field(ge=0)]
+    evaluations: Annotated[int, Field(ge=1)]
+
+
+class CalibratedBlockDocument(_Strict):
+    """One block's own answer, or why there is none."""
+
+    name: str
+    people: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)]
+    reason: str | None
+    answer: BlockAnswer | None
+
+
+class CalibratedBlocks(_Strict):
+    """One noise on one statistic that serves every block."""
+
+    name: str
+    by: Annotated[str, Field(description="The column whose values are the blocks.")]
+    family: str
+    scale: Annotated[float, Field(ge=0, description="The largest that a block needs.")]
+    protection: str
+    max_advantage: Annotated[float, Field(gt=0)]
+    statistic: str
+    people: Annotated[int, Field(ge=0)]
+    units: str
+    seed: Annotated[int, Field(ge=0)]
+    together: Annotated[SweepRow, Field(description="All people of all blocks at that noise.")]
+    blocks: Annotated[list[CalibratedBlockDocument], Field(description="Those that need most noise first.")]
+
+
 class NoAnswer(_Strict):
     """A statistic for which no noise of the family keeps the limit, or none was found."""
 
@@ -194,10 +263,11 @@ class CalibrateDocument(_Strict):
     versions: dict[str, str]
     command: str
     data: str
+    by: Annotated[str | None, Field(description="The column whose values are the blocks.")]
     secret: Secret
     real: Real
     seed: Annotated[int, Field(ge=0)]
     family: str
     max_advantage: Annotated[float, Field(gt=0)]
-    releases: list[CalibratedRelease]
+    releases: list[CalibratedRelease | CalibratedBlocks]
     skipped: list[NoAnswer]

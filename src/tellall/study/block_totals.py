@@ -17,7 +17,16 @@ from tellall.study.swept import SweptBlock
 __all__ = ["sweep_of_all", "worst_block_first"]
 
 _TOTALS = 5  # a stream of random numbers of its own
-_MEANS = ("std", "mean_error", "missing", "total_variation", "association_change")
+_MEANS = (
+    "std",
+    "mean_error",
+    "missing",
+    "total_variation",
+    "association_change",
+    "mae_ratio",
+    "sign_flips",
+    "coverage",
+)
 _LARGEST = ("max_error", "epsilon", "delta")
 
 Key = tuple[str, float | None, str]  # family, scale, protection
@@ -52,6 +61,8 @@ def sweep_of_all(blocks: Sequence[SweptBlock], seed: int) -> Sweep:
         seed,
         _skipped(blocks),
         found[0].real,
+        untried=tuple(dict.fromkeys(name for one in found for name in one.untried)),
+        secret=found[0].secret,
     )
 
 

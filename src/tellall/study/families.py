@@ -13,10 +13,12 @@ from tellall.noise import TruncatedNormal
 from tellall.noise.base import at_least_zero
 from tellall.protections import Protection, Subsample, SuLQ, Swapping, as_protections
 
-__all__ = ["CUT", "DELTA", "Family", "as_family"]
+__all__ = ["CUT", "DELTA", "NAMELESS", "Family", "as_family"]
 
 CUT = 2.0  # the truncated normal's bound, in scales
 DELTA = 1e-6  # of SuLQ, and of every (ε, δ) that is reported for a law with a whole curve of them
+
+NAMELESS = "family"  # what a function without a name is called
 
 Protections = tuple[Protection, ...]
 
@@ -101,8 +103,8 @@ def as_family(family: Any) -> Family:
     if not callable(family) or isinstance(family, Protection):
         rule = "a class such as Gaussian, or a function from a scale to a protection"
         raise invalid("family", rule, family)
-    name = getattr(family, "__name__", "family")
-    return Family("family" if name == "<lambda>" else name, family)
+    name = getattr(family, "__name__", NAMELESS)
+    return Family(NAMELESS if name == "<lambda>" else name, family)
 
 
 def check_scales(scales: Sequence[float]) -> tuple[float, ...]:

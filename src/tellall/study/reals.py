@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tellall.attacks.real_baseline import Fold, real_baselines
-from tellall.attacks.reals import RealReconstruction, Whitened
+from tellall.attacks.reals import Factored, RealReconstruction, Whitened
 from tellall.attacks.reconstruct import reconstruct
 from tellall.data import Public
-from tellall.evidence import System
+from tellall.evidence import Evidence
 from tellall.linops import Array
-from tellall.release import Release
+from tellall.noise import Noise
+from tellall.release import Release, count_scale
 from tellall.study.bootstrap import Resamples
 from tellall.study.measurement import NORMAL
-from tellall.study.together import common_evidence, targets_of
+from tellall.study.together import common_evidence
 
 __all__ = ["RealsTogether", "attack_reals"]
 
@@ -25,29 +26,68 @@ _SAME = 1e-9
 class RealsTogether:
     """Real secrets from many releases that differ in nothing but the noise in their values.
 
-    One decomposition serves every draw, and every scale at which the spreads of the rows keep their
-    proportions; see :class:`tellall.study.together.Together` for when that holds.
+    Notes
+    -----
+    That releases differ in nothing else is read off the first two of them
+    (:func:`tellall.study.together.common_evidence`): the equations do not depend on the values, and so they
+    are the same for all additive noise on this statistic. One factorisation serves every draw, scale and
+    family; a small decomposition is made again where the spreads of the rows change their proportions.
     """
 
     def __init__(self) -> None:
-        self._ready: Whitened | None = None
+        self._shared: _Shared | None = None
 
     def estimates(self, releases: Sequence[Release], public: Public) -> Array:
         """Everybody's estimate, a row per release."""
-        evidence = common_evidence(releases, public)
-        if evidence is None:
-            return np.stack([_estimate(release, public) for release in releases])
-        ready = self._prepared(evidence.system)
-        targets = targets_of(releases, public, evidence)
-        return np.stack([ready.estimate(target)[0][evidence.groups.index] for target in targets.T])
+        shared = self._shared
+        if shared is None or not shared.fits(releases, public):
+            evidence = common_evidence(releases, public)
+            if evidence is None:
+                return np.stack([_estimate(release, public) for release in releases])
+            shared = self._shared = _Shared(evidence, releases[0], public)
+        return shared.estimates(releases)
 
-    def _prepared(self, system: System) -> Whitened:
+
+class _Shared:
+    """The equations of a statistic of these people, whatever additive noise its values have."""
+
+    def __init__(self, evidence: Evidence, release: Release, public: Public) -> None:
+        self.statistic, self.public = release.statistic, public
+        self._counts, _ = count_scale(release, public)
+        equations, rows = release.statistic.equations(public, self._counts), evidence.blocks[0].rows
+        size = equations.target.size
+        self._gain, self._doubt, self._floor = (
+            np.broadcast_to(part, size)[rows] for part in (equations.gain, equations.doubt, equations.floor)
+        )
+        self._rows, self._target, self._index = rows, evidence.target, evidence.groups.index
+        self._factored = Factored.of(evidence.system)
+        self._ready: Whitened | None = None
+
+    def fits(self, releases: Sequence[Release], public: Public) -> bool:
+        """Whether these are releases of the same statistic with noise added and nothing else done."""
+        first = releases[0]
+        if first.statistic is not self.statistic or public is not self.public:
+            return False
+        additive = all(isinstance(p, Noise) and not p.varies for p in first.protections)
+        return additive and not any(np.isnan(release.values).any() for release in releases)
+
+    def estimates(self, releases: Sequence[Release]) -> Array:
+        """Everybody's estimate, a row per release."""
+        units = self.statistic.units(self.public)
+        std = releases[0].noise.scaled(units).std
+        spread = np.maximum(np.hypot(std * self._gain, self._doubt), self._floor)
+        counts = np.stack([count_scale(release, self.public)[0][self._rows] for release in releases], axis=1)
+        targets = self._target[:, None] + (counts - self._counts[self._rows, None])
+        found, _, _ = self._whitened(spread).estimates(targets)
+        return np.asarray(found[self._index].T)
+
+    def _whitened(self, spread: Array) -> Whitened:
         known = self._ready
-        if known is not None and known.spread.size == system.spread.size:
-            ratio = system.spread / known.spread
-            if known.root.size == system.size.size and np.ptp(ratio) <= _SAME * ratio.mean():
+        if known is not None:
+            ratio = spread / known.spread
+            if np.ptp(ratio) <= _SAME * ratio.mean():
                 return known.scaled(float(ratio.mean()))
-        self._ready = Whitened.of(system)
+        self._ready = self._factored.whitened(spread)
         return self._ready
 
 

@@ -18,7 +18,7 @@ from tellall.noise import Rng
 from tellall.protections import Protection, as_protections
 from tellall.risk import Tally
 from tellall.statistics import Statistic
-from tellall.study.families import Family, as_family, check_scales
+from tellall.study.families import NAMELESS, Family, as_family, check_scales
 from tellall.study.frontier import frontier
 from tellall.study.measurement import Measurement, Outcome, untried_decoders
 from tellall.study.prepared import Prepared
@@ -258,12 +258,16 @@ def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
         family = as_family(one)
         if scales is None:
             raise invalid("scales", f"given, since {family.name} is a family of protections", "none")
-        chosen += [
-            _Choice(family.name if scale else "exact", scale, family.at(scale))
-            for scale in check_scales(scales)
-        ]
+        chosen += [_member(family, scale) for scale in check_scales(scales)]
     exact = [choice for choice in chosen if not choice.protections]
     return [choice for choice in chosen if choice.protections or choice is exact[0]]
+
+
+def _member(family: Family, scale: float) -> _Choice:
+    """A family at a scale; one without a name goes by its protection's."""
+    made = family.at(scale)
+    named = family.name if family.name != NAMELESS or not made else type(made[-1]).__name__
+    return _Choice(named if scale else "exact", scale, made)
 
 
 def _is_family(one: Any) -> bool:

@@ -13,12 +13,13 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test lint test-slow bench clean help
+.PHONY: demo test lint test-slow test-spark bench clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
 	@echo 'make test-slow  the tests that take long'
+	@echo 'make test-spark the tests on Spark (needs Java 17)'
 	@echo 'make bench      the benchmarks, each beside its reference'
 	@echo 'make clean      remove .venv and caches'
 
@@ -39,6 +40,9 @@ lint: .venv/.dev
 
 test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -m slow
+
+test-spark: .venv/.dev .venv/.spark
+	@$(BIN)/python -m pytest -m spark tests/cells
 
 bench: .venv/.dev
 	@$(BIN)/python benchmarks/run.py

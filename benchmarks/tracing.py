@@ -1,26 +1,42 @@
-"""Tracing from packed genotypes, streamed, beside the matrix products that it must make.
+"""Tracing from packed genotypes, streamed, beside the machine's own limits measured in the same run.
 
-python benchmarks/tracing.py [--sites 1000000] [--people 10000] [--reference 59]
+python benchmarks/tracing.py [--sites 1000000] [--people 10000] [--reference 59] [--missing 0.0]
+
+The limit of an attack is the larger of two times: reading its packed bytes at the memory's bandwidth, and its
+multiplications at the rate of a large single-precision matrix product. Processor seconds, one thread.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import tellall as ta
+from tellall.attacks import packed_calls
 
 CHUNK = 4096
+RUNS = (
+    ("single", "hoeffding", {}),
+    ("single", "empirical", {}),
+    ("pool", "hoeffding", {"alpha": 0.1}),
+    ("pool", "empirical", {}),
+    ("likelihood-ratio", "empirical", {"n": 1000}),
+    ("homer", "empirical", {}),
+)
 
 
-def write_plink(stem: Path, people: int, sites: int, rng: np.random.Generator) -> None:
-    """A PLINK file of random calls, none missing, written chunk by chunk."""
-    bytes_without_missing = np.array(
+def write_plink(stem: Path, people: int, sites: int, missing: float, rng: np.random.Generator) -> None:
+    """A PLINK file of random calls, written chunk by chunk; some bytes may hold missing calls."""
+    every = np.arange(256, dtype=np.uint8)
+    called = np.array(
         [byte for byte in range(256) if all((byte >> shift) & 3 != 1 for shift in (0, 2, 4, 6))],
         dtype=np.uint8,
     )
@@ -28,32 +44,42 @@ def write_plink(stem: Path, people: int, sites: int, rng: np.random.Generator) -
         file.write(bytes([0x6C, 0x1B, 1]))
         for start in range(0, sites, CHUNK):
             shape = (min(CHUNK, sites - start), (people + 3) // 4)
-            draws = rng.integers(0, bytes_without_missing.size, shape, dtype=np.uint8)
-            file.write(bytes_without_missing[draws].tobytes())
+            bytes_ = called[rng.integers(0, called.size, shape, dtype=np.uint8)]
+            if missing:
+                broken = rng.random(shape, dtype=np.float32) < missing
+                bytes_[broken] = rng.choice(every, int(broken.sum()))
+            file.write(bytes_.tobytes())
     stem.with_suffix(".fam").write_text("".join(f"f i{i} 0 0 0 -9\n" for i in range(people)))
     with stem.with_suffix(".bim").open("w") as file:
         file.writelines(f"1\trs{j}\t0\t{j + 1}\tA\tG\n" for j in range(sites))
 
 
-def best(call, times: int = 5) -> tuple[float, float]:
-    """The least wall-clock and processor time of several runs."""
-    least = [float("inf"), float("inf")]
+def seconds(call: Callable[[], Any], times: int = 1) -> float:
+    """The least processor time of several runs."""
+    least = float("inf")
     for _ in range(times):
-        start = time.perf_counter(), time.process_time()
+        start = time.process_time()
         call()
-        least = [
-            min(least[0], time.perf_counter() - start[0]),
-            min(least[1], time.process_time() - start[1]),
-        ]
-    return least[0], least[1]
+        least = min(least, time.process_time() - start)
+    return least
 
 
-def products(people: int, columns: int, width: int = 1000) -> tuple[float, float]:
-    """Processor seconds of one matrix product over `width` sites, and its Gflop/s."""
-    left = np.ones((people, width), dtype=np.float32)
-    right = np.ones((width, columns), dtype=np.float32)
-    wall, processor = best(lambda: left @ right)
-    return processor / width, 2 * left.size * columns / wall / 1e9
+def bandwidth() -> float:
+    """Bytes a second that are read from memory, four times the cache at least."""
+    numbers = np.ones(2**25)
+    return numbers.nbytes / seconds(numbers.max, 7)
+
+
+def product_rate() -> float:
+    """Operations a second of a large single-precision matrix product."""
+    square = np.ones((3000, 3000), dtype=np.float32)
+    return 2 * square.shape[0] ** 3 / seconds(lambda: square @ square, 5)
+
+
+def multiplications(attack: str, threshold: str, reference: int) -> int:
+    """Operations a call: one multiplication and addition for a score, and per reference person and value."""
+    beside = threshold == "empirical" and attack != "single"
+    return 2 * 2 * (1 + reference) if beside else 2
 
 
 def main() -> None:
@@ -61,34 +87,60 @@ def main() -> None:
     parser.add_argument("--sites", type=int, default=1_000_000)
     parser.add_argument("--people", type=int, default=10_000)
     parser.add_argument("--reference", type=int, default=59)
+    parser.add_argument("--missing", type=float, default=0.0, help="share of bytes with missing calls")
+    parser.add_argument("--attack", action="append", help="only these")
+    parser.add_argument("--without-numba", action="store_true", help="the NumPy kernel")
     chosen = parser.parse_args()
+    if chosen.without_numba:
+        sys.modules["tellall.attacks.packed_kernel"] = None  # type: ignore[assignment]
+        packed_calls.find_spec = lambda name: None
     rng, calls = np.random.default_rng(0), chosen.people * chosen.sites
+    print(f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people", end="")
+    print(", without numba" if chosen.without_numba else "", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name, people in (("targets", chosen.people), ("reference", chosen.reference)):
-            write_plink(Path(folder) / name, people, chosen.sites, rng)
+            write_plink(Path(folder) / name, people, chosen.sites, chosen.missing, rng)
         packed = (Path(folder) / "targets.bed").stat().st_size
         targets, reference = (
             ta.genomics.read_genotypes(Path(folder) / f"{name}.bed") for name in ("targets", "reference")
         )
         frequencies = rng.uniform(0, 1, chosen.sites)
-        options = {"threshold": "empirical", "coding": "genotypes"}
-        print(f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people")
-        for attack in ("pool", "single"):
-            start = time.perf_counter(), time.process_time()
-            ta.trace(frequencies, targets, reference, attack=attack, **options)
-            wall, processor = time.perf_counter() - start[0], time.process_time() - start[1]
-            print(f"{attack}: {wall:.1f} s wall, {processor:.1f} s processor")
-            print(
-                f"  {calls / processor / 1e6:.0f} million calls a processor second; packed data read at",
-                end=" ",
+        warm_up(targets, frequencies)
+        print(
+            "| attack | threshold | processor s | limit s | of it | memory GB/s | product GF/s | peak GiB |"
+        )
+        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        for attack, threshold, options in RUNS:
+            if chosen.attack and attack not in chosen.attack:
+                continue
+            memory, rate = bandwidth(), product_rate()
+            least = max(packed / memory, calls * multiplications(attack, threshold, chosen.reference) / rate)
+            taken = seconds(
+                lambda attack=attack, threshold=threshold, options=options: ta.trace(
+                    frequencies,
+                    targets,
+                    reference,
+                    attack=attack,
+                    threshold=threshold,
+                    coding="genotypes",
+                    **options,
+                ),
+                3 if multiplications(attack, threshold, chosen.reference) == 2 else 1,
             )
-            print(f"{packed / processor / 1e9:.2f} GB a processor second")
-            if attack == "pool":
-                seconds, flops = products(chosen.people, chosen.reference + 1)
-                share = 2 * seconds * chosen.sites / processor
-                print(f"  its matrix products alone, at {flops:.0f} Gflop/s: {share:.0%} of that time")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory of the process {peak:.2f} GiB; the calls unpacked {calls / 2**30:.1f} GiB")
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            print(
+                f"| {attack} | {threshold} | {taken:.2f} | {least:.2f} | {least / taken:.0%} | "
+                f"{memory / 1e9:.1f} | {rate / 1e9:.0f} | {peak:.2f} |",
+                flush=True,
+            )
+    print(f"the calls packed {packed / 2**30:.1f} GiB, a byte each {calls / 2**30:.1f} GiB")
+
+
+def warm_up(targets: Any, frequencies: np.ndarray) -> None:
+    """Load, or compile, the kernel outside the clock."""
+    start = time.perf_counter()
+    targets.packed(0, 8).sums(np.zeros((4, 8)), job=1e12)
+    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import pytest
 
 import tellall as ta
 from tellall import cli
+from tellall.attacks import tracing_blocks
+from tellall.io import ParquetColumns
 from tellall.report.trace_page import render
 from tests.report.pages import Tags, refuses_the_world
 
@@ -74,6 +76,30 @@ def test_tables_are_traced_and_json_stands_alone(tables, capsys, monkeypatch):
     assert any("1,200 of 1,201" in note for note in document["notes"])
 
 
+def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for name in ("targets", "reference"):
+        pandas.read_csv(tables / f"{name}.csv").to_parquet(tables / f"{name}.parquet")
+    assert call(monkeypatch, *files(tables), "--json") == 0
+    whole = json.loads(capsys.readouterr().out)
+    asked = []
+    read = ParquetColumns.read
+    monkeypatch.setattr(
+        ParquetColumns, "read", lambda self, names: asked.append(len(names)) or read(self, names)
+    )
+    monkeypatch.setattr(tracing_blocks, "_BLOCK_BYTES", 8 * 2 * 40 * 100)
+    arguments = files(tables, targets="targets.parquet", reference="reference.parquet")
+    assert call(monkeypatch, *arguments, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == whole
+    scored = [count for count in asked if count > 1]
+    assert len(scored) > 20  # blocks of 100 of the 1,200 columns, targets and reference
+    broken = tables / "broken.parquet"
+    broken.write_bytes(b"PAR1 nothing")
+    assert call(monkeypatch, *files(tables, targets="broken.parquet")) == 2
+    assert "a readable parquet file" in capsys.readouterr().err
+
+
 def test_the_terminal_lists_the_targets_if_asked(tables, capsys, monkeypatch):
     monkeypatch.chdir(tables)
     arguments = [*files(tables), "--attack", "likelihood-ratio", "--people", "10"]
@@ -92,7 +118,7 @@ def test_the_terminal_lists_the_targets_if_asked(tables, capsys, monkeypatch):
     ("change", "says"),
     [
         (["--attack", "guess"], "attack must be"),
-        (["--coding", "signs"], "targets must be -1, 1"),
+        (["--coding", "signs"], "must be -1, 1"),
         (["--delta", "2"], "delta must be"),
         (["--out", "/no/where.json"], "--out must be"),
         (["--members", "/no/where.txt"], "--members must be a file that exists"),

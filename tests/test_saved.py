@@ -121,6 +121,26 @@ def with_(document: str, **changes) -> str:
             "protection.base is needed",
         ),
         (
+            lambda d: with_(d, protect=[{"kind": "SuLQ", "epsilon": 1.0, "delta": 1e-6}]),
+            "protect must be as publishing leaves it, with noise filled in",
+        ),
+        (
+            lambda d: with_(d, protect=[{"kind": "Subsample", "fraction": 0.5}]),
+            "with people filled in",
+        ),
+        (
+            lambda d: with_(d, protect=[{"kind": "Swapping", "fraction": 0.5}]),
+            "with people filled in",
+        ),
+        (
+            lambda d: with_(d, protect=[{"kind": "WalshNoise", "std": 1.0, "ways": 2}]),
+            "with products and noise filled in",
+        ),
+        (
+            lambda d: with_(d, protect=[{"kind": "Combined"}]),
+            "with the mechanism that it stands for filled in",
+        ),
+        (
             lambda d: with_(d, values={"parquet": "../x", "count": 1, "sha256": "0" * 64}),
             "values must be in a file beside the release",
         ),

@@ -169,7 +169,8 @@ def test_edges_of_coefficients():
     zero = coefficient_utility([0.0, 0.0], [1.0, 1.0], x, y)
     assert math.isnan(zero.sign_flips)
     for bad, name in (
-        (([1.0], [1.0, 2.0], x, y), "theta_noisy"),
+        (([1.0, 0.0], [1.0, 2.0, 3.0], x, y), "theta_noisy"),
+        (([1.0, 0.0], [1.0, np.nan], x, y), "theta_noisy"),
         (([[1.0]], [1.0], x, y), "theta_clean"),
         (([1.0], [1.0], x, y), "features"),
         (([1.0, 1.0], [1.0, 1.0], x, y[:2]), "response"),

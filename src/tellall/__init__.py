@@ -18,8 +18,9 @@ from tellall.attacks.reals import RealReconstruction
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
+from tellall.cells import Cells, Stored, count_cells, scan
 from tellall.data import Dataset, Public
-from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError
+from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError, WorkLost
 from tellall.evidence import Evidence
 from tellall.io import read
 from tellall.noise import (
@@ -70,15 +71,20 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
+    from tellall.study.blocks import calibrate_blocks, sweep_blocks
     from tellall.study.calibrate import Calibration, calibrate
     from tellall.study.sweep import Sweep, sweep
+    from tellall.study.swept import BlockCalibration, BlockSweep
 
 __all__ = [
     "Accuracy",
     "Audit",
+    "BlockCalibration",
+    "BlockSweep",
     "Calibration",
     "CannotLinearise",
     "CellKey",
+    "Cells",
     "CoefficientUtility",
     "Combined",
     "Complement",
@@ -115,6 +121,7 @@ __all__ = [
     "SketchedLeastSquares",
     "Skipped",
     "SolverFailed",
+    "Stored",
     "SuLQ",
     "Subsample",
     "SubsetCounts",
@@ -130,12 +137,15 @@ __all__ = [
     "TruncatedNormal",
     "Utility",
     "WalshNoise",
+    "WorkLost",
     "accuracy",
     "audit",
     "audit_mechanism",
     "bounds",
     "calibrate",
+    "calibrate_blocks",
     "coefficient_utility",
+    "count_cells",
     "datasets",
     "disprove_epsilon",
     "estimate_profile",
@@ -154,10 +164,12 @@ __all__ = [
     "release_from_fits",
     "release_limit",
     "robust_strength",
+    "scan",
     "score",
     "standard_methods",
     "strength",
     "sweep",
+    "sweep_blocks",
     "trace",
     "tracing_plan",
     "truth_table",
@@ -183,8 +195,10 @@ _ON_DEMAND = {
         "profile_table",
         "standard_methods",
     ),
+    "tellall.study.blocks": ("calibrate_blocks", "sweep_blocks"),
     "tellall.study.calibrate": ("Calibration", "calibrate"),
     "tellall.study.sweep": ("Sweep", "sweep"),
+    "tellall.study.swept": ("BlockCalibration", "BlockSweep"),
 }
 
 

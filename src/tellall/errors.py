@@ -5,7 +5,7 @@ Every message has one shape: ``{parameter} must be {rule}; got {value}. {what to
 
 from __future__ import annotations
 
-__all__ = ["CannotLinearise", "InvalidInput", "SolverFailed", "TellallError", "invalid"]
+__all__ = ["CannotLinearise", "InvalidInput", "SolverFailed", "TellallError", "WorkLost", "invalid"]
 
 
 class TellallError(Exception):
@@ -22,6 +22,10 @@ class CannotLinearise(TellallError):
 
 class SolverFailed(TellallError):
     """A solver could not return anything usable; the text says what to try."""
+
+
+class WorkLost(TellallError):
+    """Processes or a cluster that work was given to are gone; what was finished is kept."""
 
 
 def invalid(parameter: str, rule: str, value: object, advice: str = "") -> InvalidInput:

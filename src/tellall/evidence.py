@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.data import Patterns, group_rows
-from tellall.errors import invalid
-from tellall.linops import Array, IntArray, LinearOperator, Partition, RowSelect, Stack
+from tellall.errors import TellallError, invalid
+from tellall.linops import (
+    HOST,
+    Array,
+    IntArray,
+    LinearOperator,
+    OnDevice,
+    Partition,
+    Place,
+    RowSelect,
+    Stack,
+)
 from tellall.noise import Noise
 from tellall.solve.intervals import Enclosure, enclose
 from tellall.solve.row_space import row_space
@@ -102,9 +113,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All equations that one or several releases give about the same people."""
+    """All equations that one or several releases give about the same people.
+
+    ``place`` is where products with the system's operator are computed.
+    """
 
     blocks: tuple[Block, ...]
+    place: Place = HOST
 
     def __post_init__(self) -> None:
         people = {block.alike.size for block in self.blocks}
@@ -121,6 +136,16 @@ class Evidence:
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
         return cls(tuple(block for part in parts for block in part.blocks))
+
+    def on(self, place: Place) -> Evidence:
+        """The same with its products computed at that place; here, with a warning, where they cannot be."""
+        moved = replace(self, place=place)
+        try:
+            _ = moved.system
+        except TellallError as reason:
+            warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=3)
+            return self
+        return moved
 
     @property
     def n(self) -> int:
@@ -234,7 +259,7 @@ class Evidence:
         operator = operator.take(places)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
-            return System(operator, *rows, size, value, unseen)
+            return System(OnDevice.move(operator, self.place), *rows, size, value, unseen)
         # everybody has exactly one of the values
         once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
         exact = np.zeros(counts.size)
@@ -242,7 +267,8 @@ class Evidence:
         more = (counts, floor, exact, exact, floor)
         target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
         unseen = np.concatenate([unseen, np.zeros(counts.size, dtype=bool)])
-        return System(Stack([operator, once]), target, spread, bound, slack, rest, size, value, unseen)
+        both = OnDevice.move(Stack([operator, once]), self.place)
+        return System(both, target, spread, bound, slack, rest, size, value, unseen)
 
     @property
     def grouped(self) -> LinearOperator:

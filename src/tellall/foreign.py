@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Dataset, Public, as_public
+from tellall.data import Dataset, Public, as_public, told_left_out
 from tellall.data.columns import is_missing
 from tellall.errors import invalid
 from tellall.io import read_table
@@ -166,7 +166,8 @@ def _columns_of(
     for fit, names in zip(fits, blocks, strict=True):
         if len(names) != fit.coefficients.size:
             rule = f"the columns of the fit's {fit.coefficients.size} coefficients"
-            raise invalid("columns", rule, f"{len(names)} columns", "Name them with columns=[...].")
+            got = f"{len(names)} columns{told_left_out(public)}"
+            raise invalid("columns", rule, got, "Name them with columns=[...].")
     return blocks
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ from tellall.data import Bins, Dataset
 from tellall.errors import InvalidInput, invalid
 from tellall.store import SETTINGS
 
-__all__ = ["read", "read_table"]
+__all__ = ["ParquetColumns", "read", "read_table"]
 
 _DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
@@ -46,6 +47,45 @@ def read_table(path: str | Path) -> Any:
     if ending in _PANDAS:
         return _read_with_pandas(place, _PANDAS[ending])
     return _read_with_duckdb(place, ending)
+
+
+class ParquetColumns:
+    """The columns of a Parquet file, read some at a time: people × columns that never stand whole in memory.
+
+    Attributes
+    ----------
+    names
+        The columns of the file, in order.
+    people
+        How many rows it has.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        import duckdb
+
+        self._place = Path(path)
+        if not self._place.is_file():
+            raise invalid("path", "a file that exists", str(path))
+        self._connection = duckdb.connect(":memory:", config=SETTINGS)
+        weakref.finalize(self, self._connection.close)
+        self._connection.execute("SET lock_configuration = true")
+        described = self._fetch("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))")
+        self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
+        self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
+
+    def read(self, names: Iterable[str]) -> dict[str, Any]:
+        """Some columns by name."""
+        chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        return self._fetch(f"SELECT {chosen} FROM read_parquet(?)")
+
+    def _fetch(self, query: str) -> dict[str, Any]:
+        import duckdb
+
+        try:
+            table: dict[str, Any] = self._connection.execute(query, [_literal(self._place)]).fetchnumpy()
+            return table
+        except duckdb.Error as error:
+            raise _unreadable(self._place, error) from None
 
 
 def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:

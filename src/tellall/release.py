@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.cells import Stored
 from tellall.data import Dataset, Imprint, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
@@ -20,9 +22,9 @@ from tellall.protections import Protection, as_protections, carry_out, noise_of,
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
 from tellall.selection import intervals_of, threshold_of, whole_rounding
-from tellall.statistics import Equations, Statistic
+from tellall.statistics import Equations, Marginals, Statistic, Tables
 
-__all__ = ["Release", "count_scale", "linearise", "publish"]
+__all__ = ["Computed", "Release", "count_scale", "linearise", "publish"]
 
 _LARGEST = 1e100  # of a published value: beyond, squares overflow
 
@@ -124,12 +126,15 @@ class Release:
 
 
 def publish(
-    dataset: Dataset,
+    dataset: Dataset | Stored,
     statistic: Statistic,
     protect: Protection | Sequence[Protection] | None = None,
     rng: Rng = None,
 ) -> Release:
     """The release of a statistic of these people after its protections.
+
+    People in a store (:func:`tellall.scan`) publish tables, protected by what changes values alone; the
+    release is the one that the same people would give in memory.
 
     Examples
     --------
@@ -138,15 +143,66 @@ def publish(
     >>> publish(people, Marginals(2))
     Release of every 2-way table: 8 values; exact
     """
-    if not isinstance(dataset, Dataset):
+    if not isinstance(dataset, Dataset | Stored):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with Dataset.from_frame.")
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    if isinstance(dataset, Stored):
+        return _publish_stored(dataset, statistic, as_protections(protect), rng)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
     values = carry_out(protections, dataset, settled, rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
+
+
+def _publish_stored(
+    people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
+) -> Release:
+    """The release of tables of people who are not in memory."""
+    if not isinstance(statistic, Marginals | Tables):
+        kind = type(statistic).__name__
+        raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
+    for protection in protections:
+        if hasattr(protection, "records") or hasattr(protection, "perturb_people"):
+            rule = "protections of values alone, for people in a store"
+            raise invalid("protect", rule, type(protection).__name__, "Load them first.")
+    # tables and protections of values ask for columns, categories and the number of people, all of them here
+    view, dataset = cast(Public, people.public), cast(Dataset, people)
+    settled = statistic.settle(view, secret=people.secret is not None)
+    prepared = prepare(protections, settled, view)
+    values = carry_out(prepared, dataset, settled, rng)
+    return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A statistic whose values of these people are computed already, to be published many times."""
+
+    statistic: Statistic
+    dataset: Dataset
+    clean: Array
+
+    @classmethod
+    def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
+        """The statistic of these people, settled and computed."""
+        settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
+        return cls(settled, dataset, settled.values(dataset))
+
+    def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
+        """The release after prepared protections: what :func:`publish` gives with the same generator."""
+        view = self.dataset.public
+        values = carry_out(prepared, self.dataset, self, rng)
+        return Release(values, self.statistic, prepared, view.names, view.imprint, self.dataset.levels)
+
+    def values(self, dataset: Dataset) -> Array:
+        """The statistic of these people, or of those that protections made of them."""
+        return self.clean.copy() if dataset is self.dataset else self.statistic.values(dataset)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "statistic":  # asked for before there is one, by pickle
+            raise AttributeError(name)
+        return getattr(self.statistic, name)
 
 
 def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:

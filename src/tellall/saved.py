@@ -12,7 +12,7 @@ from tellall import catalogue, store
 from tellall.data import Imprint
 from tellall.errors import InvalidInput, invalid
 from tellall.linops import Array
-from tellall.protections import Protection
+from tellall.protections import Protection, noise_of
 from tellall.schemas import VERSION
 from tellall.statistics import Statistic
 from tellall.version import __version__
@@ -110,10 +110,12 @@ def load(path: Path) -> Saved:
             people=checked.people,
             fingerprint=checked.fingerprint,
         )
+    protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
+    noise_of(protections)  # what lacks a number that publishing fills in would pass for exact
     return Saved(
         values=values,
         statistic=catalogue.build("statistic", checked.statistic),
-        protections=tuple(catalogue.build("protection", plain) for plain in checked.protect),
+        protections=protections,
         columns=names,
         imprint=imprint,
         levels=checked.levels,

@@ -5,7 +5,7 @@ import pytest
 
 import tellall as ta
 from tellall.attacks.thresholds import gaussian_exact
-from tellall.attacks.tracing_scores import CODINGS
+from tellall.attacks.tracing_blocks import CODINGS
 
 ATTACKS = [
     ("single", {}),
@@ -143,7 +143,7 @@ def test_conformal_scores_equal_the_definition(coding, missing, attack, options)
 
 
 def test_blocks_change_nothing(monkeypatch):
-    from tellall.attacks import tracing_scores
+    from tellall.attacks import tracing_blocks, tracing_scores
 
     rng = np.random.default_rng(1)
     people = rng.integers(0, 3, (40, 300))
@@ -160,7 +160,7 @@ def test_blocks_change_nothing(monkeypatch):
         return [*empirical, sound]
 
     whole = everything()
-    monkeypatch.setattr(tracing_scores, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(tracing_blocks, "_BLOCK_BYTES", 1)
     for a, b in zip(whole, everything(), strict=True):
         np.testing.assert_allclose(a.scores, b.scores, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(a.p_values, b.p_values, rtol=1e-11)

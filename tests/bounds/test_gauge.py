@@ -186,6 +186,23 @@ def test_what_comes_after_noise_can_only_lose_and_what_comes_first_leaves_no_lim
     assert any("not reckoned with: Suppression" in note for note in rounded.notes)
 
 
+def test_mechanisms_are_reckoned_with_as_they_would_be_published():
+    people = random_people(40, 8, seed=8)
+    sulq = bounds.gauge(ta.Marginals(3), people, ta.SuLQ(1.0, 1e-6))
+    law = ta.publish(people, ta.Marginals(3), ta.SuLQ(1.0, 1e-6)).noise
+    assert sulq.std == law.std
+    normal = bounds.gauge(ta.Marginals(3), people, law)
+    assert (sulq.accuracy, sulq.limit) == (normal.accuracy, normal.limit)
+    assert sulq.promised == ta.guarantee_of(ta.SuLQ(1.0, 1e-6), ta.Marginals(3), people.public)
+    assert "promised: ε = 1, δ = 1e-06" in str(sulq)
+    assert not any("not reckoned with" in note for note in sulq.notes)
+    assert sulq.as_dict()["promised"]["epsilon"] == 1.0
+    for protect in (ta.WalshNoise(std=3.0), ta.Combined(), ta.Swapping(0.5), ta.Subsample(0.5)):
+        assert bounds.gauge(ta.Marginals(3), people, protect).std > 0.9
+    assert bounds.gauge(ta.Marginals(3), people, ta.Subsample(0.5)).promised is None
+    assert bounds.gauge(ta.Marginals(3), people).promised is None
+
+
 def test_the_limit_is_the_best_test_between_two_answers():
     """One person: the likelihood-ratio test attains it for normal noise, and stays below it for Laplace.
 

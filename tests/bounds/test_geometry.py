@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall import bounds
-from tellall.bounds.bidiagonal import bidiagonalise, missed_share
 from tellall.bounds.row_products import distinct_people
 from tellall.linops import Dense, Moments, Partition, Stack
+from tellall.solve.bidiagonal import bidiagonalise, missed_share
 
 METHODS = ("dense", "gram", "lanczos")
 

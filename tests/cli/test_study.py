@@ -1,13 +1,16 @@
 """tellall sweep and tellall calibrate on files."""
 
+import csv
 import json
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
 from tellall import cli
+from tellall.schemas.studies import CalibrateDocument, SweepDocument
 
 PLAN = """
 data = "people.csv"
@@ -74,7 +77,19 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
         "sweep.json",
         "sweep.parquet",
     ]
-    document = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
+    text = Path("out/sweep.json").read_text(encoding="utf-8")
+    assert SweepDocument.model_validate_json(text)
+    document = json.loads(text)
+    columns = list(document["releases"][0]["rows"][0])
+    with Path("out/sweep.csv").open(encoding="utf-8") as file:
+        tidy = list(csv.DictReader(file))
+    assert list(tidy[0]) == columns
+    assert [float(row["advantage"]) for row in tidy] == [
+        row["advantage"] for row in document["releases"][0]["rows"]
+    ]
+    parquet = duckdb.sql("SELECT * FROM 'out/sweep.parquet'")
+    assert parquet.columns == columns
+    assert [row[columns.index("family")] for row in parquet.fetchall()] == [row["family"] for row in tidy]
     assert "--family Laplace --scales 1,8 --repeats 2 --seed 0" in document["command"]
     assert len(document["releases"][0]["rows"]) == 4
 
@@ -107,6 +122,7 @@ def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
     code, out, err = tellall(*arguments)
     assert (code, err) == (0, "")
     document = json.loads(out)
+    assert CalibrateDocument.model_validate_json(out)
     found = document["releases"][0]
     assert found["interval"][1] <= 0.3 == document["max_advantage"]
     assert found["evaluations"] == len(found["history"]) <= 15
@@ -133,6 +149,38 @@ def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     assert code == 3
     assert json.loads(out)["skipped"]
     assert "people can resolve" in err
+
+
+REGRESSIONS = """
+data = "counties.csv"
+secret = "rate"
+[[releases]]
+statistic = { kind = "Estimator", loss = "linear", intercept = true }
+"""
+
+
+def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(60, 4))
+    secret = columns @ rng.normal(size=4) + rng.normal(180, 3, 60)
+    lines = [",".join(f"{value:.6f}" for value in (*row, y)) for row, y in zip(columns, secret, strict=True)]
+    Path("counties.csv").write_text("\n".join(["a,b,c,d,rate", *lines]) + "\n", encoding="utf-8")
+    Path("counties.toml").write_text(REGRESSIONS, encoding="utf-8")
+    code, out, err = tellall(
+        "sweep", "counties.toml", "--scales", "0.1,1", "--repeats", "2", "--jobs", "1", "-o", "out"
+    )
+    assert (code, "off by" in out) == (0, True), err
+    document = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))
+    assert SweepDocument.model_validate(document)
+    assert document["releases"][0]["real"] is True
+    assert document["releases"][0]["secret"] == "rate"
+    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
+    code, out, err = tellall(
+        "calibrate", "counties.toml", "--max-advantage", "2", "--draws", "3", "--json", "-o", "out"
+    )
+    assert code == 0, err
+    assert CalibrateDocument.model_validate_json(out)
+    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

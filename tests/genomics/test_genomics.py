@@ -5,6 +5,7 @@ import pytest
 from tests.conftest import SHARED
 
 import tellall as ta
+from tellall.attacks.packed_calls import PackedCalls
 from tellall.genomics.genotypes import InMemory
 from tellall.genomics.sites import Sites, match
 
@@ -168,7 +169,17 @@ def test_plink_and_vcf_hold_the_same_calls(tmp_path):
         assert read.people == genotypes.people
         assert read.sites.counted.tolist() == genotypes.sites.counted.tolist()
         np.testing.assert_array_equal(read.take(np.array([7, 3])), genotypes.calls[:, [7, 3]])
+        for places in ([7, 3], [3, 4, 5], [0, 39], [5, 6, 8], []):
+            packed = PackedCalls(
+                read.take_packed(np.array(places, dtype=int)), np.zeros(len(places), bool), 6
+            )
+            expected = np.where(genotypes.calls < 0, 3, genotypes.calls)[:, places]
+            np.testing.assert_array_equal(packed.codes(), expected)
     assert (plink.skipped, vcf.skipped) == (0, 1)
+    whole = (tmp_path / "g.bed").read_bytes()
+    (tmp_path / "g.bed").write_bytes(whole[:-1])
+    with pytest.raises(ta.InvalidInput, match=r"path must be of 83 bytes, for the 6 people .* 40 sites"):
+        ta.genomics.read_genotypes(tmp_path / "g.bed")
     (tmp_path / "g.bim").unlink()
     with pytest.raises(ta.InvalidInput, match=r"with its \.bim file"):
         ta.genomics.read_genotypes(tmp_path / "g.bed")

@@ -19,9 +19,9 @@ from tellall.noise import (
     Gaussian,
     Geometric,
     Laplace,
+    Layout,
     Rounding,
     Sum,
-    Tables,
     TruncatedNormal,
 )
 from tellall.noise.base import Rows
@@ -215,7 +215,7 @@ def test_rounding_whole_numbers_to_base_one_changes_nothing():
 def _tables(counts):
     """All tables alike: so many of rows × 2 cells."""
     tables, rows = counts.shape[0], counts.shape[1] // 2
-    return Tables(tuple((j,) for j in range(tables)), ((rows, 2),) * tables)
+    return Layout(tuple((j,) for j in range(tables)), ((rows, 2),) * tables)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from([1.0, 3.0, 5.0, 0.7]))

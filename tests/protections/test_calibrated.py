@@ -6,7 +6,8 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.noise import DiscreteGaussian, Geometric, Laplace, Rounding, Tables
+from tellall.linops.walsh import cells
+from tellall.noise import DiscreteGaussian, Geometric, Laplace, Layout, Rounding
 from tellall.privacy import gaussian_delta
 from tellall.protections import (
     CellKey,
@@ -20,7 +21,7 @@ from tellall.protections import (
     WalshNoise,
     guarantee_of,
 )
-from tellall.protections.walsh import product_labels, walsh
+from tellall.protections.walsh import product_labels
 
 PEOPLE = random_people(60, 6, seed=4)
 
@@ -89,7 +90,7 @@ def _products(people, columns):
 
 
 def test_labels_name_each_inner_product_once():
-    tables = Tables(((0, 1), (0, 2), (1, 2)), ((2, 2, 2),) * 3)
+    tables = Layout(((0, 1), (0, 2), (1, 2)), ((2, 2, 2),) * 3)
     labels = product_labels(tables)
     assert labels.shape == (3, 8)
     assert (labels[:, 0] == 0).all()  # the empty product
@@ -97,20 +98,20 @@ def test_labels_name_each_inner_product_once():
     assert labels[0, 0b001] == labels[2, 0b001]  # the secret alone
     assert labels[0, 0b010] == labels[2, 0b100]  # column 1
     assert labels[0, 0b110] != labels[1, 0b110]
-    turned = product_labels(Tables(((1, 0),), ((2, 2, 2),)))
+    turned = product_labels(Layout(((1, 0),), ((2, 2, 2),)))
     assert turned.max() == 7
 
 
 def test_tables_come_back_from_their_inner_products():
     people = _bits(4)
-    cells = ta.publish(people, ta.Marginals(3)).values.reshape(-1, 8)
-    for places, table in zip(ta.Marginals(3).tables(people.public), cells, strict=True):
+    published = ta.publish(people, ta.Marginals(3)).values.reshape(-1, 8)
+    for places, table in zip(ta.Marginals(3).tables(people.public), published, strict=True):
         columns = (*places, -1)
         products = [
             _products(people, [c for j, c in enumerate(columns) if subset >> (2 - j) & 1]) if subset else 30.0
             for subset in range(8)
         ]
-        assert walsh(np.array(products)) / 8 == pytest.approx(table)
+        assert cells(products) == pytest.approx(table)
 
 
 def test_walsh_noise_is_consistent_between_tables_and_keeps_totals():
@@ -166,6 +167,8 @@ def test_walsh_noise_needs_bits_and_one_of_two_parameters():
             WalshNoise(**bad)
     with pytest.raises(ta.InvalidInput, match="std must be"):
         WalshNoise(std=-1)
+    with pytest.raises(ta.InvalidInput, match="delta must be left out where std is given"):
+        WalshNoise(std=1, delta=1e-6)
     for make in (lambda: SuLQ(0, 0.1), lambda: WalshNoise(epsilon=-1), lambda: Combined(epsilon=0)):
         with pytest.raises(ta.InvalidInput, match="epsilon must be"):
             make()
@@ -208,3 +211,9 @@ def test_what_comes_after_noise_keeps_the_promise_and_what_comes_before_loses_it
     assert guarantee_of(ta.Gaussian(5), ta.Means(), public) is None  # no sensitivity declared
     walsh_normal = guarantee_of(WalshNoise(std=30.0), statistic, public)
     assert walsh_normal.delta == 1e-6
+    looser = guarantee_of(WalshNoise(std=30.0), statistic, public, delta=1e-3)
+    assert looser.delta == 1e-3
+    assert looser.epsilon < walsh_normal.epsilon
+    products = 2 * (1 + 6) - 1  # pairs of a column with the secret: L2 sensitivity 2√m
+    at = gaussian_delta(looser.epsilon, 2 * math.sqrt(products), 30.0)
+    assert float(at) == pytest.approx(1e-3, rel=1e-6)

@@ -240,6 +240,22 @@ def test_scale_zero_is_the_exact_release():
         assert attack.status.settled, protect
 
 
+@pytest.mark.parametrize("mode", ["nearest", "random", "controlled"])
+def test_rounding_that_changes_no_count_is_no_protection(mode):
+    for base, scale in ((1, "counts"), (0.5, "counts"), (1 / 60, "fractions"), (1 / 120, "fractions")):
+        release = ta.publish(PEOPLE, ta.Marginals(3, scale=scale), Rounding(base, mode), rng=0)
+        assert release.noise == Exact()
+        exact = ta.publish(PEOPLE, ta.Marginals(3, scale=scale))
+        assert release.values == pytest.approx(exact.values)
+        guesses = [ta.reconstruct(one, PEOPLE.public).guess for one in (release, exact)]
+        assert np.array_equal(*guesses)
+    for base, scale in ((2, "counts"), (0.3, "counts"), (0.02, "fractions")):
+        assert ta.publish(PEOPLE, ta.Marginals(3, scale=scale), Rounding(base, mode)).noise.std > 0
+    after = ta.publish(PEOPLE, ta.Marginals(3), [ta.Gaussian(2.0), Rounding(1, mode)])
+    assert after.noise.std > 2  # what is no whole number is rounded
+    assert ta.publish(PEOPLE, ta.Means(), Rounding(1 / 60, mode)).noise.std > 0
+
+
 def test_records_change_before_values():
     with pytest.raises(ta.InvalidInput, match="changes to records before"):
         ta.publish(PEOPLE, ta.Marginals(2), [Rounding(5), Subsample(0.5)])
@@ -303,23 +319,56 @@ OTHERS = [
     ta.SubsetCounts(MASKS),
     ta.SubsetCounts(["a0 == 1", "a1 == 0"]),
     ta.ErrorRates([lambda row: row["a0"], lambda row: row["a1"]]),
+    ta.ErrorRates([lambda row: MASKS[0][: len(row)], lambda row: row["a1"]], MASKS[1], scale="counts"),
 ]
 
 
 @pytest.mark.parametrize("statistic", OTHERS, ids=_name)
 @pytest.mark.parametrize("protect", [*ANYWHERE, SuLQ(2.0, 1e-3)], ids=_name)
 def test_other_statistics_are_published_and_attacked(protect, statistic):
-    sampled = any(isinstance(part, Subsample) for part in _listed(protect))
-    if sampled and statistic == OTHERS[2]:
-        with pytest.raises(ta.InvalidInput, match="one bit per person"):  # masks of people who are not there
-            ta.publish(PEOPLE, statistic, protect)
-        return
     release = ta.publish(PEOPLE, statistic, protect, rng=1)
     evidence = ta.linearise(release, PEOPLE.public)
     assert np.isfinite(evidence.std).all()
     attack = ta.reconstruct(release, PEOPLE.public, rng=0)
     assert attack.status.word in ("solved", "trusted", "uncalibrated")
     assert ta.score(attack, PEOPLE.secret, [majority(PEOPLE.secret)]).accuracy >= 0
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        ta.SubsetCounts([*MASKS[:5], "a0 == 1"]),
+        ta.SubsetCounts(MASKS, scale="fractions"),
+        ta.ErrorRates([lambda row: MASKS[0][: len(row)], "a1 == 1"]),  # predictions by place
+        ta.ErrorRates([lambda row: row["a0"]], MASKS[1], scale="counts"),
+        ta.ErrorRates([lambda row: row["a0"]], MASKS[1]),
+    ],
+    ids=_name,
+)
+def test_a_sample_of_people_named_by_place_counts_the_same_people(statistic):
+    settled = statistic.settle(PEOPLE.public)
+    kept = Subsample(0.5).chosen(60, 3)
+    shown = ta.publish(PEOPLE, statistic, Subsample(0.5), rng=3).values
+    # the statistic without its equations: from predictions and memberships person by person
+    rows = settled.equations(PEOPLE.public, np.zeros(settled.size(PEOPLE.public)))
+    coefficients = rows.operator.to_dense()[:, kept]
+    if isinstance(statistic, ta.SubsetCounts):
+        counts = coefficients @ PEOPLE.secret[kept]
+        expected = counts / 30 if statistic.scale == "fractions" else 2 * counts
+    else:  # a known error of a predicted yes, on the people of the subset who are kept
+        member = np.ones(60, dtype=bool) if statistic.subset is None else MASKS[1]
+        predicted = (coefficients < 0) & member[kept]
+        counts = predicted.sum(axis=1) + coefficients @ PEOPLE.secret[kept]
+        expected = counts / member[kept].sum() if statistic.scale == "fractions" else 2 * counts
+    assert shown == pytest.approx(expected)
+
+
+def test_a_sample_that_misses_a_subset_shows_nothing_of_it():
+    alone = np.zeros(60, dtype=bool)
+    alone[next(place for place in range(60) if place not in Subsample(0.5).chosen(60, 3))] = True
+    statistic = ta.ErrorRates(["a0 == 1"], alone)
+    assert np.isnan(ta.publish(PEOPLE, statistic, Subsample(0.5), rng=3).values).all()
+    assert ta.publish(PEOPLE, ta.SubsetCounts([alone]), Subsample(0.5), rng=3).values.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("protect", [*ANYWHERE, CellKey(TABLE), SuLQ(2.0, 1e-3), Combined()], ids=_name)

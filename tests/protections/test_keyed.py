@@ -19,10 +19,11 @@ def _errors(people, statistic, protect, rng=None):
 
 
 def test_publishing_again_or_in_another_order_gives_the_same_noise():
-    first = ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE), rng=1).values
-    assert np.array_equal(first, ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE), rng=2).values)
+    keyed = CellKey(TABLE, key=7)
+    first = ta.publish(PEOPLE, ta.Marginals(3), keyed, rng=1).values
+    assert np.array_equal(first, ta.publish(PEOPLE, ta.Marginals(3), keyed, rng=2).values)
     shuffled = PEOPLE.take(np.random.default_rng(0).permutation(PEOPLE.n))
-    assert np.array_equal(first, ta.publish(shuffled, ta.Marginals(3), CellKey(TABLE)).values)
+    assert np.array_equal(first, ta.publish(shuffled, ta.Marginals(3), keyed).values)
     assert not np.array_equal(first, ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE, key=1)).values)
 
 
@@ -39,9 +40,9 @@ def test_averaging_helps_against_fresh_noise_and_not_against_keyed_noise():
         return np.mean(ta.reconstruct(shown, people.public).guess == people.secret)
 
     assert right(ta.Gaussian(6), 100) > right(ta.Gaussian(6), 1) + 0.1
-    keyed = [ta.publish(people, ta.Marginals(3), CellKey(wide), rng=s).values for s in range(3)]
+    keyed = [ta.publish(people, ta.Marginals(3), CellKey(wide, key=5), rng=s).values for s in range(3)]
     assert np.array_equal(np.mean(keyed, axis=0), keyed[0])
-    assert right(CellKey(wide), 100) < right(ta.Gaussian(6), 100) - 0.1
+    assert right(CellKey(wide, key=5), 100) < right(ta.Gaussian(6), 100) - 0.1
 
 
 def test_the_same_people_in_another_table_get_the_same_noise():
@@ -72,6 +73,22 @@ def test_people_with_equal_records_have_different_keys_and_everybody_keeps_their
     assert len(set(keys.tolist())) >= PEOPLE.n - 1  # a collision of 32 bits has probability 1e-5
     alone = ta.Dataset.from_arrays(np.eye(4, dtype=int), [0, 1, 0, 1])
     assert np.array_equal(person_keys(alone, 5)[[0, 2]], person_keys(alone.take(np.array([0, 2])), 5))
+
+
+def test_without_a_key_each_release_draws_its_own(tmp_path):
+    one, again, other = (ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE), rng=s) for s in (1, 1, 2))
+    assert np.array_equal(one.values, again.values)
+    assert not np.array_equal(one.values, other.values)
+    nobody_knows = [ta.publish(PEOPLE, ta.Marginals(3), CellKey(TABLE)).values for _ in range(2)]
+    assert not np.array_equal(*nobody_knows)  # over a thousand cells: equal with probability below 1e-300
+    saved = one.save(tmp_path / "release.json").read_text(encoding="utf-8")
+    assert '"key"' not in saved
+    assert '"seed"' not in saved
+    # within a release the same people still have the same noise, in whatever table
+    bits = PEOPLE.public.codes.T
+    doubled = ta.Dataset.from_arrays(np.column_stack([bits[:, 0], bits[:, 0]]), PEOPLE.secret)
+    errors = _errors(doubled, ta.Marginals(2), CellKey(TABLE), rng=3).reshape(2, 4)
+    assert errors[0].tolist() == errors[1].tolist()
 
 
 def test_the_key_is_not_written_down():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.noise import Tables
+from tellall.noise import Layout
 from tellall.protections import Suppression
 
 
@@ -19,7 +19,7 @@ def test_no_line_of_a_table_is_left_with_one_gap(seed, shape):
     rng = np.random.default_rng(seed)
     size = int(np.prod(shape))
     values = rng.poisson(6, 3 * size).astype(float)
-    tables = Tables(tuple(tuple(range(len(shape) - 1)) for _ in range(3)), (shape,) * 3)
+    tables = Layout(tuple(tuple(range(len(shape) - 1)) for _ in range(3)), (shape,) * 3)
     plain = Suppression(5).perturb(values)
     shown = Suppression(5, complementary=True).perturb_tables(values, tables)
     assert np.isnan(shown[np.isnan(plain)]).all()  # what is small stays hidden
@@ -33,7 +33,7 @@ def test_no_line_of_a_table_is_left_with_one_gap(seed, shape):
 
 def test_totals_give_primary_cells_away_without_and_not_with_complementary_suppression():
     values = np.array([3.0, 20.0, 30.0, 40.0, 50.0, 60.0])  # one small cell in three yes/no pairs
-    tables = Tables(((0,),), ((3, 2),))
+    tables = Layout(((0,),), ((3, 2),))
     single = Suppression(5).perturb(values)
     assert int(np.isnan(single).sum()) == 1
     both = Suppression(5, complementary=True).perturb_tables(values, tables).reshape(3, 2)

@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 import tellall as ta
@@ -34,6 +35,8 @@ def calibrated() -> dict:
         {"name": NASTY, **found.as_json()},
         family="Gaussian",
         max_advantage=0.3,
+        secret="ill",
+        real=False,
         skipped=[{"name": NASTY, "reason": NASTY}],
     )
 
@@ -79,14 +82,73 @@ def test_the_worst_decoder_is_drawn(swept):
     assert frontier.series[0].y == (50.0,)
 
 
+def test_what_is_far_worse_than_guessing_does_not_flatten_the_rest(swept):
+    row = swept["releases"][0]["rows"][2]
+    usual = {**row, "advantage": 0.1, "low": 0.0, "high": 0.2, "loss": 1.0}
+    awful = {**row, "advantage": -0.8, "low": -0.9, "high": -0.7, "loss": 9.0, "std": 9.0, "scale": 9.0}
+    _, advantage, _, frontier = sweep_figures({**swept["releases"][0], "rows": [usual, awful]})
+    for figure in (advantage, frontier):
+        assert figure.y.low == pytest.approx(-20)
+        assert "further below zero" in figure.caption
+    _, advantage, _, _ = sweep_figures({**swept["releases"][0], "rows": [usual]})
+    assert advantage.y.low is None
+
+
 def test_only_what_is_exact_has_no_figure(swept):
     exact = [row for row in swept["releases"][0]["rows"] if row["loss"] == 0]
     assert sweep_figures({**swept["releases"][0], "rows": exact}) == ()
 
 
-def test_real_secrets_have_no_figures_of_shares(swept):
-    with pytest.raises(ta.InvalidInput, match="sweep must be about bits"):
-        sweep_figures({**swept["releases"][0], "real": True})
+@pytest.fixture(scope="module")
+def reals() -> ta.Dataset:
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(60, 6))
+    secret = columns @ rng.normal(size=6) + rng.normal(180, 3, 60)
+    return ta.Dataset.from_frame(
+        {**{f"x{j}": column for j, column in enumerate(columns.T)}, "rate": secret}, secret="rate"
+    )
+
+
+def test_real_secrets_have_figures_in_their_own_unit(reals):
+    statistic = ta.Estimator("linear", intercept=True)
+    found = ta.sweep(reals, statistic, [None, ta.Gaussian, ta.Laplace], scales=[0.1, 1, 10], repeats=3)
+    row = found.rows[1]
+    assert (row["mae_ratio"] >= 1, 0 <= row["sign_flips"] <= 1, 0 < row["coverage"] <= 0.96) == (True,) * 3
+    document = _document({"name": NASTY, **found.as_json()}, limit=0.05, repeats=3, warning="no guarantee")
+    attack, advantage, error, predictions, frontier = sweep_figures(document["releases"][0], limit=0.05)
+    assert attack.y.words == "mean absolute error of a guess (unit of rate)"
+    assert attack.series[0].y[0] == found.rows[1]["accuracy"]
+    assert advantage.y.unit == frontier.y.unit == "unit of rate"
+    assert all(rule.label != "limit" for figure in (advantage, frontier) for rule in figure.rules)
+    assert error.y.unit == "units of a coefficient"
+    assert predictions.series[0].y[-1] > predictions.series[0].y[0] >= 1
+    text = Tags.of(render_sweep(document)).text
+    for words in ("off by", "predictions", "coverage", "in its unit"):
+        assert words in text
+    assert "exposed" not in text
+    assert "people in 100" not in text
+
+
+def test_the_least_noise_for_a_real_secret_is_told_in_its_unit(reals):
+    statistic = ta.Estimator("linear", intercept=True)
+    found = ta.calibrate(reals, statistic, ta.Gaussian, 2.0, draws=4, evaluations=10)
+    assert "in the unit of rate" in str(found)
+    document = _document(
+        {"name": NASTY, **found.as_json()},
+        family="Gaussian",
+        max_advantage=2.0,
+        secret="rate",
+        real=True,
+        skipped=[],
+    )
+    text = Tags.of(render_calibration(document)).text
+    for words in ("comes nearer than the strongest baseline", "in the unit of rate", "off by"):
+        assert words in text
+    assert "people in 100" not in text
+    assert "predictions" in text or found.scale == 0
+    for figure in calibration_figures(document["releases"][0])[:1]:
+        assert figure.y.unit == "unit of rate"
+        assert figure.rules[0].value == 2.0
 
 
 def test_the_calibrations_figures_mark_limit_and_answer(calibrated):

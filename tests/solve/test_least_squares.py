@@ -54,7 +54,7 @@ def test_projected_gradient_reaches_the_same_minimum():
     made, target = problem(30, 12, 5)
     prepared = GRAM.prepare(made)
     start = np.clip(made.center, made.lower, made.upper)
-    x = prepared._projected_gradient(start, made.right_side(target))
+    x = prepared._projected_gradient(start, prepared._gradient_for(target))
     assert np.allclose(x, reference(made, target), atol=1e-5)
 
 

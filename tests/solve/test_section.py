@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall import InvalidInput
+from tellall import InvalidInput, bounds
 from tellall.linops import Dense, Moments
 from tellall.solve import section_upper_bound
 
@@ -47,6 +47,23 @@ def test_bits_are_a_worse_section_than_signs():
     high = section_upper_bound(Moments(2 * bits - 1, 2), np.random.default_rng(0)).alpha
     assert low < 0.434  # what one fixed direction shows at this size
     assert low < high < 0.8
+
+
+@pytest.mark.parametrize(("seed", "bits_below", "signs_below"), [(0, 0.2878, 0.4985), (2, 0.2538, 0.4963)])
+def test_no_start_is_forgotten(seed, bits_below, signs_below):
+    """What searches from half of today's starts found: 0/1 pairs fall from plain ones, signs from stirred."""
+    bits = np.random.default_rng(seed).integers(0, 2, (30, 164)).astype(float)
+    assert section_upper_bound(Moments(bits, 2), np.random.default_rng(0)).alpha <= bits_below
+    assert section_upper_bound(Moments(2 * bits - 1, 2), np.random.default_rng(0)).alpha <= signs_below
+
+
+def test_the_bound_of_bounds_is_the_same_search():
+    matrix = Dense(np.random.default_rng(5).normal(size=(30, 6)))
+    mine = section_upper_bound(matrix, np.random.default_rng(7), starts=2, steps=9)
+    theirs = bounds.euclidean_section(matrix, starts=2, iterations=9, rng=7)
+    assert np.array_equal(mine.witness, theirs.witness)
+    assert mine.gamma == mine.alpha**2 / 4
+    assert mine.stats["products"] > 0
 
 
 def test_the_same_generator_gives_the_same_witness():

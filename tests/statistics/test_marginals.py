@@ -189,10 +189,14 @@ def test_bad_statistics_and_protections_get_one_clear_sentence(fair, make, says)
 
 
 def test_tables_beyond_reason_are_refused_before_memory_is(monkeypatch, fair):
-    monkeypatch.setattr(marginals, "_MOST_CELLS", 1000)
+    release = ta.publish(fair, ta.Marginals(4))
+    monkeypatch.setattr("tellall.cells.count.MOST_CELLS", 1000)
     with pytest.raises(ta.InvalidInput, match="manageable size"):
         ta.publish(fair, ta.Marginals(4))
+    monkeypatch.setattr(marginals, "_MOST_CELLS", 1000)
+    with pytest.raises(ta.InvalidInput, match="manageable size"):
+        ta.linearise(release, fair)
     monkeypatch.setattr(marginals, "_MOST_CELLS", 10**9)
     monkeypatch.setattr(marginals, "_MOST_MEMBERSHIPS", 1000)
     with pytest.raises(ta.InvalidInput, match="tables × people"):
-        ta.publish(fair, ta.Marginals(4))
+        ta.linearise(release, fair)

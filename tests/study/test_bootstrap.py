@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
-from tellall.study.bootstrap import advantage_interval
+from tellall.study import bootstrap
+from tellall.study.bootstrap import Resamples
 
 SECRET = np.arange(400) % 2
 EITHER = np.stack([SECRET == 0, SECRET == 1])
 
 
 def _interval(right: np.ndarray, baselines: np.ndarray = EITHER) -> tuple[float, float]:
-    return advantage_interval(right, baselines, rng=np.random.default_rng(0))
+    return Resamples(right.shape[1]).interval(right, baselines)
 
 
 def test_a_baseline_has_no_advantage_over_itself() -> None:
@@ -34,10 +37,10 @@ def test_the_interval_covers_at_its_rate() -> None:
     (binomial); a 95 % interval half as wide as it should be would cover 67 %.
     """
     rng, hits = np.random.default_rng(7), 0
-    for _ in range(100):
+    for trial in range(100):
         right, baseline = rng.random((1, 200)) < 0.7, rng.random((1, 200)) < 0.6
         both = np.concatenate([baseline, EITHER[:, :200]])
-        low, high = advantage_interval(right, both, rng=rng)
+        low, high = Resamples(200, trial).interval(right, both)
         hits += low <= 0.1 <= high
     assert hits >= 80
 
@@ -47,3 +50,24 @@ def test_more_draws_narrow_the_interval() -> None:
     right = rng.random((40, 400)) < 0.7
     one, many = (_interval(right[:count]) for count in (1, 40))
     assert many[1] - many[0] < one[1] - one[0]
+
+
+def test_resamples_are_the_same_kept_or_not(monkeypatch) -> None:
+    right = np.random.default_rng(3).random((4, 400)) < 0.7
+    kept = Resamples(400, (5, 3))
+    first = kept.interval(right, EITHER)
+    assert kept.interval(right, EITHER) == first
+    assert copy(kept).interval(right, EITHER) == first  # as other processes get it
+    assert Resamples(400, (5, 4)).interval(right, EITHER) != first
+    monkeypatch.setattr(bootstrap, "_AT_ONCE", 1000)  # a few resamples at a time
+    assert Resamples(400, (5, 3)).interval(right, EITHER) == first
+    weights = np.concatenate(list(Resamples(400)._weights()))
+    assert (weights.sum(axis=1) == 400).all()
+
+
+def test_many_people_are_resampled_less_often(monkeypatch) -> None:
+    monkeypatch.setattr(bootstrap, "_WORK", 400 * 100)
+    few = Resamples(400)
+    assert few.count == 200
+    few.interval(EITHER[:1], EITHER)
+    assert few._kept is None

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.study import Prepared
+from tellall.study import Prepared, prepared
 
 PEOPLE = random_people(120, 18, seed=2)
 PAIRS = ta.Predicates("xor", ways=3)
@@ -40,13 +40,39 @@ def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [0.05, 0.2])
 def test_a_thousand_people_all_pairs(limit: float) -> None:
+    """Every decoder; the grid is taken under the same rule, with the same draws."""
     people = random_people(1000, 64, seed=5)
-    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1, decoders=QUICK)
+    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1)
+    assert {outcome.decoder for outcome in found.measurement.outcomes} == {"least-squares", "lp", "posterior"}
+    assert all(outcome.interval[1] <= limit for outcome in found.measurement.outcomes)
     assert found.evaluations <= 15
     assert all(one.passed == (one.interval[1] <= limit) for one in found.history)
-    grid = found.scale * 1.03 ** np.arange(-7, 8)
-    answer = _grid_answer(Prepared.of(people, PAIRS, QUICK, rng=1), grid, limit, 50)
+    grid = found.scale * 1.04 ** np.arange(-4, 5)
+    answer = _grid_answer(Prepared.of(people, PAIRS, rng=1), grid, limit, 50)
     assert abs(found.scale / answer - 1) <= 0.1
+
+
+def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
+    found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
+    assert found.warnings[-1] == (
+        "Not tried on 60 people, for the time it takes: lp, posterior; ask for it by name."
+    )
+    named = Prepared.of(FEW, ta.Marginals(2), ["posterior"])
+    assert not named.untried
+    swept = ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2)
+    assert swept.untried == ("lp", "posterior")
+    assert "Not tried on 60 people" in str(swept)
+    assert swept.as_json()["untried"] == ["lp", "posterior"]
+
+
+def test_no_decoder_is_tried_after_one_that_fails() -> None:
+    ready = Prepared.of(FEW, ta.Marginals(3))
+    whole = ready.measure((ta.Gaussian(1.0),), 3)
+    assert len(whole.outcomes) == 3
+    stopped = ready.measure((ta.Gaussian(1.0),), 3, limit=0.01)
+    assert stopped.outcomes == whole.outcomes[:1]
+    assert ready.measure((ta.Gaussian(1.0),), 3, limit=0.9).outcomes == whole.outcomes
 
 
 def test_what_is_found_says_all_there_is_to_say() -> None:

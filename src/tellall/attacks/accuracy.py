@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.attacks.tracing_scores import CODINGS
+from tellall.attacks.tracing_blocks import CODINGS
 from tellall.errors import invalid
 from tellall.noise import Exact, Gaussian, Laplace, Noise, Sum
 from tellall.protections import Protection, as_protections, noise_of

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tellall.attacks.baseline import FOLDS, folds_of
 from tellall.data import Dataset, Public
 from tellall.evidence import Evidence
-from tellall.linops import Array, RowSelect, Stack
+from tellall.linops import Array, IntArray, RowSelect, Stack
 from tellall.noise import Rng, as_rng
-from tellall.release import Release, count_scale, linearise, publish
+from tellall.protections import prepare
+from tellall.release import Computed, Release, count_scale, linearise
+from tellall.statistics import Statistic
 
-__all__ = ["real_baselines", "without_releases"]
+__all__ = ["Fold", "make_folds", "real_baselines", "without_releases"]
 
+_INNER_FOLDS = 3
 _RIDGES = (1e3, 1e2, 1e1, 1e0, 1e-1, 1e-2)  # in units of the mean square of an equation's coefficients
 
 
@@ -26,15 +30,18 @@ def real_baselines(
     *,
     rng: Rng = 0,
     before: Mapping[str, Array] | None = None,
+    folds: Sequence[Fold] | None = None,
 ) -> dict[str, Array]:
     """The guess of each baseline for everybody: the median, the public columns, the releases without them.
 
-    ``before`` are those that no release changes, where they have been made (:func:`without_releases`).
+    ``before`` are those that no release changes, and ``folds`` the parts of the people that are published
+    again, where they have been made (:func:`without_releases`, :func:`make_folds`).
     """
     generator = as_rng(rng)
     found = dict(without_releases(public, secret, rng=generator) if before is None else before)
     if not any(release.statistic.no_population for release in releases):
-        found["population"] = _population(releases, public, secret, generator)
+        parts = make_folds(public, secret, rng=generator) if folds is None else folds
+        found["population"] = _population(releases, parts, secret.size, generator)
     return found
 
 
@@ -75,45 +82,84 @@ def _public_only(public: Public, secret: Array, rng: np.random.Generator) -> Arr
     return min(guesses, key=lambda guess: float(np.abs(guess - secret).mean()))
 
 
+class Part:
+    """Some people, whose releases are made again and again, and others, about whom they are asked."""
+
+    def __init__(self, people: Dataset, others: Public) -> None:
+        self.people, self.others = people, others
+        self._computed: list[tuple[Statistic, Computed]] = []
+
+    def publish(self, release: Release, rng: np.random.Generator) -> Release:
+        """The release made again, from these people; exact values are computed once."""
+        known = next((made for given, made in self._computed if given is release.statistic), None)
+        if known is None:
+            known = Computed.of(release.statistic.comparable(), self.people)
+            self._computed.append((release.statistic, known))
+        return known.publish(prepare(release.protections, known.statistic, self.people.public), rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A tenth of the people, by place, the other nine tenths, and those in three parts again."""
+
+    test: IntArray
+    whole: Part
+    inner: tuple[Part, ...]
+    held: tuple[Array, ...]  # the secrets of the others of each inner part
+
+
+def make_folds(public: Public, secret: Array, *, rng: Rng = 0) -> list[Fold]:
+    """The parts of the people that the population baseline publishes again."""
+    people, generator = Dataset(public, secret, meaning=()), as_rng(rng)
+    folds = []
+    for train, test in folds_of(secret.size, FOLDS, generator):
+        rest = people.take(train)
+        parts = folds_of(train.size, _INNER_FOLDS, generator)
+        folds.append(
+            Fold(
+                test,
+                Part(rest, public.take(test)),
+                tuple(Part(rest.take(some), rest.public.take(others)) for some, others in parts),
+                tuple(secret[train][others] for _, others in parts),
+            )
+        )
+    return folds
+
+
 def _population(
-    releases: Sequence[Release], public: Public, secret: Array, rng: np.random.Generator
+    releases: Sequence[Release], folds: Sequence[Fold], n: int, rng: np.random.Generator
 ) -> Array:
     """What the releases, made again without a person, say about that person.
 
     The linear model s_i ≈ offset + A_iᵀ μ whose normal equations need nothing but the published A s:
     (A Aᵀ + ridge + spread²) μ = z − offset A1; the ridge is chosen by inner folds.
     """
-    people = Dataset(public, secret, meaning=())
-    guess = np.empty(secret.size)
-    for train, test in folds_of(secret.size, FOLDS, rng):
-        ridge = _choose_ridge(releases, people.take(train), rng)
-        guess[test] = _predict(releases, people.take(train), public.take(test), (ridge,), rng)[0]
+    guess = np.empty(n)
+    for fold in folds:
+        ridge = _choose_ridge(releases, fold, rng)
+        guess[fold.test] = _predict(releases, fold.whole, (ridge,), rng)[0]
     return guess
 
 
-def _choose_ridge(releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> float:
-    assert people.secret is not None
+def _choose_ridge(releases: Sequence[Release], fold: Fold, rng: np.random.Generator) -> float:
     loss = np.zeros(len(_RIDGES))
-    for train, test in folds_of(people.n, 3, rng):
-        guesses = _predict(releases, people.take(train), people.public.take(test), _RIDGES, rng)
-        loss += [np.abs(guess - people.secret[test]).sum() for guess in guesses]
+    for part, held in zip(fold.inner, fold.held, strict=True):
+        guesses = _predict(releases, part, _RIDGES, rng)
+        loss += [np.abs(guess - held).sum() for guess in guesses]
     return _RIDGES[int(loss.argmin())]
 
 
 def _predict(
-    releases: Sequence[Release],
-    people: Dataset,
-    others: Public,
-    ridges: Sequence[float],
-    rng: np.random.Generator,
+    releases: Sequence[Release], part: Part, ridges: Sequence[float], rng: np.random.Generator
 ) -> list[Array]:
     """The guesses for people outside the releases, at each ridge."""
-    again = [publish(people, r.statistic.comparable(), r.protections, rng) for r in releases]
-    evidence = Evidence.together([linearise(release, people.public) for release in again])
+    again = [part.publish(release, rng) for release in releases]
+    evidence = Evidence.together([linearise(release, part.people.public) for release in again])
     features = Stack(
         [
             RowSelect(
-                release.statistic.equations(others, count_scale(release, others)[0]).operator, block.rows
+                release.statistic.equations(part.others, count_scale(release, part.others)[0]).operator,
+                block.rows,
             )
             for release, block in zip(again, evidence.blocks, strict=True)
         ]

@@ -16,7 +16,7 @@ from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Evidence
-from tellall.linops import Array
+from tellall.linops import HOST, Array, find_place
 from tellall.noise import Rng, as_rng
 from tellall.protections import Subsample, Swapping
 from tellall.release import Release, linearise
@@ -108,6 +108,7 @@ def reconstruct(
     rng: Rng = None,
     *,
     bounds: tuple[float, float] | None = None,
+    device: str = "cpu",
 ) -> Reconstruction | RealReconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
@@ -128,6 +129,9 @@ def reconstruct(
         problems. Without it a fixed seed: the same evidence gives the same answer.
     bounds
         The least and the largest value of a real secret, if the attacker knows them.
+    device
+        Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". Without such a device,
+        or for equations that have no form there, the CPU, with a warning. The guesses are the same.
 
     Notes
     -----
@@ -162,6 +166,9 @@ def reconstruct(
         return replace(found, status=_with_doubts(found.status, chosen, view, "least-squares"))
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
+    place = find_place(device)
+    if place is not HOST:
+        evidence = evidence.on(place)
     return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.tracing_scores import (
-    CODINGS,
-    Coding,
+from tellall.attacks.tracing_blocks import CODINGS, Coding
+from tellall.attacks.tracing_contributions import (
     Contribution,
     Correlation,
     Homer,

@@ -10,17 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.thresholds import THRESHOLDS, conformal, discoveries, sound
-from tellall.attacks.tracing_input import Input, read_input
-from tellall.attacks.tracing_scores import (
-    Blocks,
+from tellall.attacks.tracing_blocks import Blocks
+from tellall.attacks.tracing_contributions import (
     Contribution,
     Correlation,
     Homer,
     LikelihoodRatio,
     Truncated,
-    conformal_scores,
-    linear_scores,
 )
+from tellall.attacks.tracing_input import Input, read_input
+from tellall.attacks.tracing_scores import conformal_scores, linear_scores
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.linops import Array
@@ -182,14 +181,12 @@ def trace(
     if attack == "pool" and pool < 2:
         raise invalid("reference", "two people or more for attack='pool'", "one person")
     notes = given.notes
+    limit: float | Array
     others: Array | None = None
     if rule == "empirical":
         if delta * (pool + 1) < 1:
             notes = (*notes, _too_few(delta, pool))
-        own, beside = conformal_scores(
-            given.targets, given.reference, given.q, given.coding, _contribution(attack, given, alpha)
-        )
-        scores, (limit, p_values), others = own, conformal(own, beside, delta), beside.mean(axis=0)
+        scores, limit, p_values, others = _empirical(given, _contribution(attack, given, alpha), delta)
         member = p_values <= delta
     else:
         scores, squares = linear_scores(
@@ -200,6 +197,21 @@ def trace(
         )
         member = scores > limit
     return Tracing(scores, limit, p_values, member, attack, rule, delta, given.q.size, pool, notes, others)
+
+
+def _empirical(
+    given: Input, contribution: Contribution, delta: float
+) -> tuple[Array, float | Array, Array, Array]:
+    """Scores, thresholds, p-values, and every reference person's score on average beside the targets."""
+    people = given.targets.shape[0]
+    scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
+    others = np.zeros(given.reference.shape[0])
+    for who, own, beside in conformal_scores(
+        given.targets, given.reference, given.q, given.coding, contribution
+    ):
+        scores[who], (limits[who], p_values[who]) = own, conformal(own, beside, delta)
+        others += beside.sum(axis=0) / people
+    return scores, (float(limits[0]) if (limits == limits[0]).all() else limits), p_values, others
 
 
 def _contribution(attack: str, given: Input, alpha: float | None) -> Contribution:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.tracing_scores import CODINGS, Blocks, Coding, as_blocks, reference_mean
+from tellall.attacks.packed_calls import PackedCalls
+from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, as_blocks, packed_of, reference_mean
 from tellall.data import Public
 from tellall.errors import invalid
 from tellall.linops import Array, IntArray
@@ -59,6 +60,12 @@ class _Chosen:
         places = self.places[start:stop]
         first = int(places[0])
         return self.source.block(first, int(places[-1]) + 1)[:, places - first]
+
+    def packed(self, start: int, stop: int) -> PackedCalls | None:
+        places = self.places[start:stop]
+        first = int(places[0])
+        calls = packed_of(self.source, first, int(places[-1]) + 1)
+        return calls if calls is None or len(calls.turned) == places.size else calls.at(places - first)
 
 
 def read_input(

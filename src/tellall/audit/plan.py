@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tellall import catalogue, io, store
-from tellall.data import Dataset
+from tellall.data import Dataset, split
+from tellall.data.blocks import values_as_text
 from tellall.errors import InvalidInput, TellallError, invalid
 from tellall.protections import Protection
 from tellall.protections.base import as_protections, prepare
@@ -56,6 +57,8 @@ class Plan:
         What will be published, all of it.
     data, secret, public, bins
         How to read the people; see :func:`tellall.read`. Not needed where a dataset is at hand.
+    by
+        A public column; everything is published, and attacked, for each of its values apart. None: for all.
     limit
         The most advantage over the strongest baseline that a release may give.
     exposed_limit
@@ -85,6 +88,7 @@ class Plan:
     seed: int = 0
     steps: bool = True
     folder: Path | None = None
+    by: str | None = None
 
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
@@ -115,6 +119,8 @@ class Plan:
             document = PlanDocument.model_validate(dict(mapping))
         except ValidationError as error:
             found += _explained(error.errors(include_url=False))
+        if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
+            found.append(("by", "must be a public column, not the secret."))
         found += _described_wrongly(mapping.get("releases"))
         found += _misplaced(mapping.get("data"), folder)
         if found or document is None:
@@ -132,6 +138,7 @@ class Plan:
             seed=document.seed,
             steps=document.steps,
             folder=folder,
+            by=document.by or None,
         )
 
     def dataset(self, data: Path | None = None) -> Dataset:
@@ -145,6 +152,7 @@ class Plan:
             (where, f"must be a column of {data.name}; got '{_short(name)}'.{catalogue.nearest(name, names)}")
             for where, name in (
                 ("secret", self.secret),
+                *((("by", self.by),) if self.by is not None else ()),
                 *((f"public.{place}", name) for place, name in enumerate(self.public or ())),
                 *((f"bins.{name}"[:60], name) for name in by_column),
             )
@@ -152,24 +160,33 @@ class Plan:
         ]
         if found:
             raise _all_at_once(found)
-        return Dataset.from_frame(table, secret=self.secret, public=self.public, bins=self.bins or None)
+        public = self.public
+        if self.by is not None:
+            table = _with_text(table, self.by)
+            public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
+        return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
 
-    def check(self, dataset: Dataset) -> None:
-        """Refuse releases that cannot be computed from these people, all at once."""
+    def check(self, dataset: Dataset, *, bits: bool = True) -> None:
+        """Refuse releases that cannot be computed from these people, all at once.
+
+        ``bits`` refuses a secret that has not two values, which studies of noise take and audits do not.
+        """
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
-        _ = dataset.bits  # refused where the secret has more than two values
+        if bits:
+            _ = dataset.bits
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
+        public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
         found: list[Problem] = []
         for place, entry in enumerate(self.releases):
             try:
-                entry.statistic.size(dataset.public)
+                entry.statistic.size(public)
             except TellallError as error:
                 found.append((f"releases.{place}.statistic", str(error)))
                 continue
             try:
-                prepare(as_protections(entry.protections), entry.statistic, dataset.public)
+                prepare(as_protections(entry.protections), entry.statistic, public)
             except TellallError as error:
                 found.append((f"releases.{place}.protect", str(error)))
         if found:
@@ -183,6 +200,7 @@ class Plan:
             "secret": self.secret,
             "public": None if self.public is None else list(self.public),
             "bins": self.bins if isinstance(self.bins, int) else dict(self.bins),
+            "by": self.by,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
             "repeats": self.repeats,
@@ -197,6 +215,12 @@ def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Entry:
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
     return Entry(name or f"{computed.describe()}, {catalogue.label(protections)}", computed, protections)
+
+
+def _with_text(table: Any, by: str) -> Any:
+    """The table, in which every value of the column that blocks are made by is a category."""
+    texts = values_as_text(by, table[by])
+    return {**table, by: texts} if isinstance(table, dict) else table.assign(**{by: texts})
 
 
 def _with_different_names(entries: Sequence[Entry]) -> tuple[Entry, ...]:

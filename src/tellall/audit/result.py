@@ -9,101 +9,35 @@ from pathlib import Path
 from typing import Any
 
 from tellall import store
+from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_rows, judged, not_tested_in_blocks
+from tellall.audit.finding import BlockFindings, Finding, Job, Skipped, outcome
 from tellall.audit.plan import Plan
 from tellall.data import Dataset
 from tellall.errors import invalid
+from tellall.report.block_verdict import JudgedBlock, judge_blocks
 from tellall.report.installed import versions
-from tellall.report.summary import ReleaseSummary
 from tellall.report.verdict import Verdict, judge
 from tellall.schemas import VERSION
 from tellall.solve import SETTLED
 from tellall.version import __version__
 
-__all__ = ["Audit", "Finding", "Job", "Skipped", "describe_people"]
-
-
-@dataclass(frozen=True)
-class Job:
-    """One attack of an audit.
-
-    Attributes
-    ----------
-    role
-        "alone" (a release of the plan), "together" (all of them), "step" (a release with only its first
-        protections, to see what each bought).
-    members
-        Which releases, each with how many of its protections.
-    """
-
-    index: int
-    role: str
-    name: str
-    members: tuple[tuple[int, int], ...]
-
-    def as_json(self, plan: Plan) -> dict[str, Any]:
-        """Which releases the job is about, as plain data."""
-        entries = [plan.releases[place].as_json() for place, _ in self.members]
-        return {
-            "name": self.name,
-            "role": self.role,
-            "releases": [place for place, _ in self.members],
-            "statistic": [entry["statistic"] for entry in entries],
-            "protect": [
-                entry["protect"][:kept] for entry, (_, kept) in zip(entries, self.members, strict=True)
-            ],
-        }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the attack on a release found."""
-
-    job: Job
-    summary: ReleaseSummary
-
-    @property
-    def name(self) -> str:
-        """What the plan calls it."""
-        return self.job.name
-
-    def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data."""
-        return {"outcome": "found", "reason": None, "summary": self.summary.as_json()}
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A release that could not be attacked, and why: silence never reads as safety."""
-
-    job: Job
-    reason: str
-
-    @property
-    def name(self) -> str:
-        """What the plan calls it."""
-        return self.job.name
-
-    def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data."""
-        return {"outcome": "skipped", "reason": self.reason, "summary": None}
-
-
-def outcome(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
-    """The finding that ``as_json`` gave."""
-    if plain["outcome"] == "skipped":
-        return Skipped(job, str(plain["reason"]))
-    return Finding(job, ReleaseSummary.from_json(plain["summary"]))
+__all__ = ["Audit", "BlockFindings", "Finding", "Job", "Skipped", "describe_people", "outcome"]
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """A plan's findings: one per release, then all together; ``steps`` tell what each protection bought."""
+    """A plan's findings: one per release, then all together; ``steps`` tell what each protection bought.
+
+    With ``by`` in the plan the findings are about all people of all blocks, and ``blocks`` has those of each
+    block, the worst first.
+    """
 
     plan: Plan
     data: dict[str, Any]
     findings: tuple[Finding | Skipped, ...]
     steps: tuple[Finding | Skipped, ...] = ()
     command: str = "ta.audit"
+    blocks: tuple[BlockFindings, ...] = ()
 
     @property
     def worst(self) -> Finding | None:
@@ -114,12 +48,18 @@ class Audit:
     @cached_property
     def verdict(self) -> Verdict:
         """Pass, review or fail, with a sentence."""
-        return judge(
+        verdict = judge(
             [(f.name, f.summary) for f in self.findings if isinstance(f, Finding)],
             limit=self.plan.limit,
             skipped=[f.name for f in self.findings if isinstance(f, Skipped)],
             exposed_limit=self.plan.exposed_limit,
         )
+        return verdict if self.plan.by is None else judge_blocks(verdict, self.judged_blocks, self.plan.limit)
+
+    @cached_property
+    def judged_blocks(self) -> tuple[JudgedBlock, ...]:
+        """The blocks as a verdict sees them."""
+        return judged(self.blocks, self.plan.limit)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -142,8 +82,14 @@ class Audit:
                 {**finding.job.as_json(self.plan), **finding.as_json()}
                 for finding in (*self.findings, *self.steps)
             ],
-            "assumed": assumed(self.data),
-            "not_tested": not_tested(self.plan, self.data, self.findings),
+            "blocks": None
+            if self.plan.by is None
+            else block_rows(self.plan.by, self.blocks, self.judged_blocks),
+            "assumed": [*assumed(self.data), *(ASSUMED_OF_BLOCKS if self.plan.by is not None else ())],
+            "not_tested": [
+                *not_tested(self.plan, self.data, self.findings),
+                *(not_tested_in_blocks(self.blocks) if self.plan.by is not None else ()),
+            ],
         }
 
     def save(self, folder: str | Path) -> Path:

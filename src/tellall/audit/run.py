@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,12 @@ from tellall.data import Dataset
 from tellall.errors import TellallError, invalid
 from tellall.release import Release, publish
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average, summarise
-from tellall.risk import Risk, interval_over_draws, score
+from tellall.risk import Risk, Tally, interval_over_draws, score
 from tellall.version import __version__
+from tellall.work import Failed, Progress, Task, Workers, run
 
 __all__ = ["audit", "jobs_of", "published", "reveal"]
 
-Progress = Callable[[int, int], object]
 _PUBLISHING, _ATTACKING, _PREPARING = 1, 2, 3  # separate streams of random numbers
 
 
@@ -36,6 +37,7 @@ def audit(
     progress: Progress | None = None,
     *,
     processes: int = 1,
+    cluster: str | None = None,
     work: str | Path | None = None,
     name: str = "",
     command: str = "ta.audit",
@@ -49,35 +51,44 @@ def audit(
     plan
         A plan, a mapping of the same shape, or the path of a TOML file.
     progress
-        Called with (attacks done, attacks in all) after each.
+        Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (blocks done, blocks).
     processes
-        How many attacks run at once, −1 for one per core; the numbers do not depend on it.
+        How many attacks, or blocks, run at once, −1 for one per core; the numbers do not depend on it.
+    cluster
+        The address of a Dask scheduler, ``tcp://host:port``, to run them there; the people go there too.
     work
-        A folder where every finished finding is kept, so that a run that was stopped continues there. It
-        may serve many audits: findings are filed under a hash of plan, data and version.
+        A folder where every finished finding, or block, is kept, so that a run that was stopped continues
+        there. It may serve many audits: findings are filed under a hash of plan, data and version. Of blocks
+        only those of the last audit stay.
     name, command
         What the page says the data and the command were.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
-    if isinstance(processes, bool) or not isinstance(processes, int) or processes == 0:
-        raise invalid("processes", "a whole number, −1 for one per core", processes)
+    workers = Workers(processes, cluster)
     chosen = _as_plan(plan)
     chosen.check(dataset)
+    called = name or Path(chosen.data).name or "a dataset"
+    if chosen.by is not None:
+        from tellall.audit.blocks import audit_blocks
+
+        return audit_blocks(
+            dataset, chosen, progress, workers=workers, work=work, name=called, command=command
+        )
     jobs = jobs_of(chosen)
     place = Workplace.of(work, key_of(chosen, dataset)) if work is not None else None
     done = {job.index: kept for job in jobs if place and (kept := place.load(job)) is not None}
     waiting = [job for job in jobs if job.index not in done]
     if progress:
         progress(len(done), len(jobs))
-    for finding in _attack_all(dataset, chosen, waiting, processes, place):
+    for finding in _attack_all(dataset, chosen, waiting, workers, place):
         done[finding.job.index] = finding
         if progress:
             progress(len(done), len(jobs))
     ordered = [done[job.index] for job in jobs]
     return Audit(
         plan=chosen,
-        data=describe_people(dataset, name or Path(chosen.data).name or "a dataset"),
+        data=describe_people(dataset, called),
         findings=tuple(finding for finding in ordered if finding.job.role != "step"),
         steps=tuple(finding for finding in ordered if finding.job.role == "step"),
         command=command,
@@ -121,6 +132,22 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
 
     The attacks are those of the audit, run again, so that no other file holds a person.
     """
+    if plan.by is not None:
+        from tellall.audit.blocks import named_in_blocks
+
+        named = named_in_blocks(dataset, plan, level)
+    else:
+        named = named_people(dataset, plan, level)
+    return {
+        "warning": "SECRET: what attacks conclude about single people. Not for publication.",
+        "secret": dataset.secret_name,
+        "confidence": level,
+        "people": named,
+    }
+
+
+def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[dict[str, Any]]]:
+    """For each attack, the people whom it names with this confidence."""
     assert dataset.secret is not None
     named: dict[str, list[dict[str, Any]]] = {}
     for job in jobs_of(plan):
@@ -139,12 +166,7 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
             }
             for person in np.flatnonzero(attack.confidence >= level)
         ]
-    return {
-        "warning": "SECRET: what attacks conclude about single people. Not for publication.",
-        "secret": dataset.secret_name,
-        "confidence": level,
-        "people": named,
-    }
+    return named
 
 
 def key_of(plan: Plan, dataset: Dataset) -> str:
@@ -162,45 +184,52 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
     return digest.hexdigest()[:24]
 
 
+def attack_in_turn(dataset: Dataset, plan: Plan) -> list[Finding | Skipped]:
+    """The findings of a plan on these people, one attack after the other."""
+    jobs = jobs_of(plan)
+    found = {finding.job.index: finding for finding in _attack_all(dataset, plan, jobs, Workers(), None)}
+    return [found[job.index] for job in jobs]
+
+
 def _attack_all(
-    dataset: Dataset, plan: Plan, waiting: Sequence[Job], processes: int, place: Workplace | None
-) -> Any:
-    """The findings of the waiting jobs, in order, each kept in its workplace as soon as it is there."""
+    dataset: Dataset, plan: Plan, waiting: Sequence[Job], workers: Workers, place: Workplace | None
+) -> Iterator[Finding | Skipped]:
+    """The findings of the waiting jobs, as they come, each kept in its workplace as soon as it is there."""
     if not waiting:
         return
-    from joblib import Parallel, delayed
     from threadpoolctl import threadpool_limits
 
     assert dataset.secret is not None
     with threadpool_limits(limits=1):
         generator = _rng(plan, _PREPARING)
         before = [majority(dataset.secret), public_only(dataset.public, dataset.secret, rng=generator)]
-    run = Parallel(n_jobs=min(processes, len(waiting)), return_as="generator")
-    yield from run(delayed(_finding)(dataset, plan, job, before, place) for job in waiting)
+    tasks = [Task(job.name, partial(tuple, (dataset, plan, job, before))) for job in waiting]
+    for outcome in run(_finding, tasks, workers=workers):
+        if isinstance(outcome, Failed):
+            yield Skipped(waiting[outcome.place], outcome.reason)
+            continue
+        if place is not None:
+            place.keep(outcome.piece)
+        yield outcome.piece
 
 
-def _finding(
-    dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline], place: Workplace | None
-) -> Finding | Skipped:
-    """One job from publishing to summary; one thread, so that sums are the same wherever it runs."""
-    from threadpoolctl import threadpool_limits
-
-    finding: Finding | Skipped
+def _finding(work: tuple[Dataset, Plan, Job, Sequence[Baseline]]) -> Finding | Skipped:
+    """One job from publishing to summary."""
+    dataset, plan, job, before = work
     try:
-        with threadpool_limits(limits=1):
-            finding = Finding(job, _summary(dataset, plan, job, before))
+        return Finding(job, *_summary(dataset, plan, job, before))
     except TellallError as error:
-        finding = Skipped(job, str(error))
+        return Skipped(job, str(error))
     except MemoryError:
-        finding = Skipped(job, "too little memory for this attack on this machine")
-    if place is not None:
-        place.keep(finding)
-    return finding
+        return Skipped(job, "too little memory for this attack on this machine")
 
 
-def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline]) -> ReleaseSummary:
+def _summary(
+    dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline]
+) -> tuple[ReleaseSummary, Tally]:
     rows: list[ReleaseSummary] = []
     risks: list[Risk] = []
+    guessed: list[dict[str, Any]] = []
     first: list[Release] = []
     known: tuple[Foreseen | None, Promised] | None = None  # the same for every draw
     for draw in range(plan.repeats):
@@ -209,7 +238,7 @@ def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline])
             break  # nothing random in it: another draw is the same release
         first = first or releases
         attack = _attack(dataset, plan, job, releases, draw)
-        risk = _score(dataset, plan, job, attack, before, draw)
+        risk, baselines = _score(dataset, plan, job, attack, before, draw)
         known = known or _known_before(dataset, plan, job, len(attack.evidence.groups))
         rows.append(
             summarise(
@@ -222,7 +251,9 @@ def _summary(dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline])
             )
         )
         risks.append(risk)
-    return average(rows, interval_over_draws(risks, rng=_rng(plan, _ATTACKING, job.index, plan.repeats)))
+        guessed.append({baseline.name: baseline.guess == dataset.secret for baseline in baselines})
+    interval = interval_over_draws(risks, rng=_rng(plan, _ATTACKING, job.index, plan.repeats))
+    return average(rows, interval), Tally.of([risk.right for risk in risks], guessed)
 
 
 def _known_before(dataset: Dataset, plan: Plan, job: Job, groups: int) -> tuple[Foreseen | None, Promised]:
@@ -242,11 +273,12 @@ def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release],
 
 def _score(
     dataset: Dataset, plan: Plan, job: Job, attack: Reconstruction, before: Sequence[Baseline], draw: int
-) -> Risk:
+) -> tuple[Risk, list[Baseline]]:
     assert dataset.secret is not None
     generator = _rng(plan, _PREPARING, job.index, draw)
     reference = population_if_any(attack.releases, dataset.public, dataset.secret, rng=generator)
-    return score(attack, dataset.secret, [*before, *reference], rng=generator)
+    baselines = [*before, *reference]
+    return score(attack, dataset.secret, baselines, rng=generator), baselines
 
 
 def _same(one: Release, other: Release) -> bool:

@@ -17,7 +17,7 @@ from tellall.data import Dataset, Public, as_public, group_rows
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Noise, Rng, as_rng
-from tellall.protections import Protection, as_protections, noise_of
+from tellall.protections import Guarantee, Protection, SuLQ, as_protections, guarantee_of, noise_of, prepare
 from tellall.statistics import Marginals, Statistic
 from tellall.statistics.base import Equations
 
@@ -46,6 +46,8 @@ class Gauge:
         How far the predictions may be off for being estimated; zero where they were computed.
     notes
         What the numbers assume.
+    promised
+        The differential privacy that the protections declare; None where they promise nothing.
     """
 
     statistic: str
@@ -61,6 +63,7 @@ class Gauge:
     error: float
     method: str
     notes: tuple[str, ...] = ()
+    promised: Guarantee | None = None
 
     def __str__(self) -> str:
         limit = "not known" if self.limit is None else f"{self.limit:.3f}"
@@ -72,6 +75,8 @@ class Gauge:
             f"predicted accuracy {self.accuracy:.3f}{doubt} by least squares, {self.with_prior:.3f}{doubt} "
             f"with the prior; no decoder beats: {limit}",
         ]
+        if self.promised is not None:
+            lines.append(f"promised: {self.promised}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def as_dict(self) -> dict[str, Any]:
@@ -120,7 +125,7 @@ def gauge(
     view = as_public(public)
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
-    protections = as_protections(protect)
+    protections = prepare(as_protections(protect), statistic, view)
     equations = _equations(statistic, view, as_rng(rng))
     law = noise_of(protections).scaled(statistic.units(view))
     spread = _spread(equations, law)
@@ -130,7 +135,8 @@ def gauge(
     operator = equations.operator.take(told.first)
     size = told.counts.astype(np.float64)
     predicted = predict(operator, spread, size=size, rate=rate, rng=rng)
-    limit = accuracy_limit(operator, protections, statistic.units(view), equations.gain, size, rate)
+    laws = [step.noise if isinstance(step, SuLQ) and step.noise else step for step in protections]
+    limit = accuracy_limit(operator, laws, statistic.units(view), equations.gain, size, rate)
     said = int(np.isfinite(spread).sum())
     return Gauge(
         statistic=statistic.describe(),
@@ -146,6 +152,7 @@ def gauge(
         error=predicted.error,
         method=predicted.method,
         notes=_notes(protections, law, predicted.method, rate),
+        promised=guarantee_of(protections, statistic, view),
     )
 
 
@@ -201,7 +208,11 @@ def _structural_rank(statistic: Statistic, public: Public) -> int:
 
 def _notes(protections: Sequence[Protection], law: Noise, method: str, rate: float) -> tuple[str, ...]:
     notes = [f"the rate of the secret is taken as {rate:g}"]
-    ignored = [repr(protection) for protection in protections if not isinstance(protection, Noise)]
+    ignored = [
+        repr(protection)
+        for protection in protections
+        if not isinstance(protection, Noise) and getattr(protection, "law", None) is None
+    ]
     if ignored:
         notes.append(f"not reckoned with: {', '.join(ignored)}")
     if law.std == 0:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.bounds.bidiagonal import Ritz, bidiagonalise, missed_share
 from tellall.bounds.sizes import nonnegative, whole
 from tellall.errors import invalid
 from tellall.linops import Array, LinearOperator
 from tellall.noise import Rng, as_rng
+from tellall.solve.bidiagonal import Ritz, bidiagonalise, missed_share
 
 __all__ = ["SingularValues", "singular_values"]
 
@@ -92,6 +93,7 @@ def singular_values(
     tolerance: float = 0.02,
     failure: float = 1e-6,
     rng: Rng = 0,
+    tell: Callable[[], object] = lambda: None,
 ) -> SingularValues:
     """The largest and the least singular value of an operator, with error bounds.
 
@@ -109,6 +111,8 @@ def singular_values(
         Lanczos: the probability, over the random start, that an interval is wrong.
     rng
         Seed of that start.
+    tell
+        Called after each Lanczos step.
 
     Notes
     -----
@@ -143,7 +147,7 @@ def singular_values(
     elif method == "gram":
         found = _gram(operator, as_rng(rng))
     elif method == "lanczos":
-        found = _lanczos(operator, steps, tolerance, failure, as_rng(rng))
+        found = _lanczos(operator, steps, tolerance, failure, as_rng(rng), tell)
     else:
         raise invalid("method", "'auto', 'dense', 'gram' or 'lanczos'", method)
     return found
@@ -243,7 +247,12 @@ def _least_proved(gram: Array, value: float, rounding: float, *, sign: float) ->
 
 
 def _lanczos(
-    operator: LinearOperator, steps: int, tolerance: float, failure: float, rng: np.random.Generator
+    operator: LinearOperator,
+    steps: int,
+    tolerance: float,
+    failure: float,
+    rng: np.random.Generator,
+    tell: Callable[[], object],
 ) -> SingularValues:
     m, n = operator.shape
     wide = m < n
@@ -258,7 +267,11 @@ def _lanczos(
         return math.sqrt(top), math.sqrt(max(bottom, 0.0))
 
     ritz = bidiagonalise(
-        operator, steps, rng, settled=lambda ritz: ritz.least - outer(ritz)[1] <= tolerance * ritz.least
+        operator,
+        steps,
+        rng,
+        settled=lambda ritz: ritz.least - outer(ritz)[1] <= tolerance * ritz.least,
+        tell=tell,
     )
     above, below = outer(ritz)
     least = 0.0 if wide else ritz.least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,21 @@ from tellall.errors import invalid
 from tellall.linops import Array, Moments
 from tellall.noise import Rng, as_rng
 
-__all__ = ["RowProducts", "distinct_people", "row_products"]
+__all__ = ["Draw", "RowProducts", "distinct_people", "draw_products", "row_products"]
 
 _FACTORISED = 2500  # people up to which a Gram matrix is factorised: beyond, products are quicker
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """The singular values of one random table, and the people left out of it."""
+
+    d: int
+    order: int
+    n: int
+    values: SingularValues
+    duplicates: int
+    complements: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +63,32 @@ class RowProducts:
     duplicates: tuple[int, ...]
     complements: tuple[int, ...]
 
+    @classmethod
+    def of(cls, draws: Sequence[Draw]) -> RowProducts:
+        """Several draws of one size together."""
+        one = draws[0]
+        m = math.comb(one.d, one.order)
+        return cls(
+            d=one.d,
+            order=one.order,
+            m=m,
+            n=one.n,
+            values=tuple(draw.values for draw in draws),
+            ratios=tuple(draw.values.least / math.sqrt(m) for draw in draws),
+            expected=1 - math.sqrt(one.n / m),
+            duplicates=tuple(draw.duplicates for draw in draws),
+            complements=tuple(draw.complements for draw in draws),
+        )
+
     @property
     def median(self) -> float:
         """The median of the ratios."""
         return float(np.median(self.ratios))
+
+    @property
+    def sure(self) -> float:
+        """The median of the lower ends of the draws' intervals, over √m."""
+        return float(np.median([value.least_interval[0] for value in self.values])) / math.sqrt(self.m)
 
     @property
     def off(self) -> float:
@@ -77,6 +112,7 @@ class RowProducts:
             "ratios": list(self.ratios),
             "median": self.median,
             "expected": self.expected,
+            "sure": self.sure,
             "intervals": [[end / math.sqrt(self.m) for end in v.least_interval] for v in self.values],
             "duplicates": list(self.duplicates),
             "complements": list(self.complements),
@@ -115,6 +151,20 @@ def row_products(
     ((276, 69), True)
     """
     whole("d", d), whole("draws", draws)
+    streams = as_rng(rng).spawn(draws)
+    return RowProducts.of([draw_products(d, order, people=people, steps=steps, rng=one) for one in streams])
+
+
+def draw_products(
+    d: int,
+    order: int,
+    *,
+    people: int | None = None,
+    steps: int = 40,
+    rng: Rng = 0,
+    tell: Callable[[], object] | None = None,
+) -> Draw:
+    """One random table of `row_products`; `tell` is called `steps` times while it works."""
     if order not in (1, 2, 3) or order > d:
         raise invalid("order", "1, 2 or 3, and at most d", order)
     m = math.comb(d, order)
@@ -122,25 +172,28 @@ def row_products(
     if n > m:
         raise invalid("people", f"at most the rows, {m}", people)
     generator = as_rng(rng)
-    values, apart = [], []
-    for _ in range(draws):
-        signs = 2 * generator.integers(0, 2, size=(d, n), dtype=np.int8) - 1
-        kept, duplicates, complements = distinct_people(signs)
-        operator = Moments(signs[:, kept].astype(np.float32), order)
-        method = "auto" if kept.size <= _FACTORISED else "lanczos"
-        values.append(singular_values(operator, method=method, steps=steps, failure=1e-3, rng=generator))
-        apart.append((duplicates, complements))
-    return RowProducts(
-        d=d,
-        order=order,
-        m=m,
-        n=n,
-        values=tuple(values),
-        ratios=tuple(found.least / math.sqrt(m) for found in values),
-        expected=1 - math.sqrt(n / m),
-        duplicates=tuple(pair[0] for pair in apart),
-        complements=tuple(pair[1] for pair in apart),
+    signs = 2 * generator.integers(0, 2, size=(d, n), dtype=np.int8) - 1
+    kept, duplicates, complements = distinct_people(signs)
+    operator = Moments(signs[:, kept].astype(np.float32), order)
+    told = 0
+
+    def count() -> None:
+        nonlocal told
+        told += 1
+        if tell is not None:
+            tell()
+
+    values = singular_values(
+        operator,
+        method="auto" if kept.size <= _FACTORISED else "lanczos",
+        steps=steps,
+        failure=1e-3,
+        rng=generator,
+        tell=count,
     )
+    for _ in range(steps - told):
+        count()
+    return Draw(d, order, n, values, duplicates, complements)
 
 
 def distinct_people(signs: Array | np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int, int]:

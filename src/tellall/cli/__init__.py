@@ -21,7 +21,7 @@ from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
-from tellall.errors import TellallError
+from tellall.errors import TellallError, WorkLost
 
 __all__ = ["app", "main"]
 
@@ -54,9 +54,12 @@ def _common(
 _EXAMPLES: dict[Callable[..., None], str] = {
     demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
     init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
-    audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json",
-    sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2",
-    calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study",
+    audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json   |   "
+    "tellall audit counties.toml --jobs 4",
+    sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2"
+    "   |   tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",
+    calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study"
+    "   |   tellall calibrate counties.toml -o study --jobs 4",
     publish: "tellall publish people.toml -o release.json",
     attack: "tellall attack release.json --public people.csv",
     explain: "tellall explain   |   tellall explain reconstruction",
@@ -73,6 +76,9 @@ def main() -> None:
     """The command `tellall`: an error of ours is one or two lines and exit code 2."""
     try:
         app()
+    except WorkLost as error:
+        typer.echo(f"tellall: {error}", err=True)
+        sys.exit(3)
     except TellallError as error:
         typer.echo(f"tellall: {error}", err=True)
         sys.exit(2)

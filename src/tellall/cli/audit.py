@@ -11,7 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
-from tellall.cli.options import AsJson, Data, PlanFile, Quiet, Reveal, check_folder, emit, write_secret
+from tellall.cli.options import (
+    AsJson,
+    Cluster,
+    Data,
+    PlanFile,
+    Quiet,
+    Reveal,
+    check_folder,
+    emit,
+    kept_beside,
+    write_secret,
+)
 
 __all__ = ["EXIT_CODES", "audit"]
 
@@ -23,7 +34,7 @@ OutFolder = Annotated[
     typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
 ]
 PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Attacks at once; −1: one per core.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Attacks, or blocks, at once; −1: one per core.")]
 
 
 def audit(
@@ -35,8 +46,13 @@ def audit(
     out: OutFolder = None,
     reveal: Reveal = False,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
 ) -> None:
     """Attack everything a plan would publish; a verdict, a page, an exit code.
+
+    With by = "COLUMN" in the plan every value of that column is a block of its own: the worst are shown, and
+    all people together. Finished blocks are kept in the output folder: after a stop, or a change in some
+    blocks, only the missing ones are computed.
 
     Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
     """
@@ -44,6 +60,7 @@ def audit(
     from tellall.audit import Plan
     from tellall.audit import reveal as name_people
     from tellall.report import text
+    from tellall.report.block_page import audit_lines
 
     talk = text.talk_console(quiet=quiet)
     folder = out or Path(f"{plan.stem}-audit")
@@ -52,7 +69,7 @@ def audit(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
-    work = folder / ".work"
+    work = folder / ".work" if chosen.by is None else kept_beside(folder)
     command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
     try:
         with _progress(talk, quiet=quiet) as progress:
@@ -61,6 +78,7 @@ def audit(
                 chosen,
                 progress,
                 processes=jobs or 1,
+                cluster=cluster,
                 work=work,
                 name=(data or Path(chosen.data)).name,
                 command=command,
@@ -69,7 +87,9 @@ def audit(
         typer.echo("tellall: stopped; the same command goes on from here.", err=True)
         raise typer.Exit(_STOPPED) from None
     page = result.save(folder)
-    _tidy(work)
+    _tidy(folder / ".work")
+    for line in audit_lines(result.document):
+        talk.print(line, highlight=False, markup=False, soft_wrap=True)
     talk.print(f"{result.verdict.word.upper()}. {result.verdict.sentence}", highlight=False, markup=False)
     talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     if reveal:

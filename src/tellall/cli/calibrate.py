@@ -11,10 +11,21 @@ import typer
 
 import tellall
 from tellall import store
-from tellall.cli.options import AsJson, Data, OutPage, PlanFile, Quiet, check_page, emit, is_folder
+from tellall.cli.options import (
+    AsJson,
+    Cluster,
+    Data,
+    OutPage,
+    PlanFile,
+    Quiet,
+    check_page,
+    emit,
+    is_folder,
+    kept_beside,
+)
 from tellall.cli.progress import progress_bar
-from tellall.cli.sweep import Decoders, PlanSeed
-from tellall.errors import TellallError
+from tellall.cli.sweep import Decoders, PlanSeed, going_on
+from tellall.errors import TellallError, WorkLost, invalid
 
 __all__ = ["calibrate"]
 
@@ -25,6 +36,7 @@ Limit = Annotated[
     typer.Option("--max-advantage", help="The most advantage allowed, 0.05 say; default: the plan's limit."),
 ]
 OneFamily = Annotated[str, typer.Option("--family", help="The kind of protection to find the least of.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Blocks at once; −1: one per core.")]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise at each scale.")]
 
 
@@ -39,11 +51,14 @@ def calibrate(
     seed: PlanSeed = None,
     quiet: Quiet = False,
     out: OutPage = None,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
 ) -> None:
     """Find the least noise that keeps every attack on a plan's statistics under a limit.
 
-    The statistic of each release is taken alone, without the plan's own protections. Exit codes: 0 found for
-    all, 2 bad input or usage, 3 no answer for one of them.
+    The statistic of each release is taken alone, without the plan's own protections. With by = "COLUMN" in
+    the plan every value of that column is a block of its own, and the answer is one noise that serves them
+    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
@@ -57,24 +72,41 @@ def calibrate(
         chosen = replace(chosen, seed=seed)
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
+    if chosen.by is None and cluster is not None:
+        rule = "left out: the steps of one calibration follow from each other; blocks (by) share a cluster"
+        raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
-    chosen.check(people)
+    chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
         talk.print(name, highlight=False, markup=False)
         try:
-            with progress_bar(talk, "measuring", quiet=quiet) as progress:
-                one = tellall.calibrate(
-                    people,
-                    statistic,
-                    kind,
-                    limit,
-                    draws=draws,
-                    decoders=decoder or None,
-                    rng=chosen.seed,
-                    progress=progress,
-                )
+            with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
+                common: dict[str, Any] = {
+                    "draws": draws,
+                    "decoders": decoder or None,
+                    "rng": chosen.seed,
+                    "progress": progress,
+                }
+                one: tellall.Calibration | tellall.BlockCalibration
+                if chosen.by is None:
+                    one = tellall.calibrate(people, statistic, kind, limit, **common)
+                else:
+                    place = kept_beside(out)
+                    one = tellall.calibrate_blocks(
+                        people,
+                        statistic,
+                        kind,
+                        limit,
+                        by=chosen.by,
+                        processes=jobs or 1,
+                        cluster=cluster,
+                        work=place and place / f"{len(found) + len(skipped) + 1}",
+                        **common,
+                    )
+        except WorkLost:
+            raise
         except TellallError as error:
             if len(chosen.releases) == 1:
                 raise
@@ -92,6 +124,9 @@ def calibrate(
         "versions": versions(),
         "command": shlex.join(["tellall", "calibrate", plan.name, *options, "--seed", str(chosen.seed)]),
         "data": (data or Path(chosen.data)).name,
+        "by": chosen.by,
+        "secret": people.secret_name,
+        "real": not people.levels,
         "seed": chosen.seed,
         "family": kind.name,
         "max_advantage": limit,
@@ -101,7 +136,8 @@ def calibrate(
     if out is not None and is_folder(out):
         out.mkdir(exist_ok=True)
         store.write_json(out / "calibrate.json", document)
-        page = store.write_text(out / "report.html", study_page.render_calibration(document))
+        render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
+        page = store.write_text(out / "report.html", render(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
     if skipped:

@@ -14,6 +14,7 @@ from tellall.errors import invalid
 
 __all__ = [
     "AsJson",
+    "Cluster",
     "Data",
     "FreshSeed",
     "Out",
@@ -27,6 +28,7 @@ __all__ = [
     "check_page",
     "emit",
     "is_folder",
+    "kept_beside",
     "write_secret",
 ]
 
@@ -43,6 +45,14 @@ Data = Annotated[Path | None, typer.Option("--data", help="Read the people from 
 FreshSeed = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed; a fresh one each time where not given."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="tcp://HOST:PORT",
+        help="Work on the Dask cluster at this address; the people are sent there. Needs tellall[cluster].",
+    ),
 ]
 Reveal = Annotated[
     bool, typer.Option("--reveal", help="Also write who is named, in a separate file marked SECRET.")
@@ -62,6 +72,13 @@ def check_folder(folder: Path) -> None:
 def is_folder(out: Path | None) -> bool:
     """Whether an output place is a folder for a page, not a file for the document alone."""
     return out is not None and (out.is_dir() or out.suffix.lower() != ".json")
+
+
+def kept_beside(out: Path | None) -> Path | None:
+    """Where finished blocks are kept: in the output folder, or beside the output file."""
+    if out is None:
+        return None
+    return out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
 
 
 def check_page(out: Path | None) -> None:

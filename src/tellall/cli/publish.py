@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from tellall.cli.options import AsJson, Data, FreshSeed, PlanFile, Quiet, check_out, emit
+from tellall.errors import invalid
 
 __all__ = ["publish"]
 
@@ -40,6 +41,9 @@ def publish(
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
     chosen = Plan.read(plan, needs_data=data is None)
+    if chosen.by is not None:
+        rule = "left out: a file is about one set of people. Publish each block by ta.publish in Python"
+        raise invalid("by", rule, chosen.by)
     people = chosen.dataset(data)
     chosen.check(people)
     names = _numbered(target, len(chosen.releases))

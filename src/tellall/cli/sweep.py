@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +13,24 @@ import typer
 
 import tellall
 from tellall import store
-from tellall.cli.options import AsJson, Data, OutPage, PlanFile, Quiet, check_page, emit, is_folder
+from tellall.cli.options import (
+    AsJson,
+    Cluster,
+    Data,
+    OutPage,
+    PlanFile,
+    Quiet,
+    check_page,
+    emit,
+    is_folder,
+    kept_beside,
+)
 from tellall.cli.progress import progress_bar
 from tellall.errors import invalid
 
-__all__ = ["Decoders", "PlanSeed", "numbers", "sweep"]
+__all__ = ["Decoders", "PlanSeed", "going_on", "numbers", "sweep"]
+
+_STOPPED = 3
 
 PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
 Decoders = Annotated[
@@ -30,7 +45,9 @@ Scales = Annotated[
     str, typer.Option("--scales", help="The scales of each family, 0.5,1,2,4 say; auto: around what matters.")
 ]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Draws of the noise for each protection.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Protections measured at once; −1: one per core.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=-1, help="Protections, or blocks, at once; −1: one per core.")
+]
 
 
 def sweep(
@@ -45,15 +62,20 @@ def sweep(
     quiet: Quiet = False,
     out: OutPage = None,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
 ) -> None:
     """Measure protections of everything a plan would publish: what they stop and what they cost.
 
     Each release of the plan is tried with nothing done, as the plan says, and with every family at every
-    scale. With -o FOLDER a page is written, with the table as JSON, CSV and Parquet beside it.
+    scale. With -o FOLDER a page is written, with the table as JSON, CSV and Parquet beside it. With
+    by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks are
+    kept there, so that a sweep that was stopped goes on.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
+    from tellall.report.block_page import swept_lines
     from tellall.report.installed import versions
+    from tellall.study.blocks import suggest_block_scales
     from tellall.study.calibrate import NO_GUARANTEE
     from tellall.study.prepared import suggest_scales
 
@@ -63,28 +85,40 @@ def sweep(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
-    chosen.check(people)
+    chosen.check(people, bits=False)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else numbers("--scales", scales)
     found: list[tuple[str, tellall.Sweep]] = []
+    blocks: dict[str, tellall.BlockSweep] = {}
     for entry in chosen.releases:
         talk.print(entry.name, highlight=False, markup=False)
         tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
-        with progress_bar(talk, "measuring", quiet=quiet) as progress:
-            one = tellall.sweep(
-                people,
-                entry.statistic,
-                tried,
-                scales=given or suggest_scales(people, entry.statistic),
-                repeats=repeats,
-                decoders=decoder or None,
-                rng=chosen.seed,
-                processes=jobs or 1,
-                progress=progress,
-            )
+        with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
+            common: dict[str, Any] = {
+                "repeats": repeats,
+                "decoders": decoder or None,
+                "rng": chosen.seed,
+                "processes": jobs or 1,
+                "cluster": cluster,
+                "progress": progress,
+            }
+            if chosen.by is None:
+                known = given or suggest_scales(people, entry.statistic)
+                one = tellall.sweep(people, entry.statistic, tried, scales=known, **common)
+            else:
+                known = given or suggest_block_scales(people, entry.statistic, chosen.by)
+                place = kept_beside(out)
+                work = place and place / f"{len(found) + 1}"
+                several = tellall.sweep_blocks(
+                    people, entry.statistic, tried, scales=known, by=chosen.by, work=work, **common
+                )
+                one = several.whole
+                blocks[entry.name] = several
         found.append((entry.name, one))
         if not as_json and not quiet:
-            typer.echo(str(one))
+            typer.echo(str(blocks.get(entry.name, one)))
+            for line in swept_lines(blocks.get(entry.name, one).as_json(), chosen.limit):
+                typer.echo(line)
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats), "--seed", str(chosen.seed)]
     document = {
@@ -98,7 +132,7 @@ def sweep(
         "repeats": repeats,
         "limit": chosen.limit,
         "warning": NO_GUARANTEE,
-        "releases": [{"name": name, **one.as_json()} for name, one in found],
+        "releases": [{"name": name, **blocks.get(name, one).as_json()} for name, one in found],
     }
     if not as_json:
         talk.print(NO_GUARANTEE, highlight=False, markup=False)
@@ -112,6 +146,18 @@ def sweep(
         page = store.write_text(out / "report.html", study_page.render_sweep(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
+
+
+@contextmanager
+def going_on(by: str | None, out: Path | None) -> Iterator[None]:
+    """Work that says how to go on where it is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        goes_on = by is not None and out is not None
+        more = "the same command goes on from here" if goes_on else "nothing was kept"
+        typer.echo(f"tellall: stopped; {more}.", err=True)
+        raise typer.Exit(_STOPPED) from None
 
 
 def numbers(option: str, text: str) -> list[float]:

@@ -13,6 +13,7 @@ import typer
 
 import tellall
 from tellall import store
+from tellall.attacks.tracing_blocks import packed_of
 from tellall.cli.options import (
     AsJson,
     OutPage,
@@ -78,6 +79,10 @@ class _Watched:
     def block(self, start: int, stop: int) -> Any:
         self.tell(stop)
         return self.source.block(start, stop)
+
+    def packed(self, start: int, stop: int) -> Any:
+        self.tell(stop)
+        return packed_of(self.source, start, stop)
 
 
 def trace(

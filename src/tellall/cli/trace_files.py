@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +74,37 @@ def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, 
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """People × chosen columns of a table; those of a Parquet file are read when a block asks for them."""
+
+    option: str
+    names: tuple[str, ...]
+    people: int
+    read: Callable[[Sequence[str]], Mapping[str, Any]]
+    chosen: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, option: str, path: Path) -> _Table:
+        from tellall.io import ParquetColumns, read_table
+
+        if path.suffix.lower() in (".parquet", ".pq"):
+            columns = ParquetColumns(path)
+            return cls(option, columns.names, columns.people, columns.read)
+        table = read_table(path)
+        count = len(next(iter(table.values()))) if len(table) else 0
+        return cls(option, tuple(table), count, lambda names: {name: table[name] for name in names})
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.people, len(self.chosen)
+
+    def block(self, start: int, stop: int) -> Any:
+        table = self.read(self.chosen[start:stop])
+        return np.stack([_numbers(self.option, name, column) for name, column in table.items()], axis=1)
+
+
 def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Inputs:
-    from tellall.attacks.tracing_scores import as_blocks
     from tellall.io import read_table
 
     columns = list(read_table(release).items())
@@ -84,19 +114,26 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Input
     if len(set(names)) < len(names):
         raise invalid("--release", "each name once", "a name twice")
     means = _numbers("--release", columns[1][0], columns[1][1])
-    first, second = read_table(targets), read_table(reference)
-    common = [place for place, name in enumerate(names) if name in first and name in second]
+    first, second = _Table.of("--targets", targets), _Table.of("--reference", reference)
+    there = set(first.names) & set(second.names)
+    common = [place for place, name in enumerate(names) if name in there]
     if not common:
-        raise invalid("--targets", "a table with the columns of the release", ", ".join(list(first)[:6]))
+        raise invalid("--targets", "a table with the columns of the release", ", ".join(first.names[:6]))
     notes = (f"{len(common):,} of {len(names):,} published means have a column in both tables.",)
-    arrays = [
-        np.stack([_numbers(option, names[place], table[names[place]]) for place in common], axis=1)
-        for option, table in (("--targets", first), ("--reference", second))
-    ]
-    ids = first.get("id")
-    count = arrays[0].shape[0]
-    who = tuple(map(str, ids)) if ids is not None else tuple(f"row {row + 1}" for row in range(count))
-    return Inputs(means[common], as_blocks("targets", arrays[0]), arrays[1], who, coding, None, notes)
+    chosen = tuple(names[place] for place in common)
+    if "id" in first.names:
+        who = tuple(map(str, first.read(["id"])["id"]))
+    else:
+        who = tuple(f"row {row + 1}" for row in range(first.people))
+    return Inputs(
+        means[common],
+        replace(first, chosen=chosen),
+        replace(second, chosen=chosen),
+        who,
+        coding,
+        None,
+        notes,
+    )
 
 
 def _numbers(option: str, name: str, column: Any) -> Any:

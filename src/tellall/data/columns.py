@@ -23,6 +23,7 @@ __all__ = [
     "encode_secret",
     "is_missing",
     "is_numeric",
+    "settle_cuts",
 ]
 
 Bins = int | Sequence[float]
@@ -226,7 +227,12 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
 
 
 def _quantiles(known: Array, distinct: Array, count: int) -> Array:
-    cuts: Array = np.unique(np.quantile(known, np.arange(1, count) / count))
+    return settle_cuts(np.quantile(known, np.arange(1, count) / count), distinct)
+
+
+def settle_cuts(quantiles: Array, distinct: Array) -> Array:
+    """The cut points that quantiles make, somebody on both sides of each."""
+    cuts: Array = np.unique(quantiles)
     below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
     return below if below.size else distinct[-2:-1]  # most people may share the largest value
 

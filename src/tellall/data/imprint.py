@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from tellall.data.columns import Bins, Column
 
-__all__ = ["Imprint", "imprint"]
+__all__ = ["Imprint", "digests", "imprint", "sealed"]
 
 _MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_CHUNK = 2**16  # people whose sums stay in the cache
 
 
 @dataclass(frozen=True)
@@ -65,19 +66,43 @@ def imprint(
     >>> one == other, one == imprint(columns, np.array([[0, 0, 1]]))
     (True, False)
     """
-    rows = np.zeros(codes.shape[1], dtype=np.uint64)
-    for column, row in zip(columns, codes, strict=True):
-        rows += _tokens(column)[row]
-    for place, values in enumerate(numbers):
-        if values is not None and columns[place].cuts is not None:  # else the category says it all
-            rows += _mix(np.nan_to_num(values + 0.0).view(np.uint64), np.uint64(2 * place + 1))
-    digests = [int(np.sum(_mix(rows, np.uint64(mixer)), dtype=np.uint64)) for mixer in _MIXERS]
+    return sealed(columns, int(codes.shape[1]), digests(columns, codes, numbers))
+
+
+def digests(
+    columns: Sequence[Column],
+    codes: Sequence[npt.NDArray[np.integer[Any]]] | npt.NDArray[np.integer[Any]],
+    numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
+) -> tuple[int, ...]:
+    """Sums over these people that add up, modulo 2⁶⁴, to those of the table they are part of."""
+    people = len(codes[0]) if len(codes) else 0
+    tokens = [_tokens(column) for column in columns]
+    measured = [
+        (np.uint64(2 * place + 1), values)
+        for place, values in enumerate(numbers)
+        if values is not None and columns[place].cuts is not None  # else the category says it all
+    ]
+    sums = [0] * len(_MIXERS)
+    for begin in range(0, people, _CHUNK):
+        some = slice(begin, begin + _CHUNK)
+        rows = np.zeros(min(_CHUNK, people - begin), dtype=np.uint64)
+        for token, row in zip(tokens, codes, strict=True):
+            rows += token[row[some]]
+        for mixer, values in measured:
+            rows += _mix(np.nan_to_num(values[some] + 0.0).view(np.uint64), mixer)
+        for place, mixing in enumerate(_MIXERS):
+            sums[place] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
+    return tuple(total % 2**64 for total in sums)
+
+
+def sealed(columns: Sequence[Column], people: int, sums: Sequence[int]) -> Imprint:
+    """The imprint of a table whose people's digests have these sums."""
     return Imprint(
         names=tuple(column.name for column in columns),
         levels=tuple(column.levels for column in columns),
         cuts=tuple(column.cuts for column in columns),
-        people=int(codes.shape[1]),
-        fingerprint="".join(f"{digest:016x}" for digest in digests),
+        people=people,
+        fingerprint="".join(f"{total % 2**64:016x}" for total in sums),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +12,10 @@ import numpy.typing as npt
 
 from tellall.data.columns import Bins, Column, encode, encode_secret, is_numeric
 from tellall.data.imprint import Imprint, imprint
+from tellall.data.layout import Layout, unknown_name
 from tellall.errors import invalid
 
-__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows", "unknown_name"]
+__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows"]
 
 IntArray = npt.NDArray[np.integer[Any]]
 Array = npt.NDArray[np.floating[Any]]
@@ -47,7 +47,7 @@ class Patterns:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Public:
+class Public(Layout):
     """Public columns of n people, as codes (for tables) and as numbers (for estimators).
 
     Attributes
@@ -72,16 +72,6 @@ class Public:
         """How many people."""
         return int(self.codes.shape[1])
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def levels(self) -> tuple[int, ...]:
-        """The number of categories of each column."""
-        return tuple(column.levels for column in self.columns)
-
     @cached_property
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
@@ -92,20 +82,15 @@ class Public:
         """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
         return imprint(self.columns, self.codes, self.numbers)
 
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What others worked out about these people alone and may ask for again."""
+        return {}
+
     def take(self, people: IntArray) -> Public:
         """The same columns, with all their categories, for some of the people."""
         numbers = tuple(None if values is None else values[people] for values in self.numbers)
         return Public(self.columns, np.ascontiguousarray(self.codes[:, people]), numbers, self.left_out)
-
-    def position(self, name: str | int) -> int:
-        """The place of a column given by name or place."""
-        if isinstance(name, int | np.integer) and not isinstance(name, bool):
-            if not 0 <= name < len(self.columns):
-                raise invalid("attribute", f"from 0 to {len(self.columns) - 1}", int(name))
-            return int(name)
-        if name not in self.names:
-            raise unknown_name("attribute", name, self.names)
-        return self.names.index(str(name))
 
     def __repr__(self) -> str:
         return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"
@@ -284,14 +269,6 @@ def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
     if isinstance(public, Dataset):
         return public.public
     return Dataset.from_arrays(public).public
-
-
-def unknown_name(parameter: str, name: object, have: Sequence[str]) -> Exception:
-    """The error for a column that is not there, with the nearest one that is."""
-    near = difflib.get_close_matches(str(name), have, n=1)
-    listing = ", ".join(have[:12]) + (", ..." if len(have) > 12 else "")
-    advice = f"Did you mean '{near[0]}'?" if near else ""
-    return invalid(parameter, f"a column of the table ({listing})", f"'{name}'", advice)
 
 
 def group_rows(codes: IntArray) -> Patterns:

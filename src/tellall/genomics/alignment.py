@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.packed_calls import PackedCalls
 from tellall.errors import invalid
 from tellall.genomics.frequencies import Frequencies
 from tellall.genomics.genotypes import Calls, Genotypes
@@ -38,6 +39,11 @@ class Aligned:
         if turn.any():
             calls = np.where(turn & (calls >= 0), 2 - calls, calls)
         return calls
+
+    def packed(self, start: int, stop: int) -> PackedCalls | None:
+        """The same as packed calls, where the genotypes are packed."""
+        rows = self.genotypes.take_packed(self.places[start:stop])
+        return None if rows is None else PackedCalls(rows, self.flipped[start:stop], self.shape[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
-"""Genotypes of people: PLINK .bed by bed-reader, VCF and BCF by cyvcf2, read a block of sites at a time."""
+"""Genotypes of people: PLINK .bed by bed-reader, VCF and BCF by cyvcf2, scored a block of sites at a time."""
 
 from __future__ import annotations
 
+import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,13 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.packed_calls import PackedCalls, pack
 from tellall.errors import InvalidInput, invalid
+from tellall.genomics.packed_rows import Bytes, PackedRows
 from tellall.genomics.sites import Places, Sites
 
-__all__ = ["GENOTYPE_ENDINGS", "Genotypes", "InMemory", "Plink", "read_genotypes"]
+__all__ = ["GENOTYPE_ENDINGS", "Genotypes", "InMemory", "Packed", "Plink", "read_genotypes"]
 
 GENOTYPE_ENDINGS = (".bed", ".vcf", ".vcf.gz", ".bcf")
 MISSING = -127
+_HEADER = bytes([0x6C, 0x1B, 1])  # of a .bed file with a row of bytes per site
+_SITES = 1024  # of a VCF, packed together
 
 Calls = npt.NDArray[np.int8]
 
@@ -49,16 +55,44 @@ class Genotypes(ABC):
     def take(self, places: Places) -> Calls:
         """The calls of everybody at some sites, people × sites."""
 
+    def take_packed(self, places: Places) -> Bytes | None:
+        """The same, sites × bytes of four people, where the file holds them so; see ``PackedCalls``."""
+        return None
+
     def block(self, start: int, stop: int) -> Calls:
         """The calls at the sites from start to stop (not included)."""
         return self.take(np.arange(start, min(stop, len(self.sites))))
 
+    def packed(self, start: int, stop: int) -> PackedCalls | None:
+        """The packed calls at the sites from start to stop (not included)."""
+        rows = self.take_packed(np.arange(start, min(stop, len(self.sites))))
+        return None if rows is None else PackedCalls(rows, np.zeros(len(rows), dtype=bool), len(self.people))
+
+
+@dataclass(frozen=True, eq=False)
+class Packed(Genotypes):
+    """Genotypes that stay in a file, two bits a call, until a block of them is read."""
+
+    rows: PackedRows
+
+    def take_packed(self, places: Places) -> Bytes | None:
+        return self.rows.read(places)
+
+    def take(self, places: Places) -> Calls:
+        rows = self.rows.read(places)
+        codes = PackedCalls(rows, np.zeros(len(rows), dtype=bool), len(self.people)).codes()
+        return np.where(codes > 2, np.int8(MISSING), codes)
+
 
 @dataclass(frozen=True, eq=False)
 class Plink(Genotypes):
-    """Genotypes that stay in a PLINK .bed file, two bits a call, until a block of them is read."""
+    """Genotypes that stay in a PLINK .bed file; scored as they lie there where it has a row per site."""
 
     reader: Any
+    rows: PackedRows | None
+
+    def take_packed(self, places: Places) -> Bytes | None:
+        return None if self.rows is None else self.rows.read(places)
 
     def take(self, places: Places) -> Calls:
         calls: Calls = self.reader.read(index=np.s_[:, places], dtype="int8", order="F")
@@ -80,9 +114,10 @@ def read_genotypes(path: str | Path) -> Genotypes:
 
     Notes
     -----
-    .bed files are read block by block and never held whole; VCF files are read once, one byte a call. The
-    counted allele is A1 of the .bim file, and the alternative allele of a VCF. Sites of a VCF with more than
-    two alleles are left out. Needs ``pip install 'tellall[genomics]'``.
+    .bed files are read block by block and never held whole; VCF files are read once and kept, two bits a
+    call, in a temporary file without a name, which is gone when the genotypes are. What is held is the list
+    of people and sites. The counted allele is A1 of the .bim file, and the alternative allele of a VCF. Sites
+    of a VCF with more than two alleles are left out. Needs ``pip install 'tellall[genomics]'``.
     """
     place = Path(path)
     ending = next((e for e in GENOTYPE_ENDINGS if place.name.lower().endswith(e)), None)
@@ -106,32 +141,62 @@ def _read_plink(place: Path) -> Plink:
         people = tuple(str(name) for name in reader.iid)
     except Exception as error:  # a broken file can break its reader in any way
         raise _unreadable(place, error) from None
-    return Plink(people, sites, 0, reader)
+    return Plink(people, sites, 0, reader, _bed_rows(place, len(people), len(sites)))
 
 
-def _read_vcf(place: Path) -> InMemory:
+def _bed_rows(place: Path, people: int, sites: int) -> PackedRows | None:
+    """The rows of a .bed file, None where it has a row per person (bed-reader reads those)."""
+    with place.open("rb") as file:
+        header = file.read(len(_HEADER))
+    if header != _HEADER:
+        return None
+    width = (people + 3) // 4
+    size, wanted = place.stat().st_size, len(_HEADER) + width * sites
+    if size != wanted:
+        rule = f"of {wanted:,} bytes, for the {people:,} people of its .fam and {sites:,} sites of its .bim"
+        raise invalid("path", rule, f"{place} of {size:,} bytes")
+    return PackedRows(place.open("rb", buffering=0), len(_HEADER), width)
+
+
+def _read_vcf(place: Path) -> Packed:
     _need("cyvcf2", "cyvcf2", "VCF")
     from cyvcf2 import VCF
 
-    rows: list[Calls] = []
-    names: list[tuple[str, str, int, str, str]] = []
+    store = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  the genotypes keep it open
+    sites: list[Sites] = []
     skipped = 0
     try:
         with_people = VCF(str(place), gts012=True)
         people = tuple(with_people.samples)
-        for record in with_people:
-            if len(record.ALT) != 1:
-                skipped += 1
-                continue
-            calls = np.asarray(record.gt_types, dtype=np.int8)
-            rows.append(np.where(calls == 3, np.int8(MISSING), calls))
-            names.append((record.ID or ".", record.CHROM, record.POS, record.ALT[0], record.REF))
+        for names, calls, left_out in _vcf_parts(with_people):
+            skipped += left_out
+            if names:
+                store.write(pack(np.stack(calls, axis=1)).tobytes())
+                sites.append(Sites.of(*zip(*names, strict=True)))
         with_people.close()
     except Exception as error:  # a broken file can break its reader in any way
         raise _unreadable(place, error) from None
-    if not rows or not people:
+    if not sites or not people:
         raise invalid("path", "a file with people and sites of two alleles", str(place))
-    return InMemory(people, Sites.of(*zip(*names, strict=True)), skipped, np.stack(rows, axis=1))
+    return Packed(people, Sites.joined(sites), skipped, PackedRows(store, 0, (len(people) + 3) // 4))
+
+
+def _vcf_parts(records: Any) -> Iterator[tuple[list[tuple[str, str, int, str, str]], list[Calls], int]]:
+    """Names and calls of some sites at a time, and how many sites among them were left out."""
+    names: list[tuple[str, str, int, str, str]] = []
+    calls: list[Calls] = []
+    skipped = 0
+    for record in records:
+        if len(record.ALT) != 1:
+            skipped += 1
+            continue
+        found = np.asarray(record.gt_types, dtype=np.int8)
+        calls.append(np.where(found == 3, np.int8(MISSING), found))
+        names.append((record.ID or ".", record.CHROM, record.POS, record.ALT[0], record.REF))
+        if len(names) == _SITES:
+            yield names, calls, skipped
+            names, calls, skipped = [], [], 0
+    yield names, calls, skipped
 
 
 def _need(module: str, package: str, what: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +57,12 @@ class Sites:
             np.array([str(allele).upper() for allele in counted], dtype=np.str_),
             np.array([str(allele).upper() for allele in other], dtype=np.str_),
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sites]) -> Sites:
+        """Lists of sites after each other."""
+        columns = ("ids", "chromosome", "position", "counted", "other")
+        return cls(*(np.concatenate([getattr(part, column) for part in parts]) for column in columns))
 
     def keys(self) -> list[tuple[str, str]]:
         """For each site its name, and its place as text ("" where unknown)."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
+from array_api_compat import array_namespace
 
-from tellall.errors import invalid
+from tellall.errors import TellallError, invalid
+from tellall.linops.place import HOST, Place
 
-__all__ = ["Array", "IntArray", "LinearOperator"]
+__all__ = ["Array", "IntArray", "LinearOperator", "split_rows", "stack_columns"]
 
 Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
@@ -32,6 +35,7 @@ class LinearOperator(ABC):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
+    place: Place = HOST  # where the arrays are that products take and give
 
     @abstractmethod
     def matmat(self, block: Array) -> Array:
@@ -48,6 +52,15 @@ class LinearOperator(ABC):
     @abstractmethod
     def squared(self) -> LinearOperator:
         """The operator whose entries are the squares of this one's."""
+
+    def on(self, place: Place) -> LinearOperator:
+        """The same operator on arrays of another place, where it can be there."""
+        raise TellallError(f"{type(self).__name__} equations are not implemented on {place.name}")
+
+    @property
+    def resident(self) -> LinearOperator:
+        """The operator on arrays of the place where its work is done: itself, unless it is `OnDevice`."""
+        return self
 
     def matvec(self, vector: Array) -> Array:
         """A x."""
@@ -97,6 +110,21 @@ class LinearOperator(ABC):
         return self.matvec(block) if block.ndim == 1 else self.matmat(block)
 
 
+def stack_columns(product: Callable[[Array], Array], block: Array, rows: int) -> Array:
+    """A product with each column of a block, side by side."""
+    if not block.shape[1]:
+        return np.zeros((rows, 0), dtype=block.dtype)
+    columns = [product(block[:, c]) for c in range(block.shape[1])]
+    out: Array = array_namespace(block).stack(columns, axis=1)
+    return out
+
+
+def split_rows(rows: Array, operators: Sequence[LinearOperator]) -> list[Array]:
+    """The rows that belong to each of several operators whose rows come one after the other."""
+    ends = np.cumsum([operator.shape[0] for operator in operators])
+    return [rows[end - operator.shape[0] : end, ...] for end, operator in zip(ends, operators, strict=True)]
+
+
 @final
 class Transposed(LinearOperator):
     """Aᵀ of an operator A."""
@@ -104,7 +132,7 @@ class Transposed(LinearOperator):
     def __init__(self, operator: LinearOperator) -> None:
         self.operator = operator
         self.shape = (operator.shape[1], operator.shape[0])
-        self.dtype = operator.dtype
+        self.dtype, self.place = operator.dtype, operator.place
 
     def matmat(self, block: Array) -> Array:
         return self.operator.rmatmat(block)
@@ -119,6 +147,9 @@ class Transposed(LinearOperator):
 
     def squared(self) -> LinearOperator:
         return Transposed(self.operator.squared())
+
+    def on(self, place: Place) -> LinearOperator:
+        return Transposed(self.operator.on(place))
 
     @property
     def T(self) -> LinearOperator:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from tellall.errors import invalid
-from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.base import Array, IntArray, LinearOperator, split_rows
+from tellall.linops.place import Place
 
 __all__ = ["Blocks"]
 
@@ -32,17 +34,22 @@ class Blocks(LinearOperator):
             )
         self.parts, self.places = tuple(parts), tuple(places)
         self.shape = (sum(part.shape[0] for part in parts), sum(widths))
-        self.dtype = np.result_type(*(part.dtype for part in parts))
+        self.dtype, self.place = np.result_type(*(part.dtype for part in parts)), parts[0].place
 
     def matmat(self, block: Array) -> Array:
-        pairs = zip(self.parts, self.places, strict=True)
-        return np.concatenate([part.matmat(block[place]) for part, place in pairs])
+        xp = self.place.xp
+        pairs = zip(self.parts, self._indices, strict=True)
+        out: Array = xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
+        return out
 
     def rmatmat(self, block: Array) -> Array:
-        out = np.zeros((self.shape[1], block.shape[1]), dtype=block.dtype)
-        for part, place, rows in zip(self.parts, self.places, self._split(block), strict=True):
-            out[place] = part.rmatmat(rows)
+        xp = self.place.xp
+        found = [part.rmatmat(rows) for part, rows in zip(self.parts, self._split(block), strict=True)]
+        out: Array = xp.take(xp.concat(found), self._order, axis=0)
         return out
+
+    def on(self, place: Place) -> Blocks:
+        return Blocks([part.on(place) for part in self.parts], self.places)
 
     def gram(self, weights: Array | None = None) -> Array:
         out = np.zeros((self.shape[1], self.shape[1]))
@@ -69,5 +76,15 @@ class Blocks(LinearOperator):
         side_by_side = block_diag([part.to_sparse() for part in self.parts]).tocsc()
         return csr_array(side_by_side[:, np.argsort(np.concatenate(self.places), kind="stable")])
 
+    @cached_property
+    def _indices(self) -> list[Any]:
+        """The columns of each part, where products are computed."""
+        return [self.place.put(index) for index in self.places]
+
+    @cached_property
+    def _order(self) -> Any:
+        """For each column its place when the parts' columns come one after the other."""
+        return self.place.put(np.argsort(np.concatenate(self.places), kind="stable"))
+
     def _split(self, rows: Array) -> list[Array]:
-        return np.split(rows, np.cumsum([part.shape[0] for part in self.parts])[:-1])
+        return split_rows(rows, self.parts)

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.base import Array, IntArray, LinearOperator, split_rows
+from tellall.linops.partition import Partition
+from tellall.linops.place import Place
 
 __all__ = ["RowScale", "RowSelect", "Stack"]
 
@@ -27,16 +29,21 @@ class Stack(LinearOperator):
         self.operators = tuple(operators)
         self.shape = (sum(operator.shape[0] for operator in operators), widths.pop())
         self.dtype = np.result_type(*(operator.dtype for operator in operators))
+        self.place = operators[0].place
 
     def matmat(self, block: Array) -> Array:
-        return np.concatenate([operator.matmat(block) for operator in self.operators])
+        out: Array = self.place.xp.concat([operator.matmat(block) for operator in self.operators])
+        return out
 
     def rmatmat(self, block: Array) -> Array:
         parts = self._split(block)
         return sum(
             (op.rmatmat(part) for op, part in zip(self.operators, parts, strict=True)),
-            start=np.zeros((self.shape[1], block.shape[1]), dtype=block.dtype),
+            start=self.place.zeros((self.shape[1], block.shape[1]), block.dtype),
         )
+
+    def on(self, place: Place) -> Stack:
+        return Stack([operator.on(place) for operator in self.operators])
 
     def gram(self, weights: Array | None = None) -> Array:
         parts: Sequence[Array | None]
@@ -58,7 +65,7 @@ class Stack(LinearOperator):
         return csr_array(vstack([operator.to_sparse() for operator in self.operators]))
 
     def _split(self, rows: Array) -> list[Array]:
-        return np.split(rows, np.cumsum([operator.shape[0] for operator in self.operators])[:-1])
+        return split_rows(rows, self.operators)
 
 
 @final
@@ -71,18 +78,24 @@ class RowSelect(LinearOperator):
             raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
         self.operator = operator
         self.shape = (self.index.size, operator.shape[1])
-        self.dtype = operator.dtype
+        self.dtype, self.place = operator.dtype, operator.place
+        self._index: Any = self.place.put(self.index)
+        # its counts add up what comes back to rows that were selected more than once
+        self._chosen = Partition(self.index, operator.shape[0], place=self.place)
 
     def matmat(self, block: Array) -> Array:
-        return self.operator.matmat(block)[self.index]
+        out: Array = self.place.xp.take(self.operator.matmat(block), self._index, axis=0)
+        return out
 
     def rmatmat(self, block: Array) -> Array:
-        columns = [self._scatter(block[:, c]) for c in range(block.shape[1])]
-        rows = np.stack(columns, axis=1) if columns else np.zeros((self.operator.shape[0], 0))
-        return self.operator.rmatmat(rows.astype(block.dtype, copy=False))
+        rows = self.place.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
+        return self.operator.rmatmat(rows)
+
+    def on(self, place: Place) -> RowSelect:
+        return RowSelect(self.operator.on(place), self.index)
 
     def gram(self, weights: Array | None = None) -> Array:
-        return self.operator.gram(self._scatter(np.ones(self.shape[0]) if weights is None else weights))
+        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
 
     def take(self, columns: IntArray) -> RowSelect:
         return RowSelect(self.operator.take(columns), self.index)
@@ -93,27 +106,32 @@ class RowSelect(LinearOperator):
     def to_sparse(self) -> Any:
         return self.operator.to_sparse()[self.index]
 
-    def _scatter(self, rows: Array) -> Array:
-        return np.bincount(self.index, rows, minlength=self.operator.shape[0]).astype(np.float64, copy=False)
-
 
 @final
 class RowScale(LinearOperator):
     """diag(scale) A: each row of an operator times a number of its own."""
 
     def __init__(self, operator: LinearOperator, scale: npt.ArrayLike) -> None:
-        self.scale: Array = np.asarray(scale, dtype=operator.dtype)
+        self.scale: Array = np.asarray(scale, dtype=np.float64)
         if self.scale.shape != (operator.shape[0],):
             raise invalid("scale", f"one number per row ({operator.shape[0]})", self.scale.shape)
         self.operator = operator
         self.shape = operator.shape
-        self.dtype = operator.dtype
+        self.dtype, self.place = operator.dtype, operator.place
+        self._rows: Any = self.place.put(self.scale)
 
     def matmat(self, block: Array) -> Array:
-        return self.operator.matmat(block) * self.scale[:, None]
+        return self._scaled(self.operator.matmat(block))
 
     def rmatmat(self, block: Array) -> Array:
-        return self.operator.rmatmat(block * self.scale[:, None])
+        return self.operator.rmatmat(self._scaled(block))
+
+    def on(self, place: Place) -> RowScale:
+        return RowScale(self.operator.on(place), self.scale)
+
+    def _scaled(self, block: Array) -> Array:
+        out: Array = block * self.place.xp.astype(self._rows, block.dtype, copy=False)[:, None]
+        return out
 
     def gram(self, weights: Array | None = None) -> Array:
         square = self.scale**2

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tellall.errors import invalid
 from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.place import HOST, Place
 
 __all__ = ["Dense", "Sparse"]
 
@@ -17,34 +18,47 @@ __all__ = ["Dense", "Sparse"]
 class Dense(LinearOperator):
     """The operator of an explicit m × n matrix."""
 
-    def __init__(self, matrix: npt.ArrayLike) -> None:
-        array = np.asarray(matrix)
-        if array.ndim != 2:
-            raise invalid("matrix", "two-dimensional", array.shape)
-        self.matrix: Array = array if array.dtype.kind == "f" else array.astype(np.float64)
-        self.shape = (array.shape[0], array.shape[1])
-        self.dtype = self.matrix.dtype
+    def __init__(self, matrix: npt.ArrayLike, *, place: Place = HOST) -> None:
+        self.place = place
+        self.matrix: Any = matrix
+        if place is HOST:
+            array = np.asarray(matrix)
+            if array.ndim != 2:
+                raise invalid("matrix", "two-dimensional", array.shape)
+            self.matrix = array if array.dtype.kind == "f" else array.astype(np.float64)
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+        self.dtype = place.numpy_dtype(self.matrix)
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self.matrix @ block
+        out: Array = self._like(block) @ block
         return out
 
     def rmatmat(self, block: Array) -> Array:
-        out: Array = self.matrix.T @ block
+        out: Array = self._like(block).T @ block
         return out
+
+    def on(self, place: Place) -> Dense:
+        return Dense(place.put(self.matrix), place=place)
+
+    def _like(self, block: Array) -> Any:
+        """The matrix in a number type that can be multiplied with the block's, which libraries do not mix."""
+        if self.place is HOST or self.matrix.dtype == block.dtype:
+            return self.matrix
+        return self.place.xp.astype(self.matrix, block.dtype)
 
     def gram(self, weights: Array | None = None) -> Array:
         out: Array = self.matrix.T @ (self.matrix if weights is None else self.matrix * weights[:, None])
         return out
 
     def take(self, columns: IntArray) -> Dense:
-        return Dense(self.matrix[:, columns])
+        return Dense(self.place.xp.take(self.matrix, self.place.put(columns), axis=1), place=self.place)
 
     def squared(self) -> Dense:
-        return Dense(self.matrix**2)
+        return Dense(self.matrix**2, place=self.place)
 
     def to_dense(self) -> Array:
-        return self.matrix
+        out: Array = self.place.get(self.matrix)
+        return out
 
     def to_sparse(self) -> Any:
         from scipy.sparse import csr_array

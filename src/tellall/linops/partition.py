@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.linops.base import Array, IntArray, LinearOperator
+from tellall.linops.base import Array, IntArray, LinearOperator, stack_columns
+from tellall.linops.place import HOST, Place
 
 __all__ = ["Partition"]
 
@@ -28,7 +30,8 @@ class Partition(LinearOperator):
     adds each cell's weight to all pairs of its people: O(Σ |cell|²) time.
     """
 
-    def __init__(self, codes: npt.ArrayLike, cells: int) -> None:
+    def __init__(self, codes: npt.ArrayLike, cells: int, *, place: Place = HOST) -> None:
+        self.place = place
         array = np.atleast_2d(np.asarray(codes))
         if array.ndim != 2 or array.dtype.kind not in "iu":
             raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
@@ -39,20 +42,25 @@ class Partition(LinearOperator):
         self.dtype = np.dtype(np.float64)
 
     def matmat(self, block: Array) -> Array:
-        columns = [self._count(block[:, c]) for c in range(block.shape[1])]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[0], 0))
+        return stack_columns(self._count, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        out = np.zeros((self.shape[1], block.shape[1]), dtype=block.dtype)
-        for row in self.codes:
-            out += block[row]
+        place = self.place
+        out: Array = place.zeros((self.shape[1], block.shape[1]), block.dtype)
+        for row in self._cells:
+            out += place.xp.take(block, row, axis=0)
         return out
 
     def rmatvec(self, vector: Array) -> Array:
+        if self.place is not HOST:
+            return self.rmatmat(vector[:, None])[:, 0]
         out = np.zeros(self.shape[1], dtype=vector.dtype)
         for rows in self._chunks():
             out += vector[rows].sum(axis=0)
         return out
+
+    def on(self, place: Place) -> Partition:
+        return Partition(self.codes, self.shape[0], place=place)
 
     def gram(self, weights: Array | None = None) -> Array:
         n = self.shape[1]
@@ -67,7 +75,7 @@ class Partition(LinearOperator):
         return out
 
     def take(self, columns: IntArray) -> Partition:
-        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0])
+        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0], place=self.place)
 
     def squared(self) -> Partition:
         return self
@@ -79,12 +87,35 @@ class Partition(LinearOperator):
         people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
         return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
 
-    def _count(self, vector: Array) -> Array:
+    def _count(self, vector: Any) -> Any:
+        if self.place is not HOST:
+            return self._count_sorted(vector)
         out = np.zeros(self.shape[0])
         for rows in self._chunks():
             weights = np.broadcast_to(vector, rows.shape).ravel()
             out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
         return out
+
+    def _count_sorted(self, vector: Any) -> Any:
+        """The same by running sums over the people in the order of their cells, in double precision."""
+        place, xp = self.place, self.place.xp
+        people, ends = self._sorted
+        sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
+        until = xp.take(xp.concat([place.zeros((1,), xp.float64), sums]), ends)
+        return xp.astype(until[1:] - until[:-1], vector.dtype)
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The people in the order of their cells, and how many are in all cells before each."""
+        order = np.argsort(self.codes, axis=None, kind="stable")
+        counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return self.place.put(order % max(self.shape[1], 1)), self.place.put(ends)
+
+    @cached_property
+    def _cells(self) -> list[Any]:
+        """The cell numbers of each table, where products are computed."""
+        return [self.place.put(row) for row in self.codes]
 
     def _chunks(self) -> list[IntArray]:
         step = max(1, _CHUNK // max(1, self.shape[1]))

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.linops.base import Array, IntArray, LinearOperator
-from tellall.linops.moments import Moments
+from tellall.linops.base import Array, IntArray, LinearOperator, stack_columns
+from tellall.linops.moments import Moments, upper_triangle
+from tellall.linops.place import HOST, Place
 from tellall.linops.rowgram import closed_gram
 from tellall.linops.walsh import inner_products, moebius
 
@@ -49,7 +50,9 @@ class RowFunction(LinearOperator):
     The row-function matrices of the linear-reconstruction paper (Def. 5).
     """
 
-    def __init__(self, table: npt.ArrayLike, factor: npt.ArrayLike, tuples: str = "distinct") -> None:
+    def __init__(
+        self, table: npt.ArrayLike, factor: npt.ArrayLike, tuples: str = "distinct", *, place: Place = HOST
+    ) -> None:
         self.table = _check_table(table)
         self.k = self.table.size.bit_length() - 1
         self.bits = _check_factor(factor)
@@ -58,29 +61,37 @@ class RowFunction(LinearOperator):
         self.shape = (_count(d, self.k, self.tuples), n)
         self.dtype = self.bits.dtype
         self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
+        self.place = place
+        self._factor: Any = place.put(self.factor)
+        self._indices: dict[tuple[int, ...], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        columns = [self.matvec(block[:, c]) for c in range(block.shape[1])]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[0], 0), dtype=block.dtype)
+        return stack_columns(self.matvec, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        columns = [self.rmatvec(block[:, c]) for c in range(block.shape[1])]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.shape[1], 0), dtype=block.dtype)
+        return stack_columns(self.rmatvec, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
-        kind = np.result_type(self.dtype, vector)
-        start = {subset: (c * vector).astype(kind) for subset, c in self.coefficients.items()}
+        xp = self.place.xp
+        kind = xp.result_type(self._factor, vector)
+        start = {subset: xp.astype(c * vector, kind) for subset, c in self.coefficients.items()}
         parts = list(self._images(start, (), self.k))
-        return np.concatenate(parts) if parts else np.zeros(0, dtype=kind)
+        out: Array = xp.concat(parts) if parts else self.place.zeros((0,), kind)
+        return out
 
     def rmatvec(self, vector: Array) -> Array:
-        kind = np.result_type(self.dtype, vector)
-        total = np.zeros(self.shape[1], dtype=kind)
+        xp = self.place.xp
+        kind = xp.result_type(self._factor, vector)
+        total: Array = self.place.zeros((self.shape[1],), kind)
         if self.shape[0]:
-            found = self._back_images(vector.astype(kind, copy=False), (), self.k, set(self.coefficients))
+            values = xp.astype(vector, kind, copy=False)
+            found = self._back_images(values, (), self.k, set(self.coefficients))
             for subset, c in self.coefficients.items():
-                total += found[subset] * kind.type(c)
+                total += found[subset] * c
         return total
+
+    def on(self, place: Place) -> RowFunction:
+        return RowFunction(self.table, self.bits, self.tuples, place=place)
 
     def gram(self, weights: Array | None = None) -> Array:
         if self.tuples == "subsets" and self.k <= 3 and set(self.coefficients) == {self.table.size - 1}:
@@ -100,48 +111,52 @@ class RowFunction(LinearOperator):
         return total
 
     def take(self, columns: IntArray) -> RowFunction:
-        return RowFunction(self.table, np.ascontiguousarray(self.bits[:, columns]), self.tuples)
+        bits = np.ascontiguousarray(self.bits[:, columns])
+        return RowFunction(self.table, bits, self.tuples, place=self.place)
 
     def squared(self) -> RowFunction:
-        return RowFunction(self.table**2, self.bits, self.tuples)
+        return RowFunction(self.table**2, self.bits, self.tuples, place=self.place)
 
     def to_dense(self) -> Array:
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
-    def _images(self, weights: dict[int, Array], chosen: tuple[int, ...], left: int) -> Iterator[Array]:
+    def _images(self, weights: dict[int, Any], chosen: tuple[int, ...], left: int) -> Iterator[Any]:
         """The outcome for every choice of the `left` last attributes, the others being chosen.
 
         ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
         """
-        T = self.factor
+        T, xp = self._factor, self.place.xp
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
-            block = _pair_image(weights, T[first:]) if left == 2 else _single_image(weights, T[first:])
-            yield block.ravel()[self._places(chosen, left)]
+            here = T[first:, :]
+            block = (
+                _pair_image(self.place, weights, here)
+                if left == 2
+                else _single_image(self.place, weights, here)
+            )
+            yield xp.take(xp.reshape(block, (-1,)), self._index(chosen, left))
             return
         top = 1 << (left - 1)
         for i in self._next(chosen, left):
-            inside: dict[int, Array] = {}
+            inside: dict[int, Any] = {}
             for subset, weight in weights.items():
-                term = T[i] * weight if subset & top else weight
+                term = T[i, :] * weight if subset & top else weight
                 rest = subset & ~top
                 inside[rest] = inside[rest] + term if rest in inside else term
             yield from self._images(inside, (*chosen, i), left - 1)
 
     def _back_images(
-        self, vector: Array, chosen: tuple[int, ...], left: int, wanted: set[int]
-    ) -> dict[int, Array]:
+        self, vector: Any, chosen: tuple[int, ...], left: int, wanted: set[int]
+    ) -> dict[int, Any]:
         """For each wanted set S of the last attributes, Σ over their choices of y times the product of S."""
-        T = self.factor
+        T, place = self._factor, self.place
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
-            here = T[first:]
-            spread = np.zeros(here.shape[0] ** left, dtype=vector.dtype)
-            spread[self._places(chosen, left)] = vector
-            return _back(spread.reshape((here.shape[0],) * left), here, wanted)
+            here = T[first:, :]
+            return _back(place, self._spread(vector, chosen, left, here.shape[0]), here, wanted)
         top = 1 << (left - 1)
-        total = {subset: np.zeros(self.shape[1], dtype=vector.dtype) for subset in wanted}
+        total = {subset: place.zeros((self.shape[1],), vector.dtype) for subset in wanted}
         inside = {subset & ~top for subset in wanted}
         start = 0
         for i in self._next(chosen, left):
@@ -149,9 +164,33 @@ class RowFunction(LinearOperator):
             found = self._back_images(vector[start:stop], (*chosen, i), left - 1, inside)
             for subset in wanted:
                 part = found[subset & ~top]
-                total[subset] += T[i] * part if subset & top else part
+                total[subset] += T[i, :] * part if subset & top else part
             start = stop
         return total
+
+    def _spread(self, vector: Any, chosen: tuple[int, ...], left: int, size: int) -> Any:
+        """The values at their places in the block of all choices of the last attributes, zero elsewhere."""
+        place, xp, shape = self.place, self.place.xp, (size,) * left
+        if place is HOST:
+            spread = np.zeros(size**left, dtype=vector.dtype)
+            spread[self._places(chosen, left)] = vector
+            return spread.reshape(shape)
+        padded = xp.concat([vector, place.zeros((1,), vector.dtype)])
+        return xp.reshape(xp.take(padded, self._index(chosen, left, inverse=True)), shape)
+
+    def _index(self, chosen: tuple[int, ...], left: int, *, inverse: bool = False) -> Any:
+        """The places of the rows in the block, or for each place in the block its row (one past the last)."""
+        if self.place is HOST:
+            return self._places(chosen, left)
+        key = (int(inverse), left, *chosen)
+        if key not in self._indices:
+            index = self._places(chosen, left)
+            if inverse:
+                first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
+                rows, index = index, np.full((self.factor.shape[0] - first) ** left, index.size)
+                index[rows] = np.arange(rows.size)
+            self._indices[key] = self.place.put(index)
+        return self._indices[key]
 
     def _next(self, chosen: tuple[int, ...], left: int) -> list[int]:
         """The attributes that can come after those chosen when `left` are still to be chosen."""
@@ -167,14 +206,14 @@ class RowFunction(LinearOperator):
             return comb(d - chosen[-1] - 1, left)
         return d**left if self.tuples == "all" else perm(d - len(chosen), left)
 
-    def _places(self, chosen: tuple[int, ...], left: int) -> Any:
+    def _places(self, chosen: tuple[int, ...], left: int) -> IntArray:
         """Where the rows lie in the block of all choices of the last one or two attributes."""
         d = self.factor.shape[0]
-        if self.tuples == "all" or (self.tuples == "subsets" and left == 1):
-            return slice(None)
         if self.tuples == "subsets":
             size = d - (chosen[-1] + 1 if chosen else 0)
-            return np.flatnonzero(np.triu(np.ones((size, size), dtype=bool), 1))
+            return np.arange(size) if left == 1 else upper_triangle(size)
+        if self.tuples == "all":
+            return np.arange(d**left)
         allowed = np.ones((d,) * left, dtype=bool)
         if left == 2:
             np.fill_diagonal(allowed, False)
@@ -254,37 +293,44 @@ def _shortest_polynomial(table: npt.NDArray[np.float64], bits: Array) -> tuple[d
     return {subset: float(c) for subset, c in enumerate(chosen) if c}, factor.astype(bits.dtype, copy=False)
 
 
-def _pair_image(weights: dict[int, Array], T: Array) -> Array:
+def _pair_image(place: Place, weights: dict[int, Any], T: Any) -> Any:
     """Σ_p (w_∅ + w_1 T_i + w_2 T_j + w_12 T_i T_j) for every i, j."""
-    d = T.shape[0]
-    block = (T * weights[3]) @ T.T if 3 in weights else np.zeros((d, d), dtype=T.dtype)
+    T, d = _like(place, T, weights), T.shape[0]
+    block = (T * weights[3]) @ T.T if 3 in weights else place.zeros((d, d), T.dtype)
     if 2 in weights:
         block = block + (T @ weights[2])[:, None]
     if 1 in weights:
         block = block + (T @ weights[1])[None, :]
-    return block + weights[0].sum() if 0 in weights else block
+    return block + place.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _single_image(weights: dict[int, Array], T: Array) -> Array:
+def _single_image(place: Place, weights: dict[int, Any], T: Any) -> Any:
     """Σ_p (w_∅ + w_1 T_i) for every i."""
-    block = T @ weights[1] if 1 in weights else np.zeros(T.shape[0], dtype=T.dtype)
-    return block + weights[0].sum() if 0 in weights else block
+    T = _like(place, T, weights)
+    block = T @ weights[1] if 1 in weights else place.zeros((T.shape[0],), T.dtype)
+    return block + place.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _back(spread: Array, T: Array, wanted: set[int]) -> dict[int, Array]:
+def _like(place: Place, T: Any, weights: dict[int, Any]) -> Any:
+    """The factor in the number type of the weights: libraries other than NumPy do not multiply mixed ones."""
+    return place.xp.astype(T, next(iter(weights.values())).dtype, copy=False) if weights else T
+
+
+def _back(place: Place, spread: Any, T: Any, wanted: set[int]) -> dict[int, Any]:
     """Σ y T_S over the last one or two attributes, for each wanted set S of them."""
-    n = T.shape[1]
-    found: dict[int, Array] = {}
+    xp = place.xp
+    T = xp.astype(T, spread.dtype, copy=False)
+    found: dict[int, Any] = {}
     if 0 in wanted:
-        found[0] = np.full(n, spread.sum(), dtype=spread.dtype)
+        found[0] = place.zeros((T.shape[1],), spread.dtype) + xp.sum(spread)
     if spread.ndim == 1:
         if 1 in wanted:
             found[1] = T.T @ spread
         return found
     if 2 in wanted:
-        found[2] = T.T @ spread.sum(axis=1)
+        found[2] = T.T @ xp.sum(spread, axis=1)
     if 1 in wanted:
-        found[1] = T.T @ spread.sum(axis=0)
+        found[1] = T.T @ xp.sum(spread, axis=0)
     if 3 in wanted:
-        found[3] = np.einsum("ip,ip->p", spread @ T, T)
+        found[3] = place.column_dots(spread @ T, T)
     return found

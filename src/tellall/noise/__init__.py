@@ -3,9 +3,9 @@
 from tellall.noise.additive import Gaussian, Laplace, TruncatedNormal
 from tellall.noise.base import Array, Exact, Noise, Rng, Sum, as_rng
 from tellall.noise.discrete import DiscreteGaussian, Geometric
+from tellall.noise.layout import Layout
 from tellall.noise.mixture import Corruption
 from tellall.noise.rounding import Rounding
-from tellall.noise.tables import Tables
 
 __all__ = [
     "Array",
@@ -15,11 +15,11 @@ __all__ = [
     "Gaussian",
     "Geometric",
     "Laplace",
+    "Layout",
     "Noise",
     "Rng",
     "Rounding",
     "Sum",
-    "Tables",
     "TruncatedNormal",
     "as_rng",
 ]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tellall.errors import invalid
 from tellall.noise.base import Array, Noise, Rng, above_zero, as_rng
-from tellall.noise.tables import Tables
+from tellall.noise.layout import Layout
 
 __all__ = ["Rounding"]
 
@@ -96,7 +96,7 @@ class Rounding(Noise):
         """Whether the places of the tables matter."""
         return self.mode == "controlled"
 
-    def perturb_tables(self, values: Array, tables: Tables, rng: Rng = None) -> Array:
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
         """The values rounded, those of each table so that they add up."""
         if not self.by_table or not len(tables):
             return self.perturb(values, rng)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from tellall.noise import Rng, as_rng
+from tellall.attacks.blackbox import Progress
+from tellall.noise import Rng
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL, Attributes
 from tellall.papers.contingency_costs import Costs
 from tellall.papers.contingency_errata import Errata
@@ -18,6 +19,7 @@ from tellall.papers.contingency_mechanisms import SLACK, Mechanisms
 from tellall.papers.contingency_privacy import Privacy
 from tellall.papers.contingency_rows import Beyond, Rows
 from tellall.papers.contingency_spectrum import Spectrum
+from tellall.papers.parts import Found, Part, run_parts
 from tellall.report.paper import PaperRerun, Statement
 from tellall.report.plot import Figure
 
@@ -40,11 +42,11 @@ _NOTES = (
 )
 
 
-class _Part(Protocol):
+class _Kind(Protocol):
     """What each part of the rerun gives."""
 
     @classmethod
-    def measure(cls, *, quick: bool = True, rng: Rng = 0) -> _Part:
+    def measure(cls, *, quick: bool = True, rng: Rng = 0) -> _Kind:
         """The part, computed."""
         ...
 
@@ -58,25 +60,43 @@ class _Part(Protocol):
 
 
 def rerun(
-    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: object = None
+    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
 ) -> PaperRerun:
     """The attacks, the spectral theorem, the mechanisms and the bounds; no data are read from the folder.
 
     Notes
     -----
     `quick` takes less than a minute on one core. Otherwise n is 2000 instead of 400, matrices grow to 10¹¹
-    entries, and some tens of minutes go by, nearly all of them on the least singular values of the largest.
+    entries, and some ten minutes go by on two cores, nearly all of them on the least singular values of the
+    largest.
     """
-    streams = as_rng(rng).spawn(8)
-    kinds: tuple[type[_Part], ...] = (Attributes, Rows, Beyond, Spectrum, Mechanisms, Costs, Privacy, Errata)
-    parts = [kind.measure(quick=quick, rng=stream) for kind, stream in zip(kinds, streams, strict=True)]
+    parts = (
+        _part(Attributes, quick, 5 if quick else 30),
+        _part(Rows, quick, 5 if quick else 20),
+        _part(Beyond, quick, 5 if quick else 20),
+        Part(
+            lambda stream, tell: _told(Spectrum.measure(quick=quick, rng=stream, tell=tell)),
+            Spectrum.work(quick=quick),
+        ),
+        _part(Mechanisms, quick, 5 if quick else 20),
+        *(_part(kind, quick) for kind in (Costs, Privacy, Errata)),
+    )
+    figures, statements = run_parts(parts, rng, progress)
     return PaperRerun(
         name="contingency-tables",
         title="The price of privately releasing contingency tables",
         reference="Kasiviswanathan, Rudelson, Smith, Ullman, STOC 2010",
-        statements=tuple(statement for part in parts for statement in part.statements()),
-        figures=tuple(figure for part in parts for figure in part.figures()),
+        statements=statements,
+        figures=figures,
         notes=_NOTES,
         seed=rng if isinstance(rng, int) else None,
         quick=quick,
     )
+
+
+def _part(kind: type[_Kind], quick: bool, work: int = 1) -> Part:
+    return Part(lambda stream, _: _told(kind.measure(quick=quick, rng=stream)), work)
+
+
+def _told(found: _Kind) -> Found:
+    return found.figures(), found.statements()

@@ -150,7 +150,7 @@ def sections(
             halves.setdefault(name, []).append(_half(image))
         for name, table in (("and, searched", _AND), ("xor, searched", F2["xor"])):
             operator = RowFunction(table, bits, "subsets")
-            bound = section_upper_bound(operator, rng, starts=3, steps=10) if d <= searched else None
+            bound = section_upper_bound(operator, rng, starts=1, steps=10) if d <= searched else None
             alphas.setdefault(name, []).append(math.nan if bound is None else bound.alpha)
     figure = Figure(
         "How evenly images are spread: upper bounds on α",

@@ -6,14 +6,15 @@ beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from tellall.attacks.blackbox import Progress, reporter
-from tellall.noise import Rng, as_rng
+from tellall.attacks.blackbox import Progress
+from tellall.noise import Rng
 from tellall.papers.linear_bound import bound_figure, bound_statements
 from tellall.papers.linear_errata import errata
 from tellall.papers.linear_functions import functions, ranks_figure
@@ -21,12 +22,10 @@ from tellall.papers.linear_geometry import least_values, low_rank, norms, sectio
 from tellall.papers.linear_people import KINDS
 from tellall.papers.linear_recovery import growth, recovery_figures, recovery_statements, sweep
 from tellall.papers.linear_robustness import break_theorem, corruption_figure, corruption_statements
-from tellall.report.paper import PaperRerun, Statement
-from tellall.report.plot import Figure
+from tellall.papers.parts import Found, Part, Tell, run_parts
+from tellall.report.paper import PaperRerun
 
 __all__ = ["rerun"]
-
-_Found = tuple[Iterable[Figure], Iterable[Statement]]
 
 _NOTES = (
     "The paper has theorems and no experiments. Where a theorem is asymptotic, the size tried and the share "
@@ -110,75 +109,70 @@ def rerun(
     folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
 ) -> PaperRerun:
     """Every statement, tried; the paper needs no data, so the folder is not read."""
-    from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
-
-    effort, streams = _QUICK if quick else _FULL, as_rng(rng).spawn(1 + len(_PARTS))
-    statements: list[Statement] = []
-    figures: list[Figure] = []
-    with threadpool_limits(limits=1), reporter(progress, len(KINDS) + len(_PARTS)) as report:
-        found = sweep(effort.people, effort.runs, streams[0], lambda: report(1))
-        figures.extend(recovery_figures(found))
-        statements.extend(recovery_statements(found))
-        for part, stream in zip(_PARTS, streams[1:], strict=True):
-            drawn, said = part(effort, stream)
-            figures.extend(drawn)
-            statements.extend(said)
-            report(1)
+    effort = _QUICK if quick else _FULL
+    parts = [Part(partial(part, effort), work) for part, work in _PARTS]
+    figures, statements = run_parts(parts, rng, progress)
     return PaperRerun(
         name="linear-reconstruction",
         title="The power of linear reconstruction attacks",
         reference="Kasiviswanathan, Rudelson, Smith, SODA 2013",
-        statements=tuple(statements),
-        figures=tuple(figures),
+        statements=statements,
+        figures=figures,
         notes=_NOTES,
         seed=rng if isinstance(rng, int) else None,
         quick=quick,
     )
 
 
-def _growth(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _recovery(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
+    found = sweep(effort.people, effort.runs, rng, lambda: tell(1))
+    return recovery_figures(found), recovery_statements(found)
+
+
+def _growth(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, found = growth(effort.growing, effort.growth_runs, rng)
     return [figure], found
 
 
-def _bound(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _bound(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, foreseen = bound_figure(effort.bound_people, effort.bound_runs, rng)
     return [figure], [*bound_statements(effort.instances, rng), foreseen]
 
 
-def _gross(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _gross(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, found = corruption_figure(effort.corrupted, effort.corruption_runs, rng)
     return [figure], [*found, *corruption_statements(effort.corrupted, effort.corruption_runs, rng)]
 
 
-def _broken(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _broken(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, found = break_theorem(effort.break_runs, rng)
     return [figure], found
 
 
-def _geometry(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _geometry(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     size, of_size = norms(effort.norms, rng)
     even, of_even = sections(effort.norms, effort.searched, rng)
     least, of_least = least_values(effort.attributes, effort.value_runs, rng)
     return [size, even, least], [*of_size, *of_even, *of_least]
 
 
-def _functions(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _functions(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, found = ranks_figure(100, 24, rng)
     return [figure], [*found, *functions()]
 
 
-def _low_rank(effort: _Effort, rng: np.random.Generator) -> _Found:
+def _low_rank(effort: _Effort, rng: np.random.Generator, tell: Tell) -> Found:
     figure, found = low_rank(effort.low_rank, effort.low_rank_runs, rng)
     return [figure], [found, *errata(rng)]
 
 
-_PARTS: tuple[Callable[[_Effort, np.random.Generator], _Found], ...] = (
-    _growth,
-    _bound,
-    _gross,
-    _broken,
-    _geometry,
-    _functions,
-    _low_rank,
+_PARTS: tuple[tuple[Callable[[_Effort, np.random.Generator, Tell], Found], int], ...] = (
+    (_recovery, len(KINDS)),
+    (_growth, 1),
+    (_bound, 1),
+    (_gross, 1),
+    (_broken, 1),
+    (_geometry, 1),
+    (_functions, 1),
+    (_low_rank, 1),
 )

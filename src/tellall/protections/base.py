@@ -6,7 +6,8 @@ what they offer beside it:
 ``prepare(statistic, public)``
     the protection with its numbers filled in from what is public, before anything is published;
 ``records(dataset, rng)``
-    the people as they are tabulated, before the statistic is computed;
+    the people as they are tabulated, before the statistic is computed; ``chosen(n, rng)`` beside it where
+    these are some of the n people, by place;
 ``perturb_tables(values, tables, rng)``
     instead of ``perturb``: the values with the places of their tables, still nothing but published values
     (``by_table`` false where these parameters do not need it);
@@ -16,8 +17,8 @@ what they offer beside it:
     the law of the error that an attacker reckons with, where the protection is no ``Noise`` itself;
 ``hides``
     the limit under which values are not shown, where all others are; None where others may be hidden too;
-``guarantee(statistic, public)``
-    the differential privacy that it promises.
+``guarantee(statistic, public, delta=1e-6)``
+    the differential privacy that it promises, at this δ where that is a whole curve.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from tellall.data import Dataset, Public
 from tellall.errors import InvalidInput, invalid
-from tellall.noise import Array, Exact, Noise, Rng, Sum, Tables, as_rng
+from tellall.linops import IntArray
+from tellall.noise import Array, Exact, Layout, Noise, Rng, Rounding, Sum, as_rng
 
 __all__ = [
     "Protection",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 
 
+_WHOLE = 1e-12
 _MOST = 10**12  # people, tables, products: more is a mistake or a trap
 
 
@@ -77,6 +80,10 @@ class Published(Protocol):
 
     def size_for(self, public: Public, levels: int) -> int:
         """How many values it has of a secret of that many values."""
+        ...
+
+    def take(self, people: IntArray, public: Public) -> Published:
+        """The same of some of these people, by place."""
         ...
 
     def units(self, public: Public) -> float:
@@ -113,11 +120,14 @@ def prepare(
 ) -> tuple[Protection, ...]:
     """The protections with their numbers filled in for this statistic of these people.
 
-    What is filled in follows from the statistic and the public columns, so that the attacker knows it too.
+    What is filled in follows from the statistic and the public columns, so that the attacker knows it too;
+    so does that rounding leaves counts as they are where one person is a multiple of its base.
     """
     done: list[Protection] = []
     for protection in protections:
-        done.append(protection.prepare(statistic, public) if hasattr(protection, "prepare") else protection)
+        ready = protection.prepare(statistic, public) if hasattr(protection, "prepare") else protection
+        idle = isinstance(ready, Rounding) and not done and _leaves_whole(ready, statistic, public)
+        done.append(Exact() if idle else ready)
     return as_protections(done)
 
 
@@ -133,7 +143,10 @@ def carry_out(
     """
     generator, people = as_rng(rng), dataset
     for protection in protections:
-        if hasattr(protection, "records"):
+        if hasattr(protection, "chosen"):
+            places = protection.chosen(people.n, generator)
+            statistic, people = statistic.take(places, people.public), people.take(places)
+        elif hasattr(protection, "records"):
             people = protection.records(people, generator)
     values = statistic.values(people)
     if statistic.grows and people.n != dataset.n:
@@ -141,7 +154,7 @@ def carry_out(
     places = (
         tables_of(statistic, dataset.public, dataset.levels)
         if any(map(_needs_tables, protections))
-        else Tables()
+        else Layout()
     )
     for protection in protections:
         if hasattr(protection, "records"):
@@ -164,7 +177,12 @@ def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> 
 
 
 def noise_of(protections: Sequence[Protection]) -> Noise:
-    """The law of the error that the protections leave in a published value."""
+    """The law of the error that the protections leave in a published value.
+
+    Refused where one lacks what publishing fills in: it would pass for no protection at all.
+    """
+    for protection in protections:
+        _check_filled(protection)
     found = (
         protection if isinstance(protection, Noise) else getattr(protection, "law", None)
         for protection in protections
@@ -175,15 +193,15 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
     return laws[0] if len(laws) == 1 else Sum(laws)
 
 
-def tables_of(statistic: Published, public: Public, levels: int = 2) -> Tables:
+def tables_of(statistic: Published, public: Public, levels: int = 2) -> Layout:
     """Where the tables of a secret of so many values lie among a statistic's values; empty without tables."""
     columns, sizes = tuple(statistic.tables(public)), public.levels
     shapes = [tuple(sizes[place] for place in places) for places in columns]
     total = sum(map(prod, shapes))
     if not total:
-        return Tables()
+        return Layout()
     last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
-    return Tables(columns, tuple((*shape, last) for shape in shapes))
+    return Layout(columns, tuple((*shape, last) for shape in shapes))
 
 
 def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] | None:
@@ -215,6 +233,29 @@ def needs_people(protection: object) -> InvalidInput:
     return invalid(
         "protect", "protections of values alone", protection, "Apply this one with publish, to people."
     )
+
+
+def _leaves_whole(rounding: Rounding, statistic: Published, public: Public) -> bool:
+    """Whether one person in a published value is a multiple of the base."""
+    if not statistic.counts_people or not hasattr(statistic, "sensitivity"):  # means may be of reals
+        return False
+    multiples = 1 / (statistic.units(public) * rounding.base)
+    return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
+
+
+def _check_filled(protection: Protection) -> None:
+    """Refuse a protection that is not yet, or no longer, what was published."""
+    missing = [name for name in getattr(protection, "filled", ()) if getattr(protection, name) is None]
+    chooses = (
+        hasattr(protection, "prepare")
+        and not hasattr(protection, "law")
+        and not isinstance(protection, Noise)
+    )
+    if missing or chooses:
+        lost = " and ".join(missing) or "the mechanism that it stands for"
+        raise invalid(
+            "protect", f"as publishing leaves it, with {lost} filled in", protection, "Publish with it."
+        )
 
 
 def _needs_tables(protection: Protection) -> bool:

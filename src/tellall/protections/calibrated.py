@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.data import Public
 from tellall.errors import InvalidInput, invalid
-from tellall.noise import Array, Gaussian, Noise, Rng, Tables
+from tellall.noise import Array, Gaussian, Layout, Noise, Rng
 from tellall.noise.sampling import Unknown
 from tellall.privacy import gaussian_std
 from tellall.protections.base import Published, needs_people, sensitivity_of
@@ -75,7 +75,7 @@ class SuLQ:
             raise needs_people(self)
         return self.noise.perturb(values, rng)
 
-    def guarantee(self, statistic: Published, public: Public) -> Guarantee:
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """The promise it was made for."""
         return Guarantee(self.epsilon, self.delta, REPLACED, "analytic Gaussian mechanism")
 
@@ -131,7 +131,7 @@ class Trivial:
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         return np.where(np.isnan(values), np.nan, 0.0)
 
-    def perturb_tables(self, values: Array, tables: Tables, rng: Rng = None) -> Array:
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
         """Every table's total, which is the number of people, spread over its cells."""
         if not len(tables):
             return self.perturb(values, rng)
@@ -140,7 +140,7 @@ class Trivial:
             out[places] = np.mean(values[places], axis=1, keepdims=True)
         return out
 
-    def guarantee(self, statistic: Published, public: Public) -> Guarantee:
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """Nothing is given away."""
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 

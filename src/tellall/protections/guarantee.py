@@ -80,7 +80,7 @@ def guarantee_of(
         return None
     first = prepared[0]
     if hasattr(first, "guarantee"):
-        found: Guarantee | None = first.guarantee(statistic, public)
+        found: Guarantee | None = first.guarantee(statistic, public, delta=delta)
         return found
     return _of_noise(first, statistic, public, delta)
 

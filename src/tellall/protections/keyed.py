@@ -32,15 +32,18 @@ class CellKey(Noise):
     table
         Errors and their probabilities, as a mapping or as pairs; of mean zero.
     key
-        The curator's secret number. Another key draws other noise; it is not saved with a release.
+        The curator's secret number, never shown and not saved with a release. Where not given, it is drawn
+        anew by each release from its own generator: give one, and keep it, for the same noise in every
+        release.
 
     Notes
     -----
     Every person has a permanent pseudo-random key, drawn from the curator's key and the person's record; a
     cell's key is the sum of its people's, and the error is the table's quantile at the scrambled cell key
-    (the cell-key method of the Australian Bureau of Statistics). Publishing again, or the same cell in
-    another table, gives the same error, so averaging does not help. Cells without people stay zero. Fits
-    tables only. O(tables · n).
+    (the cell-key method of the Australian Bureau of Statistics). The same cell in another table, and with
+    the same key in another release, has the same error, so averaging does not help. Whoever knows the key
+    takes the noise off again: none is built in. Cells without people stay zero. Fits tables only.
+    O(tables · n).
 
     Examples
     --------
@@ -50,13 +53,16 @@ class CellKey(Noise):
     """
 
     table: tuple[tuple[float, float], ...]
-    key: int = field(default=0, repr=False)
+    key: int | None = field(default=None, repr=False)
 
-    def __init__(self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int = 0) -> None:
+    def __init__(
+        self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int | None = None
+    ) -> None:
         object.__setattr__(self, "table", _check_table(table))
-        if isinstance(key, bool) or not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
-            raise invalid("key", "a whole number from zero to 2**64 − 1", key)
-        object.__setattr__(self, "key", int(key))
+        whole = isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < 2**64
+        if key is not None and not whole:
+            raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
+        object.__setattr__(self, "key", None if key is None else int(key))
 
     def to_plain(self) -> dict[str, Any]:
         """What may be written down of it: not the key."""
@@ -104,8 +110,9 @@ class CellKey(Noise):
 
     def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
         """The values with each cell's own error added."""
-        keys = _cell_keys(person_keys(dataset, self.key), dataset, statistic)
-        uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, self.key, dtype=_WORD)))
+        key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key
+        keys = _cell_keys(person_keys(dataset, key), dataset, statistic)
+        uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, key, dtype=_WORD)))
         error = self.errors.quantile(uniform.astype(np.float64) / 2.0**64)
         return values + np.where(keys == 0, 0.0, error)
 

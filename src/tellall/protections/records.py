@@ -9,6 +9,7 @@ import numpy as np
 
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
+from tellall.linops import IntArray
 from tellall.noise import Array, Noise, Rng, as_rng
 from tellall.noise.base import above_zero, share
 from tellall.noise.sampling import Sampled, Swapped
@@ -117,9 +118,13 @@ class Subsample:
             return None
         return Sampled(self.people, self.kept(self.people), self.unit)
 
+    def chosen(self, n: int, rng: Rng = None) -> IntArray:
+        """The places of those of n people who are kept."""
+        return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])
+
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
         """The people who are kept."""
-        return dataset.take(np.sort(as_rng(rng).permutation(dataset.n)[: self.kept(dataset.n)]))
+        return dataset.take(self.chosen(dataset.n, rng))
 
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         raise needs_people(self)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.errors import invalid
-from tellall.noise import Array, Rng, Tables
+from tellall.noise import Array, Layout, Rng
 
 __all__ = ["Suppression"]
 
@@ -66,7 +66,7 @@ class Suppression:
         """Whether the places of the tables matter."""
         return self.complementary
 
-    def perturb_tables(self, values: Array, tables: Tables, rng: Rng = None) -> Array:
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
         """The values with small ones hidden, and in each table those that would give them away."""
         shown = self.perturb(values, rng)
         if not self.by_table:

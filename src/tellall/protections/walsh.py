@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.data import Public
 from tellall.errors import invalid
-from tellall.noise import Array, Gaussian, Laplace, Noise, Rng, Tables, as_rng
+from tellall.linops.walsh import cells
+from tellall.noise import Array, Gaussian, Laplace, Layout, Noise, Rng, as_rng
 from tellall.noise.base import at_least_zero
-from tellall.privacy import gaussian_std
+from tellall.privacy import gaussian_epsilon, gaussian_std
 from tellall.protections.base import Published, check_count, needs_people, tables_of
 from tellall.protections.guarantee import REPLACED, Guarantee, check_budget
 
@@ -61,6 +62,10 @@ class WalshNoise:
             raise invalid("noise", "normal or Laplace noise, or left out", self.noise)
         if self.std is not None:
             object.__setattr__(self, "std", at_least_zero("std", self.std))
+            if self.delta != 0:
+                raise invalid(
+                    "delta", "left out where std is given, which promises a whole curve", self.delta
+                )
         if self.epsilon is not None:
             epsilon, delta = check_budget(self.epsilon, self.delta, pure=True)
             object.__setattr__(self, "epsilon", epsilon)
@@ -92,16 +97,16 @@ class WalshNoise:
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         raise needs_people(self)
 
-    def perturb_tables(self, values: Array, tables: Tables, rng: Rng = None) -> Array:
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
         """The tables made from the noisy inner products."""
         if self.noise is None or self.products is None or self.ways is None:
             raise needs_people(self)
         _check_bits(tables)
         drawn = np.append(0.0, self.noise.sample(self.products, as_rng(rng)))  # the empty product is n
-        noise = walsh(drawn[product_labels(tables)]) / 2**self.ways
+        noise = cells(drawn[product_labels(tables)])
         return np.asarray(values + noise.ravel())
 
-    def guarantee(self, statistic: Published, public: Public) -> Guarantee | None:
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The promise of the noise on the inner products; the tables are made from those alone."""
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None
@@ -109,24 +114,21 @@ class WalshNoise:
             kind = "normal" if self.delta else "Laplace"
             text = f"{kind} noise on {prepared.products} inner products"
             return Guarantee(self.epsilon, self.delta, REPLACED, text)
-        from tellall.privacy import gaussian_epsilon
-
         if not self.std:
             return None
-        delta = self.delta or 1e-6
         epsilon = gaussian_epsilon(delta, 2 * math.sqrt(prepared.products), self.std)
         text = f"normal noise on {prepared.products} inner products"
         return Guarantee(epsilon, delta, REPLACED, text)
 
 
-def _check_bits(tables: Tables) -> None:
+def _check_bits(tables: Layout) -> None:
     many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
     if not len(tables) or many:
         rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
         raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are no tables")
 
 
-def product_labels(tables: Tables) -> npt.NDArray[np.intp]:
+def product_labels(tables: Layout) -> npt.NDArray[np.intp]:
     """Which inner product each subset of each table's columns is (tables × subsets); zero is the empty one.
 
     A subset is read as bits, the first column the most significant, the secret the least.
@@ -146,15 +148,3 @@ def product_labels(tables: Tables) -> npt.NDArray[np.intp]:
             code = code * base + ordered[:, place]
         codes[:, subset] = 2 * code + (subset & 1)
     return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
-
-
-def walsh(products: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Σ_S Π_{j ∈ S} (2b_j − 1) products[S] for every b, along the last axis: O(k 2^k)."""
-    out = np.array(products, dtype=np.float64)
-    size, step = out.shape[-1], 1
-    while step < size:
-        pairs = out.reshape(*out.shape[:-1], -1, 2, step)
-        zero, one = pairs[..., 0, :].copy(), pairs[..., 1, :].copy()
-        pairs[..., 0, :], pairs[..., 1, :] = zero - one, zero + one
-        step *= 2
-    return out

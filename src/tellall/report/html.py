@@ -12,6 +12,7 @@ from typing import Any
 
 from tellall import store
 from tellall.report import figures
+from tellall.report.block_page import audit_blocks
 from tellall.report.drawing import draw
 from tellall.report.plot import Figure, numbers
 
@@ -48,6 +49,7 @@ def render(document: dict[str, Any]) -> str:
         steps=_bars([step for ladder in ladders for step in ladder["steps"]], document["limit"], _step)
         if ladders
         else None,
+        blocks=audit_blocks(document),
         plan=store.dump(document["plan"]),
     )
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.report.block_page import calibrated_blocks, swept_blocks
 from tellall.report.html import fill, laid_out
 from tellall.report.study_figures import calibration_figures, sweep_figures
 
-__all__ = ["render_calibration", "render_sweep"]
+__all__ = ["render_block_calibration", "render_calibration", "render_sweep"]
 
 
 def render_sweep(document: dict[str, Any]) -> str:
     """The page of a sweep's document: for each release its figures, then its table."""
     found = [
-        {**release, "figures": [laid_out(one) for one in sweep_figures(release, limit=document["limit"])]}
+        {
+            **release,
+            "figures": [laid_out(one) for one in sweep_figures(release, limit=document["limit"])],
+            "blocks": swept_blocks(release, document["limit"]),
+        }
         for release in document["releases"]
     ]
     return fill("sweep.html", document=document, releases=found)
@@ -26,3 +31,9 @@ def render_calibration(document: dict[str, Any]) -> str:
         for release in document["releases"]
     ]
     return fill("calibrate.html", document=document, releases=found)
+
+
+def render_block_calibration(document: dict[str, Any]) -> str:
+    """The page of a calibration of many blocks: one noise for all, then what each block needs."""
+    found = [{**release, "view": calibrated_blocks(release)} for release in document["releases"]]
+    return fill("calibrate_blocks.html", document=document, releases=found)

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 from tellall import catalogue
 from tellall.errors import invalid
+from tellall.report.protection_topics import WHY
 
 __all__ = ["TOPICS", "Topic", "explain", "topic_names"]
 
@@ -87,6 +88,53 @@ TOPICS = (
         "The page's section on what each protection bought compares them on your own people.",
         _TABLES,
     ),
+    Topic(
+        "sweep",
+        "Each planned statistic with nothing done, as planned, and with families of protections at several "
+        "scales: what the strongest attack gains, and what the reader loses.",
+        "Which of two protections is better depends on the statistic and on the people; both costs are "
+        "measured on yours, with the same random numbers for every protection.",
+        "tellall sweep PLAN --family Gaussian --family Laplace -o FOLDER, then look at the frontier.",
+        "docs/noise.md of this project.",
+    ),
+    Topic(
+        "calibrate",
+        "The least noise of a family at which the 95 % interval of every decoder's advantage ends under the "
+        "limit, found by bisection, with what it costs the reader and the (ε, δ) it corresponds to.",
+        "It answers how much is enough for these people and this statistic. What stops today's attacks is no "
+        "guarantee against tomorrow's.",
+        "tellall calibrate PLAN --max-advantage 0.05. Where no answer is found, take a larger limit, publish "
+        "less, or ask with more people: the sentence says which.",
+        "docs/noise.md of this project.",
+    ),
+    Topic(
+        "frontier",
+        "The protections of a sweep that no other beats in both: less advantage for the attack, and less "
+        "error for the reader. An advantage below zero counts as none.",
+        "What is not on it can be replaced by something that is better in one and no worse in the other, "
+        "unless the difference lies within the intervals.",
+        "Choose on the frontier: first the advantage you can accept, then the least error.",
+        "docs/noise.md of this project.",
+    ),
+    Topic(
+        "guarantee",
+        "The (ε, δ) of differential privacy that a protection promises, and for which neighbours: one row "
+        "replaced, or one row zeroed. Rounding, suppression, swapping and sampling promise none.",
+        "It holds against every attack, also those that nobody has thought of; an attack that fails proves "
+        "nothing. A large ε promises next to nothing.",
+        "Where you need one, start from ε (SuLQ, Laplace) and use the attack to see what it buys.",
+        _TABLES,
+    ),
+    Topic(
+        "utility",
+        "What the reader loses: mean and largest error of a value, total variation and association with the "
+        "secret for tables; for coefficients the error of predictions, wrong signs, and how often confidence "
+        "intervals still cover.",
+        "Noise that hides everybody and leaves nothing to read is easy; the point is to pay as little as "
+        "possible.",
+        "tellall sweep shows it against noise and against privacy.",
+        "docs/noise.md of this project.",
+    ),
 )
 
 
@@ -121,7 +169,7 @@ def _of_class(name: str, kind: type) -> Topic:
     return Topic(
         name,
         paragraphs[0],
-        "It is reachable from a plan by its name.",
+        WHY.get(name, "What it gives away depends on what else is published: an audit says."),
         f"In a plan: kind = '{name}', with the keys: {keys}.",
         f"help(tellall.{name}) in Python.",
     )

@@ -28,7 +28,10 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
     Membership known: "traced" where the 95 % interval of the members named lies above that of the others
     named; "partly traced" where only the scores tell them apart (the interval of the AUC lies above 1/2).
     Not known: "traced" where Benjamini and Hochberg's rule names somebody; "partly traced" where more pass
-    the threshold than chance would let (binomial, 1 %; targets share reference people, so this is rough).
+    the threshold than chance would let, at 1 %. Targets share the reference people, so their number is
+    beta-binomial, not binomial, for the empirical threshold: of T targets exchangeable with R reference
+    people, those above the k-th largest reference score. The other thresholds promise each target's chance
+    alone, and Markov's inequality is what is left.
     "Inconclusive" where the reference people are too few to name anybody.
 
     Examples
@@ -66,8 +69,6 @@ def _known(risk: TracingRisk) -> Verdict:
 
 
 def _unknown(tracing: Tracing) -> Verdict:
-    from scipy.special import bdtrc
-
     people, named = tracing.scores.size, int(tracing.discoveries().sum())
     chance = tracing.delta * people
     if named:
@@ -84,9 +85,20 @@ def _unknown(tracing: Tracing) -> Verdict:
         f"{tracing.traced:,} of {people:,} targets score above the threshold, where about {chance:.3g} would "
         "if nobody had been in the data; nobody can be named singly."
     )
-    if bdtrc(tracing.traced - 1, people, tracing.delta) < _RARE:
+    if _chance_of_so_many(tracing) < _RARE:
         return Verdict("partly traced", passed)
     return Verdict("not traced", f"{passed} {_NO_PROOF}")
+
+
+def _chance_of_so_many(tracing: Tracing) -> float:
+    """How likely so many targets pass the threshold if nobody was in the data."""
+    people, pool = tracing.scores.size, tracing.reference_people
+    if tracing.rule != "empirical":
+        return min(1.0, tracing.delta * people / tracing.traced)
+    from scipy.stats import betabinom
+
+    rank = math.floor(tracing.delta * (pool + 1) + 1e-9)
+    return float(betabinom.sf(tracing.traced - 1, people, rank, pool + 1 - rank))
 
 
 def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:

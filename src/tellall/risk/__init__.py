@@ -3,5 +3,6 @@
 from tellall.risk.categories import LEVELS, Risk, interval_over_draws
 from tellall.risk.reals import RealRisk
 from tellall.risk.scoring import score
+from tellall.risk.tally import Tally, Total, total
 
-__all__ = ["LEVELS", "RealRisk", "Risk", "interval_over_draws", "score"]
+__all__ = ["LEVELS", "RealRisk", "Risk", "Tally", "Total", "interval_over_draws", "score", "total"]

@@ -6,12 +6,12 @@ from typing import Any
 
 __all__ = ["NAMES", "VERSION", "load"]
 
-NAMES = ("plan", "release", "audit")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate")
 VERSION = 1
 
 
 def load(name: str) -> dict[str, Any]:
-    """The JSON schema of "plan", "release" or "audit".
+    """The JSON schema of "plan", "release", "audit", "sweep" or "calibrate".
 
     Examples
     --------

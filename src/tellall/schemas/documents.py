@@ -47,6 +47,10 @@ class PlanDocument(_Strict):
         int | dict[str, int | list[float]],
         Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
     ] = {}
+    by: Annotated[
+        Text | None,
+        Field(description="A public column: everything is published of each of its values apart, a block."),
+    ] = None
     limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
     exposed_limit: Annotated[
         int | None, Field(ge=0, description="The most people a release may expose; not judged by default.")
@@ -185,6 +189,50 @@ class DataDocument(_Strict):
     fingerprint: str
 
 
+class BlockFinding(_Strict):
+    """One attack on one block: a row of the table of blocks, or why there is none."""
+
+    name: str
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    accuracy: float | None = None
+    baseline: str | None = None
+    baseline_accuracy: float | None = None
+    advantage: float | None = None
+    interval: tuple[float, float] | None = None
+    exposed: Annotated[int | None, Field(description="People exposed at confidence 0.95.")] = None
+    named: int | None = None
+    named_right: int | None = None
+    proved: int | None = None
+    status: str | None = None
+
+
+class BlockDocument(_Strict):
+    """The people of one value of the column that blocks are made by."""
+
+    name: str
+    people: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0, description="With it the block can be audited alone.")]
+    reason: Annotated[str | None, Field(description="Why it was not attacked; null: it was.")] = None
+    note: str | None = None
+    findings: list[BlockFinding]
+
+
+class BlocksDocument(_Strict):
+    """All blocks, the worst first; the audit's findings are about all their people together."""
+
+    by: str
+    blocks: Annotated[int, Field(ge=1)]
+    attacked: Annotated[int, Field(ge=0)]
+    people_attacked: Annotated[int, Field(ge=0)]
+    people_not_attacked: Annotated[int, Field(ge=0)]
+    above: Annotated[int, Field(ge=0, description="Blocks with an interval above the limit.")]
+    surely_above: Annotated[
+        int, Field(ge=0, description="Blocks above the limit even considering how many were looked at.")
+    ]
+    rows: list[BlockDocument]
+
+
 class AuditDocument(_Strict):
     """A whole audit."""
 
@@ -203,16 +251,21 @@ class AuditDocument(_Strict):
     verdict: VerdictDocument
     worst: str | None
     findings: list[FindingDocument]
+    blocks: BlocksDocument | None = None
     assumed: list[str]
     not_tested: list[str]
 
 
 def schema_of(name: str) -> dict[str, Any]:
     """The JSON schema made from the document's fields."""
+    from tellall.schemas.studies import CalibrateDocument, SweepDocument
+
     documents: dict[str, type[BaseModel]] = {
         "plan": PlanDocument,
         "release": ReleaseDocument,
         "audit": AuditDocument,
+        "sweep": SweepDocument,
+        "calibrate": CalibrateDocument,
     }
     made = documents[name].model_json_schema()
     return {

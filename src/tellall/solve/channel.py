@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.linops import HOST, Place
 from tellall.solve.base import Array
 
 __all__ = ["Channel", "Response", "observation"]
@@ -24,9 +26,9 @@ _NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, 
 class Response:
     """Score −∂ log Z/∂ residual … per row: `score` g, `curvature` −g′, and the chance of a gross error."""
 
-    score: Array
-    curvature: Array
-    gross: Array | float
+    score: Any
+    curvature: Any
+    gross: Any
 
 
 @final
@@ -47,20 +49,27 @@ class Channel:
     error a value is as often hidden as not (g = 0).
     """
 
-    variance: Array | float
+    variance: Any
     slack: Array | None = None
     share: float = 0.0  # of gross errors; zero where there are none
     gross_variance: float | None = None
     scale: float = 1.0
     unseen: npt.NDArray[np.bool_] | None = None
+    place: Place = HOST
+
+    def on(self, place: Place) -> Channel:
+        """The same for residuals of another place; intervals stay, whose normal tails have no form there."""
+        if place is self.place or self.slack is not None or self.unseen is not None:
+            return self
+        return replace(self, variance=place.put(self.place.get(self.variance)), place=place)
 
     @property
-    def noise(self) -> Array | float:
+    def noise(self) -> Any:
         """The variance of ordinary errors as now believed."""
         return self.variance * self.scale
 
     @property
-    def total(self) -> Array | float:
+    def total(self) -> Any:
         """The variance of ordinary errors, the interval's included."""
         if self.slack is None:
             return self.noise
@@ -74,7 +83,7 @@ class Channel:
         """The same with intervals taken for variances."""
         return Channel(self.total, unseen=self.unseen)
 
-    def seen(self, rows: Array) -> Array:
+    def seen(self, rows: Any) -> Any:
         """Those of the rows that have a value."""
         return rows if self.unseen is None else rows[~self.unseen]
 
@@ -88,34 +97,33 @@ class Channel:
             self, variance=variance, slack=slack if slack is not None and slack.any() else None, unseen=None
         )
 
-    def contaminated(self, residual: Array, spread: Array | float, *, share: float = 0.1) -> Channel:
+    def contaminated(self, residual: Any, spread: Any, *, share: float = 0.1) -> Channel:
         """The same with a first guess at a share of gross errors."""
         residual = self.seen(residual)
-        size = float(np.mean(residual**2)) / share - float(np.mean(spread))
-        return replace(self, share=share, gross_variance=max(size, 10 * float(np.mean(self.noise))))
+        size = self._mean(residual**2) / share - self._mean(spread)
+        return replace(self, share=share, gross_variance=max(size, 10 * self._mean(self.noise)))
 
-    def respond(self, residual: Array, spread: Array | float) -> Response:
+    def respond(self, residual: Any, spread: Any) -> Response:
         """Score and curvature of every row."""
+        xp = self.place.xp
         total = spread + self.noise
-        log_z, score, curvature = _interval(residual, total, self.slack)
+        log_z, score, curvature = _interval(xp, residual, total, self.slack)
         if self.gross_variance is None:
             return Response(score, curvature, 0.0)
-        from scipy.special import expit
-
         wide = 1 / (spread + self.gross_variance)
         square = residual * residual
-        log_wide = 0.5 * np.log(wide) - 0.5 * wide * square
+        log_wide = 0.5 * _log(xp, wide) - 0.5 * wide * square
         if self.unseen is not None and self.slack is not None:
             wide = np.where(self.unseen, 0.0, wide)
             log_wide = np.where(self.unseen, np.log(0.25 / np.maximum(self.slack, 1e-9) * _ROOT), log_wide)
-        odds = np.log(self.share / (1 - self.share)) + log_wide - log_z
-        gross = expit(odds)
+        odds = math.log(self.share / (1 - self.share)) + log_wide - log_z
+        gross = 0.5 + 0.5 * xp.tanh(0.5 * odds)
         mixed = score + gross * (wide * residual - score)
         own = score * score - curvature
         wide_own = wide * wide * square - wide
         return Response(mixed, mixed * mixed - own - gross * (wide_own - own), gross)
 
-    def learn(self, residual: Array, spread: Array | float, gross: Array | float) -> Channel:
+    def learn(self, residual: Any, spread: Any, gross: Any) -> Channel:
         """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
         if self.gross_variance is None:
             return self
@@ -125,29 +133,40 @@ class Channel:
             return replace(self, share=found.share, gross_variance=found.gross_variance, scale=found.scale)
         ordinary = 1 - gross
         square = residual * residual
-        share = float(np.mean(gross))
-        size = float(np.sum(gross * square)) / max(share * residual.size, 1e-9) - float(np.mean(spread))
+        share, count = self._mean(gross), residual.shape[0]
+        size = self._sum(gross * square) / max(share * count, 1e-9) - self._mean(spread)
         out = replace(
             self,
             share=min(max(share, 1e-6), _MOST_GROSS),
-            gross_variance=max(size, 4 * float(np.mean(self.noise))),
+            gross_variance=max(size, 4 * self._mean(self.noise)),
         )
         if self.slack is not None:
             return out
-        weight = max(float(np.sum(ordinary)), 1e-9)
-        seen = float(np.sum(ordinary * square / (spread + self.noise))) / weight
-        room = _DISAGREEMENT + 6 / np.sqrt(weight)  # and chance alone may explain so much
+        weight = max(self._sum(ordinary), 1e-9)
+        seen = self._sum(ordinary * square / (spread + self.noise)) / weight
+        room = _DISAGREEMENT + 6 / weight**0.5  # and chance alone may explain so much
         if self.scale == 1 and 1 / room < seen < room:
             return out
-        left = float(np.sum(ordinary * (square - spread))) / weight / float(np.mean(self.variance))
+        left = self._sum(ordinary * (square - spread)) / weight / self._mean(self.variance)
         return replace(out, scale=min(max(left, 1 / _NOISE_RANGE), _NOISE_RANGE))
 
-    def agreement(self, residual: Array, spread: Array | float, gross: Array | float) -> float:
+    def agreement(self, residual: Any, spread: Any, gross: Any) -> float:
         """The mean square of ordinary residuals over what is predicted; near one where the model holds."""
-        ordinary: Array = 1 - gross + np.zeros(residual.size)
+        ordinary = 1 - gross + 0.0 * residual
         ratio = residual * residual / (spread + self.total)
         ordinary, ratio = self.seen(ordinary), self.seen(ratio)
-        return float(np.sum(ordinary * ratio)) / max(float(np.sum(ordinary)), 1e-9) if ratio.size else 1.0
+        if not ratio.shape[0]:
+            return 1.0
+        return self._sum(ordinary * ratio) / max(self._sum(ordinary), 1e-9)
+
+    def _sum(self, values: Any) -> float:
+        """In double precision."""
+        return float(self.place.xp.sum(values, dtype=self.place.xp.float64))
+
+    def _mean(self, values: Any) -> float:
+        if isinstance(values, float):
+            return float(values)
+        return self._sum(values) / max(int(values.shape[0]), 1)
 
     def publish(self, truth: Array, target: Array, rng: np.random.Generator) -> Array:
         """The target that another truth might have had, with errors drawn from the law.
@@ -157,7 +176,7 @@ class Channel:
         about the truth.
         """
         size = truth.size
-        out = truth + rng.normal(size=size) * np.sqrt(self.noise)
+        out: Array = truth + rng.normal(size=size) * np.sqrt(self.noise)
         if self.slack is not None:
             placed = out + rng.uniform(-1, 1, size) * self.slack
             base = 2 * np.maximum(self.slack, 1e-9)
@@ -179,21 +198,25 @@ def observation(
     N(mean, variance) given it has the mean and the variance that it has given that it is within slack of
     target, but for a Gaussian error of variance noise.
     """
-    _, score, curvature = _interval(target - mean, variance + noise, slack)
+    _, score, curvature = _interval(HOST.xp, target - mean, variance + noise, slack)
     variance = np.maximum(variance, 1e-12)
     curvature = np.clip(curvature, 1e-9 / (variance + noise), (1 - 1e-6) / variance)
     return mean + score / curvature, np.sqrt(1 / curvature - variance)
 
 
-def _interval(residual: Array, total: Array | float, slack: Array | None) -> tuple[Array, Array, Array]:
+def _log(xp: Any, value: Any) -> Any:
+    return math.log(value) if isinstance(value, float) else xp.log(value)
+
+
+def _interval(xp: Any, residual: Any, total: Any, slack: Array | None) -> tuple[Any, Any, Any]:
     """log Z, score and curvature of a Gaussian of variance `total` widened by ±slack."""
     if slack is None:
         score = residual / total
-        return -0.5 * residual * score - 0.5 * np.log(total), score, 1 / total + 0.0 * residual
+        return -0.5 * residual * score - 0.5 * _log(xp, total), score, 1 / total + 0.0 * residual
     deviation = np.sqrt(np.broadcast_to(total, residual.shape))
     narrow = slack <= _FEW * deviation
     variance = total + np.where(narrow, slack**2 / 3, 0.0)
-    log_z, score, curvature = _interval(residual, variance, None)
+    log_z, score, curvature = _interval(xp, residual, variance, None)
     if narrow.all():
         return log_z, score, curvature
     wide = ~narrow

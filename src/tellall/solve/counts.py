@@ -8,9 +8,10 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
+from tellall.linops import HOST, Place
 from tellall.solve.base import Array
 
-__all__ = ["CountPrior", "count_moments"]
+__all__ = ["CountPrior", "PlacedPrior", "count_moments"]
 
 _LEAST_VARIANCE = 1e-9
 
@@ -50,7 +51,11 @@ class CountPrior:
         nothing = np.zeros(size.size)
         self.mean, self.variance = self.moments(nothing, nothing)
 
-    def moments(self, precision: Array, opinion: Array) -> tuple[Array, Array]:
+    def on(self, place: Place) -> PlacedPrior:
+        """The moments for opinions of another place."""
+        return PlacedPrior(self, place)
+
+    def moments(self, precision: Array | float, opinion: Array) -> tuple[Array, Array]:
         """Mean and variance of each count; precision zero gives the prior."""
         if self.alone:
             chance = self.chance(precision, opinion)
@@ -62,14 +67,14 @@ class CountPrior:
             variance[group.place] = np.einsum("ij,ij->i", deviation**2, law)
         return mean, np.maximum(variance, _LEAST_VARIANCE)
 
-    def chance(self, precision: Array, opinion: Array) -> Array:
+    def chance(self, precision: Array | float, opinion: Array) -> Array:
         """The chance that one member of each group has the secret, E[t]/c."""
         from scipy.special import expit
 
         out: Array = expit(self.log_odds(precision, opinion))
         return out
 
-    def log_odds(self, precision: Array, opinion: Array) -> Array:
+    def log_odds(self, precision: Array | float, opinion: Array) -> Array:
         """log E[t] − log E[c − t], without loss where the chance is all but certain."""
         if self.alone:
             return self._log_odds + precision * (opinion - 0.5)
@@ -110,7 +115,7 @@ class CountPrior:
         possible = (j >= self.lower[place, None]) & (j <= self.upper[place, None])
         return _SameSize(place, j, np.where(possible, log_prior, -np.inf))
 
-    def _laws(self, precision: Array, opinion: Array) -> list[tuple[_SameSize, Array]]:
+    def _laws(self, precision: Array | float, opinion: Array) -> list[tuple[_SameSize, Array]]:
         from scipy.special import softmax
 
         out: list[tuple[_SameSize, Array]] = []
@@ -119,6 +124,26 @@ class CountPrior:
             away = group.counts - opinion[group.place, None]
             out.append((group, softmax(group.log_prior - 0.5 * sure * away**2, axis=1)))
         return out
+
+
+@final
+class PlacedPrior:
+    """The moments of counts for opinions that live in some place."""
+
+    def __init__(self, prior: CountPrior, place: Place) -> None:
+        self.prior, self.place = prior, place
+        self.mean, self.variance = place.put(prior.mean), place.put(prior.variance)
+        self._log_odds = place.put(prior._log_odds) if prior.alone else None
+
+    def moments(self, precision: Any, opinion: Any) -> tuple[Any, Any]:
+        """Mean and variance of each count; people alone in their group are reckoned where they are."""
+        place, xp = self.place, self.place.xp
+        if place is HOST or self._log_odds is None:
+            mean, variance = self.prior.moments(place.get(precision), place.get(opinion))
+            return place.put(mean), place.put(variance)
+        odds = self._log_odds + precision * (opinion - 0.5)
+        chance = 0.5 + 0.5 * xp.tanh(0.5 * odds)
+        return chance, xp.clip(chance * (1 - chance), _LEAST_VARIANCE, None)
 
 
 def count_moments(

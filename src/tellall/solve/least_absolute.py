@@ -168,21 +168,29 @@ class _FirstOrder(PreparedAbsolute):
         if not system.norm:
             return self._middle, _idle(problem, shifted), {"iterations": 0.0}
         certificate: dict[str, float] = {}
+        put, get = problem.operator.resident.place.put, problem.operator.resident.place.get
 
-        def place(x: Array) -> Array:
-            return np.clip(self._middle + columns * x, problem.lower, problem.upper)
+        def unscale(x: Array) -> Array:
+            out: Array = np.clip(self._middle + columns * x, problem.lower, problem.upper)
+            return out
 
-        def accept(x: Array, y: Array) -> bool:
-            certificate.update(self._certificate(place(x), rows * y, target, floor))
+        def accept(x: Any, y: Any) -> bool:
+            certificate.update(self._certificate(unscale(get(x)), rows * get(y), target, floor))
             return certificate["gap"] <= self.options.gap
 
         def walk_on(
             system: Split, left: int, start: tuple[Array, Array, float] | None
         ) -> tuple[Array, Array, Walk]:
-            saddle = _saddle(problem, system, shifted)
-            return saddle_point(
-                saddle, gap=self.options.gap, floor=floor, iterations=left, accept=accept, start=start
+            begin = start and (put(start[0]), put(start[1]), start[2])
+            x, y, walk = saddle_point(
+                _saddle(problem, system, shifted),
+                gap=self.options.gap,
+                floor=floor,
+                iterations=left,
+                accept=accept,
+                start=begin,
             )
+            return get(x), get(y), walk
 
         most = self.options.iterations
         x, y, walk = walk_on(system, most, None)
@@ -192,20 +200,19 @@ class _FirstOrder(PreparedAbsolute):
             x, y, walk = walk_on(system.in_double(), most - walk.iterations, begun)
             stats = {"iterations": stats["iterations"] + walk.iterations, "restarts": float(walk.restarts)}
         stats["outliers"] = float(system.count)
-        return place(x), rows * y, stats | (certificate if walk.accepted else {})
+        return unscale(x), rows * y, stats | (certificate if walk.accepted else {})
 
 
 def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
     """The saddle point problem in the scaled unknowns, in the precision of the scales."""
     rows, columns = system.scaled.rows, system.scaled.columns
     half = (problem.upper - problem.lower) / 2
-    return Saddle(
-        system,
-        target=(rows * shifted).astype(rows.dtype),
-        slack=(rows * problem.slack).astype(rows.dtype),
-        half=(half / columns).astype(rows.dtype),
-        ceiling=(problem.weights / rows).astype(rows.dtype),
+    resident = system.resident()
+    target, slack, half, ceiling = (
+        resident.place.put(each.astype(rows.dtype))
+        for each in (rows * shifted, rows * problem.slack, half / columns, problem.weights / rows)
     )
+    return Saddle(resident, target=target, slack=slack, half=half, ceiling=ceiling)
 
 
 def _idle(problem: AbsoluteProblem, residual: Array) -> Array:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.linops import LinearOperator
+from tellall.linops import HOST, LinearOperator, Place
 from tellall.solve.base import Array, Solution, Status
 from tellall.solve.eigenvalues import largest_eigenvalue, leading_directions
 
 __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
 
-Mask = npt.NDArray[np.bool_]
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its box is no solution
 _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the active set is read again
@@ -48,11 +47,15 @@ class BoxProblem:
         if (self.upper <= self.lower).any():
             raise invalid("upper", "above lower", "a box without room")
 
-    def right_side(self, target: Array) -> Array:
-        """Aᵀ W z + ridge · center."""
+    def check_target(self, target: Array) -> Array:
+        """z, where it fits the operator."""
         if target.shape != (self.operator.shape[0],) or not np.isfinite(target).all():
             raise invalid("target", f"{self.operator.shape[0]} finite numbers", f"shape {target.shape}")
-        work = (self.weights * target).astype(self.operator.dtype, copy=False)
+        return target
+
+    def right_side(self, target: Array) -> Array:
+        """Aᵀ W z + ridge · center."""
+        work = (self.weights * self.check_target(target)).astype(self.operator.dtype, copy=False)
         return self.operator.rmatvec(work) + self.ridge * self.center
 
 
@@ -106,9 +109,11 @@ class Prepared(ABC):
 
     _products_only = False  # whether a product is all there is, so that steps must be cheap
 
-    def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
+    def __init__(self, problem: BoxProblem, options: LeastSquares, place: Place) -> None:
         self.problem = problem
         self.options = options
+        self.place = place
+        self.lower, self.upper = self.place.put(problem.lower), self.place.put(problem.upper)
         # single precision cannot settle further than some of its own roundings
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(problem.operator.dtype).eps))
 
@@ -120,32 +125,36 @@ class Prepared(ABC):
         """
 
     @abstractmethod
-    def _hessian_product(self, vector: Array) -> Array:
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        """The gradient Aᵀ W (A x − z) + ridge (x − center) as a function of x."""
+
+    @abstractmethod
+    def _hessian_product(self, vector: Any) -> Any:
         """(Aᵀ W A + diag(ridge)) x."""
 
     @abstractmethod
-    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         """From x, the minimiser over the free unknowns, the others held; and the gradient there.
 
         ``accuracy`` is how far the free gradient must fall, for solvers that iterate.
         """
 
     @abstractmethod
-    def _diagonal(self) -> Array:
+    def _diagonal(self) -> Any:
         """The diagonal of the Hessian."""
 
     def solve(self, target: Array) -> Solution:
         """The minimiser in the box."""
-        right = self.problem.right_side(target)
-        lower, upper = self.problem.lower, self.problem.upper
+        xp, lower, upper = self.place.xp, self.lower, self.upper
+        gradient_at = self._gradient_for(target)
         scale = self._diagonal()
-        free = np.ones(right.size, dtype=bool)
-        x: Array = self.problem.center
-        gradient: Array = self._hessian_product(x) - right
+        free = lower < upper
+        x = self.place.put(self.problem.center)
+        gradient = gradient_at(x)
         if self._products_only:
-            x, gradient, residual = self._gradient_steps(x, gradient, right)
+            x, gradient, residual = self._gradient_steps(x, gradient, gradient_at)
             if residual <= self.tolerance:
-                return Solution(x, Status("solved"), {"rounds": 0.0, "stationarity": residual})
+                return self._solution(x, Status("solved"), 0, residual)
             step = x - gradient / scale
             free = (step > lower) & (step < upper)
         rounds = 0
@@ -153,37 +162,42 @@ class Prepared(ABC):
             rounds += 1
             x, gradient = self._free_step(free, x, gradient, _INEXACT)
             step = x - gradient / scale
-            residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
+            residual = self._movement(xp.clip(step, lower, upper) - x)
             if residual <= self.tolerance or rounds == self.options.rounds:
                 break
             low, high = step <= lower, step >= upper
-            pinned = np.where(low, lower, np.where(high, upper, x))
-            if not np.array_equal(pinned, x):
-                x, gradient = pinned, self._hessian_product(pinned) - right
+            pinned = xp.where(low, lower, xp.where(high, upper, x))
+            if not bool(xp.all(pinned == x)):
+                x, gradient = pinned, gradient_at(pinned)
             free = ~(low | high)
-        x = np.clip(x, lower, upper)
+        x = xp.clip(x, lower, upper)
         if residual > self.tolerance:
-            x = self._projected_gradient(x, right)
-            step = x - (self._hessian_product(x) - right) / scale
-            residual = _movement(np.clip(step, lower, upper) - x, lower, upper)
+            x = self._projected_gradient(x, gradient_at)
+            step = x - gradient_at(x) / scale
+            residual = self._movement(xp.clip(step, lower, upper) - x)
         status = Status("solved")
         if residual > _UNSETTLED:
             status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
-        return Solution(x, status, {"rounds": float(rounds), "stationarity": residual})
+        return self._solution(x, status, rounds, residual)
 
-    def _gradient_steps(self, x: Array, gradient: Array, right: Array) -> tuple[Array, Array, float]:
+    def _solution(self, x: Any, status: Status, rounds: int, residual: float) -> Solution:
+        return Solution(self.place.get(x), status, {"rounds": float(rounds), "stationarity": residual})
+
+    def _gradient_steps(
+        self, x: Any, gradient: Any, gradient_at: Callable[[Any], Any]
+    ) -> tuple[Any, Any, float]:
         """Projected gradient steps of Barzilai and Borwein's length, each one product: often enough alone.
 
         In the units of the Hessian's diagonal; short and long steps take turns.
         """
-        lower, upper, scale = self.problem.lower, self.problem.upper, self._diagonal()
+        xp, lower, upper, scale = self.place.xp, self.lower, self.upper, self._diagonal()
         length, residual = 1.0, np.inf
         for count in range(self.options.gradient_steps):
-            new = np.clip(x - length * gradient / scale, lower, upper)
-            new_gradient = self._hessian_product(new) - right
+            new = xp.clip(x - length * gradient / scale, lower, upper)
+            new_gradient = gradient_at(new)
             moved, bent = new - x, new_gradient - gradient
             x, gradient = new, new_gradient
-            residual = _movement(np.clip(x - gradient / scale, lower, upper) - x, lower, upper)
+            residual = self._movement(xp.clip(x - gradient / scale, lower, upper) - x)
             along = float(moved @ bent)
             if residual <= self.tolerance or along <= 0:
                 break
@@ -193,24 +207,32 @@ class Prepared(ABC):
                 length = along / float(bent @ (bent / scale))
         return x, gradient, residual
 
-    def _projected_gradient(self, x: Array, right: Array, iterations: int = 2000) -> Array:
+    def _projected_gradient(self, x: Any, gradient_at: Callable[[Any], Any], iterations: int = 2000) -> Any:
         """FISTA with restarts, from x."""
-        lower, upper = self.problem.lower, self.problem.upper
-        lipschitz = largest_eigenvalue(self._hessian_product, x.size)
+        xp, lower, upper, place = self.place.xp, self.lower, self.upper, self.place
+        product = _on_host(place, self._hessian_product)
+        lipschitz = largest_eigenvalue(product, self.problem.center.size)
         momentum, ahead = 1.0, x
         for _ in range(iterations):
-            new = np.clip(ahead - (self._hessian_product(ahead) - right) / lipschitz, lower, upper)
+            new = xp.clip(ahead - gradient_at(ahead) / lipschitz, lower, upper)
             moved = new - x
-            if _movement(moved, lower, upper) < self.tolerance / 10:
+            if self._movement(moved) < self.tolerance / 10:
                 return new
-            if np.dot(ahead - new, moved) > 0:  # the momentum points uphill: start again from here
+            if float((ahead - new) @ moved) > 0:  # the momentum points uphill: start again from here
                 momentum, ahead = 1.0, new
             else:
-                following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+                following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
                 ahead = new + (momentum - 1) / following * moved
                 momentum = following
             x = new
         return x
+
+    def _movement(self, step: Any) -> float:
+        """The largest step relative to its box."""
+        if not step.shape[0]:
+            return 0.0
+        xp = self.place.xp
+        return float(xp.max(xp.abs(step) / (self.upper - self.lower)))
 
 
 @final
@@ -220,7 +242,7 @@ class _Factorised(Prepared):
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         from scipy.linalg import lapack
 
-        super().__init__(problem, options)
+        super().__init__(problem, options, HOST)
         self.hessian = np.asarray(problem.operator.gram(problem.weights), dtype=np.float64)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
         self.factor, info = lapack.dpotrf(self.hessian, lower=1, clean=1)
@@ -234,11 +256,15 @@ class _Factorised(Prepared):
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return mean, np.einsum("ij,ij->j", inverse, inverse)
 
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        right = self.problem.right_side(target)
+        return lambda x: self._hessian_product(x) - right
+
     def _hessian_product(self, vector: Array) -> Array:
         out: Array = self.hessian @ vector
         return out
 
-    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         from scipy.linalg import cho_factor, cho_solve
 
         step = np.zeros(x.size)
@@ -255,46 +281,68 @@ class _Factorised(Prepared):
 
 @final
 class _MatrixFree(Prepared):
-    """Products only: O(iterations × one product), the operator's own memory."""
+    """Products only: O(iterations × one product), the operator's own memory, wherever the operator is."""
 
     _products_only = True
-    _deflated: tuple[Array, Array] | None = None  # leading directions of the Hessian, once they are needed
+    _deflated: tuple[Any, Any] | None = None  # leading directions of the Hessian, once they are needed
+
+    def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
+        self.operator = problem.operator.resident
+        super().__init__(problem, options, self.operator.place)
+        self.weights, self.ridge = self.place.put(problem.weights), self.place.put(problem.ridge)
+        self._dtype = self.place.dtype(self.operator.dtype)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
-        n = self.problem.center.size
-        everybody = np.ones(n, dtype=bool)
-        zero: Array = np.zeros(n)
-        mean, _ = self._free_step(everybody, zero, -self.problem.right_side(target), self.tolerance)
+        n, place = self.problem.center.size, self.place
+        everybody, zero = self.lower < self.upper, place.put(np.zeros(n))
+        right = place.put(self.problem.right_side(target))
+        mean, _ = self._free_step(everybody, zero, -right, self.tolerance)
         # Hutchinson: E[v ∘ C v] is the diagonal of C for independent signs v; evidence never raises a
         # variance above the prior's, so estimates are kept below it.
-        total: Array = np.zeros(n)
+        total = zero
         for _ in range(self.options.probes):
-            signs: Array = rng.choice(np.array([-1.0, 1.0]), size=n)
+            signs = place.put(rng.choice(np.array([-1.0, 1.0]), size=n))
             total = total + signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
         prior = 1 / self.problem.ridge
-        return mean, np.clip(total / self.options.probes, 1e-6 * prior, prior)
+        return place.get(mean), np.clip(place.get(total) / self.options.probes, 1e-6 * prior, prior)
 
-    def _hessian_product(self, vector: Array) -> Array:
-        operator, dtype = self.problem.operator, self.problem.operator.dtype
-        image = operator.matvec(vector.astype(dtype, copy=False))
-        back = operator.rmatvec((self.problem.weights * image).astype(dtype, copy=False))
-        return back + self.problem.ridge * vector
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        z = self.place.put(self.problem.check_target(target))
+        center = self.place.put(self.problem.center)
 
-    def _free_step(self, free: Mask, x: Array, gradient: Array, accuracy: float) -> tuple[Array, Array]:
+        def gradient(x: Any) -> Any:
+            return self._back(self._image(x) - z) + self.ridge * (x - center)
+
+        return gradient
+
+    def _hessian_product(self, vector: Any) -> Any:
+        return self._back(self._image(vector)) + self.ridge * vector
+
+    def _image(self, vector: Any) -> Any:
+        return self.operator.matvec(self.place.xp.astype(vector, self._dtype, copy=False))
+
+    def _back(self, rows: Any) -> Any:
+        """Aᵀ W y."""
+        return self.operator.rmatvec(self.place.xp.astype(self.weights * rows, self._dtype, copy=False))
+
+    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         """Conjugate gradients on the free unknowns, preconditioned."""
-        goal = self._size(np.where(free, -gradient, 0.0)) * accuracy**2
+        goal = self._size(self.place.xp.where(free, -gradient, 0.0)) * accuracy**2
         limit = self.options.cg_iterations if self._deflated else self.options.patience
         x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
         if not done and not self._deflated:
-            self._deflated = leading_directions(self._scaled_product, x.size, self.options.deflation)
+            product = _on_host(self.place, self._scaled_product)
+            found = leading_directions(product, x.shape[0], self.options.deflation)
+            self._deflated = self.place.put(found[0]), self.place.put(found[1])
             x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
         return x, gradient
 
     def _conjugate_gradients(
-        self, free: Mask, x: Array, gradient: Array, goal: float, limit: int
-    ) -> tuple[Array, Array, bool]:
-        residual = np.where(free, -gradient, 0.0)
-        direction = preconditioned = np.where(free, self._precondition(residual), 0.0)
+        self, free: Any, x: Any, gradient: Any, goal: float, limit: int
+    ) -> tuple[Any, Any, bool]:
+        xp = self.place.xp
+        residual = xp.where(free, -gradient, 0.0)
+        direction = preconditioned = xp.where(free, self._precondition(residual), 0.0)
         size = float(residual @ preconditioned)
         for _ in range(limit):
             if self._size(residual) <= goal:
@@ -303,44 +351,45 @@ class _MatrixFree(Prepared):
             step = size / float(direction @ image)
             x = x + step * direction
             gradient = gradient + step * image
-            residual = np.where(free, -gradient, 0.0)
-            preconditioned = np.where(free, self._precondition(residual), 0.0)
+            residual = xp.where(free, -gradient, 0.0)
+            preconditioned = xp.where(free, self._precondition(residual), 0.0)
             size, previous = float(residual @ preconditioned), size
             direction = preconditioned + (size / previous) * direction
         return x, gradient, self._size(residual) <= goal
 
-    def _size(self, residual: Array) -> float:
+    def _size(self, residual: Any) -> float:
         """The squared residual, each entry counted in units of its diagonal."""
         return float(residual @ (residual / self._diagonal()))
 
-    def _precondition(self, residual: Array) -> Array:
-        root = np.sqrt(self._diagonal())
+    def _precondition(self, residual: Any) -> Any:
+        root = self.place.xp.sqrt(self._diagonal())
         scaled = residual / root
         if self._deflated:
             vectors, values = self._deflated
-            floor = float(np.median(self.problem.ridge / self._diagonal()))
             share = vectors.T @ scaled
-            scaled = scaled + vectors @ (((values[-1] + floor) / (values + floor) - 1) * share)
-        out: Array = scaled / root
-        return out
+            scaled = scaled + vectors @ (((values[-1] + self._floor) / (values + self._floor) - 1) * share)
+        return scaled / root
 
-    def _scaled_product(self, vector: Array) -> Array:
+    @cached_property
+    def _floor(self) -> float:
+        """The usual part of the ridge in the diagonal."""
+        return float(np.median(self.problem.ridge / self.place.get(self._diagonal())))
+
+    def _scaled_product(self, vector: Any) -> Any:
         """The Hessian without its ridge, scaled to the size of its diagonal."""
-        root = np.sqrt(self._diagonal())
+        root = self.place.xp.sqrt(self._diagonal())
         inner = vector / root
-        out: Array = (self._hessian_product(inner) - self.problem.ridge * inner) / root
-        return out
+        return (self._hessian_product(inner) - self.ridge * inner) / root
 
-    def _diagonal(self) -> Array:
+    def _diagonal(self) -> Any:
         return self._cached_diagonal
 
     @cached_property
-    def _cached_diagonal(self) -> Array:
-        dtype = self.problem.operator.dtype
-        energy = self.problem.operator.squared().rmatvec(self.problem.weights.astype(dtype, copy=False))
-        return energy + self.problem.ridge
+    def _cached_diagonal(self) -> Any:
+        weights = self.place.xp.astype(self.weights, self._dtype, copy=False)
+        return self.operator.squared().rmatvec(weights) + self.ridge
 
 
-def _movement(step: Array, lower: Array, upper: Array) -> float:
-    """The largest step relative to its box."""
-    return float(np.max(np.abs(step) / (upper - lower), initial=0.0))
+def _on_host(place: Place, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    """The product of NumPy vectors by one of another place."""
+    return lambda vector: place.get(product(place.put(vector)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tellall.linops import LinearOperator
+from tellall.linops import HOST, LinearOperator, Place
 from tellall.solve.base import Array
 from tellall.solve.channel import Channel
 from tellall.solve.counts import CountPrior
@@ -34,26 +35,29 @@ class Spread:
 
     def __init__(self, operator: LinearOperator) -> None:
         m, n = operator.shape
-        self.square = operator.squared()
+        square = operator.squared()
+        self.square = square.resident
         rng = np.random.default_rng(0)
         right, left = rng.random(n).astype(operator.dtype), rng.random(m).astype(operator.dtype)
-        rows, columns = self.square.matvec(right), self.square.rmatvec(left)
+        rows, columns = square.matvec(right), square.rmatvec(left)
         self.entry = float(np.sum(rows, dtype=float)) / max(m * float(np.sum(right, dtype=float)), 1e-300)
         self.even = bool(
             _alike(rows, self.entry * float(right.sum())) and _alike(columns, self.entry * float(left.sum()))
         )
         self.rows = m
 
-    def forward(self, variance: Array) -> Array | float:
+    def forward(self, variance: Any) -> Any:
         """The variance of every row."""
+        xp = self.square.place.xp
         if self.even:
-            return self.entry * float(np.sum(variance, dtype=float))
-        return np.maximum(self.square.matvec(variance), 0)
+            return self.entry * float(xp.sum(variance, dtype=xp.float64))
+        return xp.clip(self.square.matvec(variance), 0, None)
 
-    def backward(self, curvature: Array) -> Array | float:
+    def backward(self, curvature: Any) -> Any:
         """The precision that the rows give every unknown."""
+        xp = self.square.place.xp
         if self.even:
-            return self.entry * float(np.sum(curvature, dtype=float))
+            return self.entry * float(xp.sum(curvature, dtype=xp.float64))
         return self.square.rmatvec(curvature)
 
 
@@ -86,39 +90,61 @@ def pass_messages(
     `agreement` (the ordinary residuals' mean square over the predicted one) and `fall` (the typical residual
     at the end over that at the start).
     """
-    dtype = operator.dtype
-    base = np.asarray(prior.mean, dtype=dtype)
-    z = np.asarray(target - operator.matvec(base), dtype=dtype)
-    x, tau, s = np.zeros_like(base), np.asarray(prior.variance, dtype=dtype), np.zeros_like(z)
+    here = operator.resident
+    place, xp = here.place, here.place.xp
+    dtype = place.dtype(here.dtype)
+    law, channel = prior.on(place), channel.on(place)
+
+    def judged(values: Any) -> Any:
+        """The values where the channel judges them, which is the host where it knows intervals."""
+        return values if channel.place is place else place.get(values)
+
+    base = xp.astype(law.mean, dtype)
+    z = xp.astype(place.put(target) - here.matvec(base), dtype)
+    x, tau, s = xp.zeros_like(base), xp.astype(law.variance, dtype), xp.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
-    first = last = float(np.median(np.abs(channel.seen(z))))
-    least = 1e-6 / np.asarray(prior.variance).max()
+    first = last = _middle(channel, judged(z))
+    least = 1e-6 / float(prior.variance.max())
     for iteration in range(limit):
         v = spread.forward(tau)
-        residual = z - operator.matvec(x) + np.asarray(v, dtype=dtype) * s
+        residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
         if contaminated and iteration == 0:
-            channel = channel.contaminated(residual, v)
-        answer = channel.respond(residual, v)
+            channel = channel.contaminated(residual, believed)
+        answer = channel.respond(residual, believed)
         if iteration >= _LEARN_FROM:
-            channel = channel.learn(residual, v, answer.gross)
-        s = answer.score.astype(dtype, copy=False)
-        precision = np.maximum(spread.backward(answer.curvature.astype(dtype, copy=False)), least)
-        opinion = base + x + operator.rmatvec(s) / precision
-        mean, variance = prior.moments(precision, opinion)
+            channel = channel.learn(residual, believed, answer.gross)
+        score, curvature = answer.score, answer.curvature
+        if channel.place is not place:
+            score, curvature = place.put(score), place.put(curvature)
+        s = xp.astype(score, dtype, copy=False)
+        precision = _at_least(place, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
+        opinion = base + x + here.rmatvec(s) / precision
+        mean, variance = law.moments(precision, opinion)
         moved = mean - base - x
-        change = float(np.sqrt(np.mean(moved**2))) / scale
-        x = (x + damping * moved).astype(dtype, copy=False)
+        change = float(xp.mean(moved**2)) ** 0.5 / scale
+        x = xp.astype(x + damping * moved, dtype, copy=False)
         # the variance of the mixture of the old belief and the new: damping must not look like certainty
-        tau = (tau + damping * (variance - tau + (1 - damping) * moved**2)).astype(dtype, copy=False)
-        last = float(np.median(np.abs(channel.seen(residual))))
+        blurred = tau + damping * (variance - tau + (1 - damping) * moved**2)
+        tau = xp.astype(blurred, dtype, copy=False)
+        last = _middle(channel, residual)
         if change <= tolerance:
             break
     return Passed(
-        precision=np.broadcast_to(np.asarray(precision, dtype=float), base.shape),
-        opinion=np.asarray(opinion, dtype=float),
-        channel=channel,
-        agreement=channel.agreement(residual, v, answer.gross),
+        precision=np.broadcast_to(np.asarray(place.get(precision), dtype=float), prior.mean.shape),
+        opinion=np.asarray(place.get(opinion), dtype=float),
+        channel=channel.on(HOST),
+        agreement=channel.agreement(residual, believed, answer.gross),
         fall=last / max(first, 1e-300),
         change=change,
         iterations=iteration + 1,
     )
+
+
+def _middle(channel: Channel, values: Any) -> float:
+    """The median size of the rows that have a value."""
+    seen, xp = channel.seen(values), channel.place.xp
+    return float(xp.sort(xp.abs(seen))[seen.shape[0] // 2]) if seen.shape[0] else 0.0
+
+
+def _at_least(place: Place, value: Any, least: float) -> Any:
+    return max(value, least) if isinstance(value, float) else place.xp.clip(value, least, None)

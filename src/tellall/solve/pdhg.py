@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from tellall.solve.base import Array
 from tellall.solve.splitting import Split
 
 __all__ = ["Saddle", "Walk", "saddle_point"]
@@ -27,20 +26,27 @@ class Saddle:
     """The data of a saddle point problem: |x| ≤ half, |y| ≤ ceiling."""
 
     system: Split
-    target: Array
-    slack: Array
-    half: Array
-    ceiling: Array
+    target: Any
+    slack: Any
+    half: Any
+    ceiling: Any
 
-    def bounds(self, x_image: Array, y: Array, y_image: Array) -> tuple[float, float]:
+    def bounds(self, x_image: Any, y: Any, y_image: Any) -> tuple[float, float]:
         """The objective of x, and the lower bound that y gives."""
+        xp = self.system.place.xp
         product = self.system.plain_product(x_image)
         back = self.system.plain_back(y_image)
-        off = np.maximum(np.abs(product - self.target) - self.slack, 0)
-        y = y[: self.target.size]
-        primal = (self.ceiling * off).sum(dtype=np.float64)
-        paid = (y * self.target + np.abs(y) * self.slack).sum(dtype=np.float64)
-        return float(primal), float(-paid - (self.half * np.abs(back)).sum(dtype=np.float64))
+        off = xp.clip(xp.abs(product - self.target) - self.slack, 0, None)
+        y = y[: self.target.shape[0]]
+        primal, paid, won = (
+            float(xp.sum(each, dtype=xp.float64))
+            for each in (
+                self.ceiling * off,
+                y * self.target + xp.abs(y) * self.slack,
+                self.half * xp.abs(back),
+            )
+        )
+        return primal, -paid - won
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ def saddle_point(
     gap: float,
     floor: float,
     iterations: int,
-    accept: Callable[[Array, Array], bool],
-    start: tuple[Array, Array, float] | None = None,
-) -> tuple[Array, Array, Walk]:
+    accept: Callable[[Any, Any], bool],
+    start: tuple[Any, Any, float] | None = None,
+) -> tuple[Any, Any, Walk]:
     """The best x and the best y that were looked at, accepted or not.
 
     ``accept`` is asked once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
@@ -76,19 +82,19 @@ def saddle_point(
     the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none. Below double
     precision the walk ends early where roundings keep the gap from falling.
     """
-    system, dtype = saddle.system, saddle.target.dtype
-    m, n, k = saddle.target.size, saddle.half.size, system.count
-    free = np.full(k, np.inf, dtype=dtype)
-    x_box, y_box = np.concatenate([saddle.half, free]), np.concatenate([saddle.ceiling, free])
-    nothing = np.zeros(k, dtype=dtype)
-    b, slack = np.concatenate([saddle.target, nothing]), np.concatenate([saddle.slack, nothing])
-    no_slack = not slack.any()
+    system, place, dtype = saddle.system, saddle.system.place, saddle.target.dtype
+    xp = place.xp
+    m, n, k = saddle.target.shape[0], saddle.half.shape[0], system.count
+    free, nothing = place.zeros((k,), dtype) + math.inf, place.zeros((k,), dtype)
+    x_box, y_box = xp.concat([saddle.half, free]), xp.concat([saddle.ceiling, free])
+    b, slack = xp.concat([saddle.target, nothing]), xp.concat([saddle.slack, nothing])
+    no_slack = not bool(xp.any(slack != 0))
     norm = system.norm
-    weight = _ratio(float(np.linalg.norm(saddle.ceiling)), float(np.linalg.norm(saddle.half)), 1.0)
-    x, y, weight = start or (np.zeros(n, dtype=dtype), np.zeros(m, dtype=dtype), weight)
-    x, y = system.extend(x), np.concatenate([y, nothing])
+    weight = _ratio(_length(saddle.ceiling), _length(saddle.half), 1.0)
+    x, y, weight = start or (place.zeros((n,), dtype), place.zeros((m,), dtype), weight)
+    x, y = system.extend(x), xp.concat([y, nothing])
     # the iterate and its images: x, y, K x, Kᵀ y
-    now: tuple[Array, ...] = (x, y, system.product(x), system.back(y))
+    now: tuple[Any, ...] = (x, y, system.product(x), system.back(y))
     first, since, restarts = now, 0, 0
     primal, dual = saddle.bounds(now[2], now[1], now[3])
     last = previous = primal - dual
@@ -98,13 +104,13 @@ def saddle_point(
     halved, when = last, 0  # the best gap when it last halved, and the step at which it did
     for done in range(1, iterations + 1):
         x, y, x_image, y_image = now
-        ahead = np.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
+        ahead = xp.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
         ahead_image = system.product(ahead)
         length = _STEP * weight / norm
         other = y + length * (2 * ahead_image - x_image - b)
         if not no_slack:
-            other = np.sign(other) * np.maximum(np.abs(other) - length * slack, 0)
-        other = np.clip(other, -y_box, y_box)
+            other = xp.sign(other) * xp.clip(xp.abs(other) - length * slack, 0, None)
+        other = xp.clip(other, -y_box, y_box)
         step = (ahead, other, ahead_image, system.back(other))
         since += 1
         if done % _CHECK == 0 or done == iterations:
@@ -123,11 +129,11 @@ def saddle_point(
                 gap /= 2
             if best_primal - best_dual <= halved / 2:
                 halved, when = best_primal - best_dual, done
-            elif dtype != np.float64 and done - when > max(_STALLED, done / 3):
+            elif dtype != xp.float64 and done - when > max(_STALLED, done / 3):
                 break
             fell = now_gap <= _FELL * last or _FELL_SOMEWHAT * last >= now_gap > previous
             if fell or since >= max(_LONG * done, 40 * _CHECK):
-                moved = [float(np.linalg.norm(a - c)) for a, c in zip(step[:2], first[:2], strict=True)]
+                moved = [_length(a - c) for a, c in zip(step[:2], first[:2], strict=True)]
                 weight *= (_ratio(moved[1], moved[0], weight) / weight) ** _FOLLOW
                 now, first, since, last, previous = step, step, 0, now_gap, now_gap
                 restarts += 1
@@ -145,12 +151,17 @@ def _ratio(above: float, below: float, otherwise: float) -> float:
     return above / below if above > 1e-12 and below > 1e-12 else otherwise
 
 
-def _stretch(after: Array, before: Array, image_after: Array, image_before: Array) -> float:
+def _length(vector: Any) -> float:
+    """The Euclidean norm."""
+    return math.sqrt(float(vector @ vector))
+
+
+def _stretch(after: Any, before: Any, image_after: Any, image_before: Any) -> float:
     """How much K stretched this move: a lower bound of its norm, which may beat the one in use.
 
     Zero for short moves, whose images are mostly rounding.
     """
-    length = float(np.linalg.norm(after - before))
-    if length < _LONG_MOVE * float(np.linalg.norm(after)):
+    length = _length(after - before)
+    if length < _LONG_MOVE * _length(after):
         return 0.0
-    return float(np.linalg.norm(image_after - image_before)) / length if length > 0 else 0.0
+    return _length(image_after - image_before) / length if length > 0 else 0.0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import final
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
 
 import numpy as np
 
-from tellall.linops import LinearOperator
+from tellall.linops import LinearOperator, Place
 from tellall.solve.base import Array
 
 __all__ = ["Scaled", "Split", "even_out", "largest_singular_value"]
@@ -24,14 +25,14 @@ class Scaled:
     """K = diag(rows) A diag(columns), in the operator's own precision."""
 
     operator: LinearOperator
-    rows: Array
-    columns: Array
+    rows: Any
+    columns: Any
 
-    def product(self, x: Array) -> Array:
+    def product(self, x: Any) -> Any:
         """K x."""
         return self.rows * self.operator.matvec(self.columns * x)
 
-    def back(self, y: Array) -> Array:
+    def back(self, y: Any) -> Any:
         """Kᵀ y."""
         return self.columns * self.operator.rmatvec(self.rows * y)
 
@@ -54,55 +55,71 @@ class Split:
     """
 
     scaled: Scaled
-    left: Array
-    values: Array
-    right: Array
+    left: Any
+    values: Any
+    right: Any
     norm: float
 
     @property
     def count(self) -> int:
         """How many directions are split off."""
-        return self.values.size
+        return int(self.values.shape[0])
 
-    @property
+    @cached_property
     def _level(self) -> float:
         return float(self.values[-1])
 
-    def extend(self, x: Array) -> Array:
+    @property
+    def place(self) -> Place:
+        """Where the arrays are that products take and give."""
+        return self.scaled.operator.place
+
+    def resident(self) -> Split:
+        """The same where the operator's work is done."""
+        operator = self.scaled.operator.resident
+        put = operator.place.put
+        scaled = Scaled(operator, put(self.scaled.rows), put(self.scaled.columns))
+        return Split(scaled, put(self.left), put(self.values), put(self.right), self.norm)
+
+    def extend(self, x: Any) -> Any:
         """(x, ρ) with the ρ that keeps the further equations."""
-        return np.concatenate([x, self.values / self._level * (self.right.T @ x)]) if self.count else x
+        if not self.count:
+            return x
+        return self.place.xp.concat([x, self.values / self._level * (self.right.T @ x)])
 
     def in_double(self) -> Split:
         """The same, working in double precision."""
         rows, columns = self.scaled.rows.astype(np.float64), self.scaled.columns.astype(np.float64)
-        return replace(self, scaled=Scaled(self.scaled.operator, rows, columns))
+        left, right = self.left.astype(np.float64), self.right.astype(np.float64)
+        values = self.values.astype(np.float64)
+        return Split(Scaled(self.scaled.operator, rows, columns), left, values, right, self.norm)
 
-    def product(self, x: Array) -> Array:
+    def product(self, x: Any) -> Any:
         """The image of (x, ρ)."""
         if not self.count:
             return self.scaled.product(x)
         x, free = x[: -self.count], x[-self.count :]
         equations = self._level * (self._level / self.values * free - self.right.T @ x)
         lifted = self.left @ (self.values / self._level * equations)
-        return np.concatenate([self.scaled.product(x) + lifted, equations])
+        return self.place.xp.concat([self.scaled.product(x) + lifted, equations])
 
-    def back(self, y: Array) -> Array:
+    def back(self, y: Any) -> Any:
         """The transposed image of (y, multipliers of the equations)."""
         if not self.count:
             return self.scaled.back(y)
         y, multipliers = y[: -self.count], y[-self.count :]
         free = self._level * (self.left.T @ y + self._level / self.values * multipliers)
         lifted = self.right @ (self.values / self._level * free)
-        return np.concatenate([self.scaled.back(y) - lifted, free])
+        return self.place.xp.concat([self.scaled.back(y) - lifted, free])
 
-    def plain_product(self, image: Array) -> Array:
+    def plain_product(self, image: Any) -> Any:
         """K x, read off the image of (x, ρ)."""
         if not self.count:
             return image
         inner, equations = image[: -self.count], image[-self.count :]
         return inner - self.left @ (self.values / self._level * equations)
 
-    def plain_back(self, image: Array) -> Array:
+    def plain_back(self, image: Any) -> Any:
         """Kᵀ y, read off the transposed image of (y, multipliers)."""
         if not self.count:
             return image

@@ -110,6 +110,10 @@ class Statistic(ABC):
         """What is published of these people, with or without a secret, and all that saving it needs."""
         return self
 
+    def take(self, people: IntArray, public: Public) -> Statistic:
+        """The same statistic of some of these people, by place; itself where it names nobody by place."""
+        return self
+
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0

@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Public
+from tellall.data import Public, told_left_out
 from tellall.errors import InvalidInput, invalid
 from tellall.statistics.conditions import Condition, parse_condition
 from tellall.statistics.subsets import Mask
 
-__all__ = ["Classifier", "Columns", "Known", "Model", "Tree", "as_classifier", "predictions", "remember"]
+__all__ = [
+    "Classifier",
+    "Columns",
+    "Known",
+    "Listed",
+    "Model",
+    "Tree",
+    "as_classifier",
+    "predictions",
+    "remember",
+]
 
 Bits = npt.NDArray[np.bool_]
 _DEEPEST = 50
@@ -164,7 +174,7 @@ class Model:
             return self.thing.predict(_frame(public, [str(name) for name in names]))
         wanted = getattr(self.thing, "n_features_in_", len(public.columns))
         if wanted != len(public.columns):
-            rule = f"fitted to the {len(public.columns)} public columns"
+            rule = f"fitted to the {len(public.columns)} public columns{told_left_out(public)}"
             raise invalid("classifiers", rule, f"one fitted to {wanted}")
         return self.thing.predict(np.asarray(Columns.of(public)))
 
@@ -179,12 +189,29 @@ class Model:
         return self.known.to_plain()
 
 
-Classifier = Tree | Known | Model
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Predictions person by person, for people in one order: never published, so never saved."""
+
+    bits: Bits
+
+    def predict(self, public: Public) -> Bits:
+        """Who is predicted to have the secret."""
+        if self.bits.size != public.n:
+            raise invalid("classifiers", f"predictions for {self.bits.size} people", f"{public.n} people")
+        return self.bits
+
+    def to_plain(self) -> Any:
+        """Nothing is saved of it."""
+        raise invalid("classifiers", "those that were published, to be saved", "predictions for a part")
+
+
+Classifier = Tree | Known | Model | Listed
 
 
 def as_classifier(thing: Any) -> Classifier:
     """The classifier of whatever predicts."""
-    if isinstance(thing, Tree | Known | Model):
+    if isinstance(thing, Tree | Known | Model | Listed):
         return thing
     if isinstance(thing, Mapping) and "bits" in thing:
         return Known.from_plain(thing)

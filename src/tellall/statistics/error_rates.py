@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
@@ -12,9 +13,17 @@ import numpy.typing as npt
 
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import invalid
-from tellall.linops import Array, Dense
+from tellall.linops import Array, Dense, IntArray
 from tellall.statistics.base import Equations, Statistic, check_scale
-from tellall.statistics.classifiers import Classifier, Known, as_classifier, predictions, remember
+from tellall.statistics.classifiers import (
+    Classifier,
+    Known,
+    Listed,
+    Tree,
+    as_classifier,
+    predictions,
+    remember,
+)
 from tellall.statistics.subsets import (
     Mask,
     Subset,
@@ -102,6 +111,16 @@ class ErrorRates(Statistic):
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the numbers of errors, one person replaced."""
         return float(len(self.classifiers)), sqrt(len(self.classifiers))
+
+    def take(self, people: IntArray, public: Public) -> ErrorRates:
+        made = copy(self)  # of a subset nobody may be left, which the constructor refuses
+        kept = tuple(
+            c if isinstance(c, Tree) else Listed(c.predict(public)[people]) for c in self.classifiers
+        )
+        object.__setattr__(made, "classifiers", kept)
+        if isinstance(self.subset, Mask):
+            object.__setattr__(made, "subset", self.subset.take(people))
+        return made
 
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.data import Dataset, Public
+from tellall.data import Dataset, Public, told_left_out
 from tellall.errors import invalid
 from tellall.linops import Array, Dense
 from tellall.statistics.assumptions import Conditions, conditions
@@ -147,7 +147,7 @@ class Estimator(Statistic):
         d = len(public.columns)
         if self.blocks is None:
             if self.block > d:
-                raise invalid("block", f"at most {d}, the public columns", self.block)
+                raise invalid("block", f"at most {d}, the public columns{told_left_out(public)}", self.block)
             starts = range(0, d, self.block)
             return Models(
                 public, tuple(tuple(range(i, min(i + self.block, d))) for i in starts), self.intercept

@@ -62,6 +62,10 @@ class Indicators:
                 raise invalid("attributes", f"places from 0 to {len(self) - 1}", int(name))
             return int(name)
         if name not in self.names:
+            gone = next((reason for reason in self.public.left_out if reason.startswith(f"{name}: ")), None)
+            if gone is not None:
+                rule = "of columns that differ between people"
+                raise invalid("attributes", rule, f"'{name}'", f"Left out: {gone}.")
             near = difflib.get_close_matches(str(name), self.names, n=1)
             listing = ", ".join(self.names[:12]) + (", ..." if len(self) > 12 else "")
             advice = f"Did you mean '{near[0]}'?" if near else ""

@@ -9,7 +9,8 @@ from math import comb, factorial, prod, sqrt
 
 import numpy as np
 
-from tellall.data import Dataset, Public, group_rows
+from tellall.cells import Stored, count_cells
+from tellall.data import Dataset, Layout, Public, group_rows
 from tellall.errors import InvalidInput, invalid
 from tellall.linops import Array, Blocks, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
 from tellall.statistics.base import Equations, Statistic, check_scale
@@ -74,7 +75,7 @@ class Marginals(Statistic):
         chosen = "every" if self.attributes is None else f"{len(self.attributes)} chosen"
         return f"{chosen} {self.ways}-way table{'' if self.attributes is None else 's'}"
 
-    def sets(self, public: Public) -> list[tuple[int, ...]]:
+    def sets(self, public: Layout) -> list[tuple[int, ...]]:
         """The public columns of each table, by place."""
         d, k = len(public.columns), self.ways - 1
         if self.attributes is None:
@@ -87,18 +88,18 @@ class Marginals(Statistic):
                 raise invalid("attributes", "sets of different columns", names)
         return chosen
 
-    def tables(self, public: Public) -> list[tuple[int, ...]]:
+    def tables(self, public: Layout) -> list[tuple[int, ...]]:
         return self.sets(public)
 
-    def size(self, public: Public) -> int:
+    def size(self, public: Layout) -> int:
         return 2 * sum(cells_of(public, places) for places in self.sets(public))
 
-    def sensitivity(self, public: Public) -> tuple[float, float]:
+    def sensitivity(self, public: Layout) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
 
-    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+    def settle(self, public: Layout, *, secret: bool = True) -> Statistic:
         from tellall.statistics.tables import Tables
 
         if secret:
@@ -107,17 +108,18 @@ class Marginals(Statistic):
             raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
         return Tables(self.ways, scale=self.scale)
 
-    def values(self, dataset: Dataset) -> Array:
+    def units(self, public: Layout) -> float:
+        return float(public.n) if self.scale == "fractions" else 1.0
+
+    def values(self, dataset: Dataset | Stored) -> Array:
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
         if not dataset.levels:
             raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
-        tables = cell_counts(dataset.public, self.sets(dataset.public))
-        having = [(dataset.secret == value).astype(np.float64) for value in range(dataset.levels)]
-        counts = np.stack([tables @ bits for bits in having], axis=1).ravel()
+        counts = count_cells(dataset, attributes=self.sets(dataset.public), secret=True).counts
         return counts / self.units(dataset.public)
 
-    def size_for(self, public: Public, levels: int) -> int:
+    def size_for(self, public: Layout, levels: int) -> int:
         if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 2:
             raise invalid("levels", "two or more, for a table", levels)
         return self.size(public) // 2 * levels
@@ -159,7 +161,7 @@ def check_sets(
     return sets
 
 
-def cells_of(public: Public, places: tuple[int, ...]) -> int:
+def cells_of(public: Layout, places: tuple[int, ...]) -> int:
     """How many cells the table of these columns has."""
     return prod(public.levels[place] for place in places)
 

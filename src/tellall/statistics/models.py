@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -47,8 +48,11 @@ class Models:
     @cached_property
     def alike(self) -> Patterns:
         """The people with equal numbers in every column that some model uses."""
-        labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
-        return group_rows(np.stack(labels))
+        known, key = self.public.memory, ("equal numbers", *self.numbers)
+        if key not in known:
+            labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
+            known[key] = group_rows(np.stack(labels))
+        return cast("Patterns", known[key])
 
     def design(self, model: int) -> Array:
         """The n × k matrix of one model."""

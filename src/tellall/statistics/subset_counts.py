@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import invalid
-from tellall.linops import Array, Dense, LinearOperator, Sparse
+from tellall.linops import Array, Dense, IntArray, LinearOperator, Sparse
 from tellall.statistics.base import Equations, Statistic, check_scale
 from tellall.statistics.conditions import Condition
 from tellall.statistics.subsets import (
@@ -89,6 +89,10 @@ class SubsetCounts(Statistic):
     def settle(self, public: Public, *, secret: bool = True) -> SubsetCounts:
         listed = any(isinstance(subset, Mask) for subset in self.subsets)
         return self._in_order(file_order(public)) if listed else self
+
+    def take(self, people: IntArray, public: Public) -> SubsetCounts:
+        kept = tuple(one.take(people) if isinstance(one, Mask) else one for one in self.subsets)
+        return SubsetCounts(kept, scale=self.scale)
 
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)

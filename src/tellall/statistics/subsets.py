@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.data import Public
 from tellall.errors import invalid
+from tellall.linops import IntArray
 from tellall.statistics.conditions import Condition, parse_condition
 
 __all__ = ["Mask", "Subset", "as_subset", "check_order", "file_order", "members", "subset_to_plain"]
@@ -57,6 +58,10 @@ class Mask:
     def bits(self) -> Bits:
         """Who is in it."""
         return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
+
+    def take(self, people: IntArray) -> Mask:
+        """Who of these people, by place, is in it."""
+        return Mask.of(self.bits[people])
 
 
 Subset = Mask | Condition

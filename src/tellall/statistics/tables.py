@@ -10,7 +10,8 @@ from typing import Never
 
 import numpy as np
 
-from tellall.data import Dataset, Public
+from tellall.cells import Stored, count_cells
+from tellall.data import Dataset, Layout, Public
 from tellall.errors import CannotLinearise, invalid
 from tellall.linops import Array, LinearOperator
 from tellall.statistics.base import Statistic, check_scale
@@ -63,7 +64,7 @@ class Tables(Statistic):
         chosen = "every" if self.attributes is None else f"{len(self.attributes)} chosen"
         return f"{chosen} {self.ways}-way table{'' if self.attributes is None else 's'} of public columns"
 
-    def sets(self, public: Public) -> list[tuple[int, ...]]:
+    def sets(self, public: Layout) -> list[tuple[int, ...]]:
         """The columns of each table, by place."""
         d = len(public.columns)
         if self.attributes is None:
@@ -76,13 +77,13 @@ class Tables(Statistic):
                 raise invalid("attributes", "sets of different columns", names)
         return chosen
 
-    def tables(self, public: Public) -> list[tuple[int, ...]]:
+    def tables(self, public: Layout) -> list[tuple[int, ...]]:
         return self.sets(public)
 
-    def size(self, public: Public) -> int:
+    def size(self, public: Layout) -> int:
         return sum(cells_of(public, places) for places in self.sets(public))
 
-    def sensitivity(self, public: Public) -> tuple[float, float]:
+    def sensitivity(self, public: Layout) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
@@ -91,9 +92,12 @@ class Tables(Statistic):
         """Cells × people: who is in which cell."""
         return cell_counts(public, self.sets(public))
 
-    def values(self, dataset: Dataset) -> Array:
-        counts = self.membership(dataset.public) @ np.ones(dataset.n)
-        return np.asarray(counts / self.units(dataset.public))
+    def units(self, public: Layout) -> float:
+        return float(public.n) if self.scale == "fractions" else 1.0
+
+    def values(self, dataset: Dataset | Stored) -> Array:
+        counts = count_cells(dataset, attributes=self.sets(dataset.public), secret=False).counts
+        return counts / self.units(dataset.public)
 
     def equations(self, public: Public, values: Array) -> Never:
         raise CannotLinearise(

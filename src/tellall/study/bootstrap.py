@@ -2,59 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["advantage_interval"]
+__all__ = ["Resamples"]
 
 _RESAMPLES, _FEWEST = 2000, 200
 _WORK = 10_000_000  # people × resamples; fewer resamples where people are many
 _AT_ONCE = 2_000_000
 
+Weights = npt.NDArray[np.uint8]
 
-def advantage_interval(
-    attack: npt.NDArray[Any], baselines: npt.NDArray[Any], *, rng: np.random.Generator
-) -> tuple[float, float]:
-    """The 95 % interval of the mean score over people and draws less that of the strongest baseline.
+
+class Resamples:
+    """Resamples of so many people, the same for everything that is compared.
 
     Parameters
     ----------
-    attack
-        Each person's score (whether guessed right, say), a row per draw of the noise.
-    baselines
-        The same for each baseline, a row each. For the majority's guess one row for each value: which of
-        them is the majority's, a resample decides.
+    n
+        How many people.
+    seed
+        Of the resamples; equal seeds make equal ones.
 
     Notes
     -----
-    Bootstrap over people and over draws; in every resample the strongest baseline is chosen again. A
-    baseline chosen once, as by :func:`tellall.score`, makes the interval jump where two of them change places
-    as the noise grows.
-    The spread of the resamples is laid around the advantage itself, since the maximum over baselines shifts
-    them down a little. 2000 resamples, 200 or more where people × resamples would pass ten million.
+    2000 resamples, 200 or more where people × resamples would pass ten million. They are kept, a byte for
+    each person, where they do not; they do not travel to other processes.
 
     Examples
     --------
     >>> secret = np.arange(400) % 2
     >>> always, either = np.ones((3, 400)), np.stack([secret == 0, secret == 1])
-    >>> low, high = advantage_interval(always, either, rng=np.random.default_rng(0))
+    >>> low, high = Resamples(400).interval(always, either)
     >>> 0.45 < low < 0.5 < high < 0.55
     True
     """
-    draws, n = attack.shape
-    everything = np.concatenate([attack, baselines]).astype(np.float64).T
-    point = float(attack.mean()) - float(everything[:, draws:].mean(axis=0).max())
-    resamples = int(np.clip(_WORK // n, _FEWEST, _RESAMPLES))
-    step = max(1, _AT_ONCE // n)
-    found = []
-    for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        people = rng.multinomial(n, np.full(n, 1 / n), size=size)
-        shares = people @ everything / n
-        chosen = rng.multinomial(draws, np.full(draws, 1 / draws), size=size) / draws
-        found.append((shares[:, :draws] * chosen).sum(axis=1) - shares[:, draws:].max(axis=1))
-    spread = np.concatenate(found)
-    low, high = point + np.quantile(spread, [0.025, 0.975]) - spread.mean()
-    return float(low), float(high)
+
+    def __init__(self, n: int, seed: int | Sequence[int] = 0) -> None:
+        self.n, self.seed = n, seed
+        self.count = int(np.clip(_WORK // n, _FEWEST, _RESAMPLES))
+        self._kept: list[Weights] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Resamples, (self.n, self.seed)
+
+    def interval(self, attack: npt.NDArray[Any], baselines: npt.NDArray[Any]) -> tuple[float, float]:
+        """The 95 % interval of the mean score over people and draws less that of the strongest baseline.
+
+        Parameters
+        ----------
+        attack
+            Each person's score (whether guessed right, say), a row per draw of the noise.
+        baselines
+            The same for each baseline, a row each. For the majority's guess one row for each value: which of
+            them is the majority's, a resample decides.
+
+        Notes
+        -----
+        Bootstrap over people and over draws; in every resample the strongest baseline is chosen again. A
+        baseline chosen once, as by :func:`tellall.score`, makes the interval jump where two of them change
+        places as the noise grows. The spread of the resamples is laid around the advantage itself, since the
+        maximum over baselines shifts them down a little.
+        """
+        draws = attack.shape[0]
+        everything = np.concatenate([attack, baselines]).astype(np.float64).T
+        point = float(attack.mean()) - float(everything[:, draws:].mean(axis=0).max())
+        shares = np.concatenate([weights.astype(np.float64) @ everything for weights in self._weights()])
+        rng = np.random.default_rng([*np.atleast_1d(self.seed), draws])
+        chosen = rng.multinomial(draws, np.full(draws, 1 / draws), size=self.count) / draws
+        spread = ((shares[:, :draws] * chosen).sum(axis=1) - shares[:, draws:].max(axis=1)) / self.n
+        low, high = point + np.quantile(spread, [0.025, 0.975]) - spread.mean()
+        return float(low), float(high)
+
+    def _weights(self) -> Iterator[Weights]:
+        """How often each person is in each resample, some resamples at a time."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        made = []
+        for weights in self._draw():
+            if self.count * self.n <= _WORK:
+                made.append(weights)
+            yield weights
+        self._kept = made or None
+
+    def _draw(self) -> Iterator[Weights]:
+        rng, step = np.random.default_rng(self.seed), max(1, _AT_ONCE // self.n)
+        for start in range(0, self.count, step):
+            size = min(step, self.count - start)
+            people = rng.integers(self.n, size=(size, self.n)) + self.n * np.arange(size)[:, None]
+            weights = np.bincount(people.ravel(), minlength=size * self.n)
+            yield weights.astype(np.uint8).reshape(size, self.n)  # 256 of one person: never

@@ -14,7 +14,7 @@ from tellall.noise.base import above_zero
 from tellall.protections import Guarantee, Protection, noise_of, prepare
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family
-from tellall.study.measurement import Measurement
+from tellall.study.measurement import Measurement, untried_decoders
 from tellall.study.prepared import Prepared
 from tellall.study.search import least_scale
 from tellall.utility import Utility
@@ -30,7 +30,10 @@ _FEWEST = 8  # evaluations that a search needs to bracket and to halve
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One scale, measured: the decoder with the highest upper limit, and whether all stay under the limit."""
+    """One scale, measured: the decoder with the highest upper limit, and whether all stay under the limit.
+
+    At a scale that fails no decoder is tried after the first that fails.
+    """
 
     scale: float
     decoder: str
@@ -77,6 +80,7 @@ class Calibration:
     units: str
     seed: int
     real: bool = False
+    secret: str = "secret"
     warnings: tuple[str, ...] = (NO_GUARANTEE,)
 
     @property
@@ -112,6 +116,7 @@ class Calibration:
     def as_json(self) -> dict[str, Any]:
         """The calibration as plain data."""
         worst, lost, promise = self.measurement.worst, self.utility, self.guarantee
+        read = self.measurement.coefficients
         return {
             "family": self.family,
             "scale": self.scale,
@@ -125,6 +130,9 @@ class Calibration:
             "interval": list(worst.interval),
             "loss": self.loss,
             "utility": {name: _finite(value) for name, value in vars(lost).items()},
+            "coefficients": None
+            if read is None
+            else {name: _finite(value) for name, value in vars(read).items()},
             "guarantee": None
             if promise is None
             else {
@@ -139,6 +147,8 @@ class Calibration:
             "statistic": self.statistic,
             "people": self.people,
             "units": self.units,
+            "secret": self.secret,
+            "real": self.real,
             "seed": self.seed,
             "warnings": list(self.warnings),
         }
@@ -148,11 +158,15 @@ class Calibration:
         point, low, high = (_amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
         done = "nothing needs to be done" if self.protection is None else self.measurement.label
         promise = "no differential privacy is promised" if self.guarantee is None else str(self.guarantee)
+        models = self.measurement.coefficients
+        limit = _amount(self.max_advantage, self.real) + (
+            f", in the unit of {self.secret}" if self.real else ""
+        )
         return "\n".join(
             [
-                f"Least noise for an advantage of at most {_amount(self.max_advantage, self.real)}: {done}",
+                f"Least noise for an advantage of at most {limit}: {done}",
                 f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {worst.draws} draws",
-                f"  utility: {self.utility}",
+                f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
                 *(f"  {sentence}" for sentence in self.warnings),
@@ -204,9 +218,10 @@ def calibrate(
     Notes
     -----
     A scale passes where the upper end of the 95 % interval of the advantage (paired bootstrap over people and
-    draws) is at most the limit, for every decoder. The search brackets on the log scale and bisects
-    (:func:`tellall.study.search.least_scale`). The answer itself has passed; that it is the least rests on
-    more noise being safer, which holds for additive noise and roughly for rounding.
+    draws) is at most the limit, for every decoder; where one fails the slower ones are not tried. The search
+    brackets on the log scale and bisects (:func:`tellall.study.search.least_scale`). The answer itself has
+    passed; that it is the least rests on more noise being safer, which holds for additive noise and roughly
+    for rounding.
 
     Examples
     --------
@@ -232,7 +247,7 @@ def calibrate(
     history: list[Evaluation] = []
 
     def passes(scale: float) -> bool:
-        seen[scale] = found = ready.measure(kind.at(scale), draws)
+        seen[scale] = found = ready.measure(kind.at(scale), draws, limit=limit)
         history.append(_evaluation(scale, found, limit))
         if progress:
             progress(len(history), evaluations)
@@ -255,7 +270,12 @@ def calibrate(
         units=ready.units,
         seed=ready.seed,
         real=ready.real,
-        warnings=(NO_GUARANTEE, *_too_fine(history, limit, dataset.n, ready.real)),
+        secret=dataset.secret_name,
+        warnings=(
+            NO_GUARANTEE,
+            *_too_fine(history, limit, dataset.n, ready.real),
+            *untried_decoders(ready.untried, dataset.n),
+        ),
     )
 
 

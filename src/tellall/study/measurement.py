@@ -13,17 +13,19 @@ from tellall import catalogue
 from tellall.errors import TellallError
 from tellall.linops import Array
 from tellall.protections import Guarantee, Protection
-from tellall.risk import Risk
-from tellall.utility import Utility
+from tellall.risk import Risk, Tally
+from tellall.utility import Reader, Utility
 
 __all__ = [
     "NORMAL",
+    "Coefficients",
     "Measurement",
     "Outcome",
     "accuracy_interval",
     "average_utility",
     "interval_over_draws",
     "loss_of",
+    "untried_decoders",
 ]
 
 NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
@@ -44,6 +46,8 @@ class Outcome:
         The strongest baseline.
     exposed
         People exposed at confidence 0.95; not a number for a real secret.
+    tally
+        What of this can be added up over blocks of people; None for a real secret.
     """
 
     decoder: str
@@ -55,6 +59,42 @@ class Outcome:
     baseline: str
     baseline_accuracy: float
     exposed: float
+    tally: Tally | None = None
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """What the reader of coefficients loses, averaged over models and draws; see ``CoefficientUtility``.
+
+    Attributes
+    ----------
+    mae_ratio
+        How many times larger the mean absolute error of a model's predictions is than without protection.
+    sign_flips
+        The share of coefficients whose sign is wrong.
+    coverage
+        How often a 95 % confidence interval laid around the published coefficient covers the truth.
+    """
+
+    mae_ratio: float
+    sign_flips: float
+    coverage: float
+
+    @classmethod
+    def of(cls, readers: Sequence[Reader], noisy: Array) -> Coefficients | None:
+        """The averages, from a row of all models' coefficients for each draw; None where some are missing."""
+        if not readers or not np.isfinite(noisy).all():
+            return None
+        starts = np.cumsum([reader.clean.size for reader in readers])[:-1]
+        parts = np.split(noisy, starts, axis=1)
+        found = [reader.loses(part) for reader, part in zip(readers, parts, strict=True)]
+        return cls(*(float(np.mean([getattr(one, field.name) for one in found])) for field in fields(cls)))
+
+    def __str__(self) -> str:
+        return (
+            f"predictions {self.mae_ratio:.3g} times as far off, {self.sign_flips:.1%} of signs wrong, "
+            f"95 % intervals cover {self.coverage:.1%}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +105,8 @@ class Measurement:
     ----------
     std
         The standard deviation of the noise on a published value; not a number where there is no law of it.
+    coefficients
+        What the reader loses of predictions, signs and intervals, where coefficients are published.
     loss, loss_interval
         The mean absolute error of a published value, one that is not shown counted as zero; with its 95 %
         interval over draws.
@@ -76,6 +118,7 @@ class Measurement:
     std: float
     outcomes: tuple[Outcome, ...]
     utility: Utility
+    coefficients: Coefficients | None
     loss: float
     loss_interval: tuple[float, float]
     guarantee: Guarantee | None
@@ -123,3 +166,10 @@ def average_utility(found: Sequence[Utility]) -> Utility:
     for name in ("values", "tables", "incomplete"):
         means[name] = round(means[name])
     return Utility(**means)
+
+
+def untried_decoders(names: Sequence[str], n: int) -> list[str]:
+    """What to say of decoders that were left out."""
+    if not names:
+        return []
+    return [f"Not tried on {n:,} people, for the time it takes: {', '.join(names)}; ask for it by name."]

@@ -13,19 +13,20 @@ import numpy.typing as npt
 
 from tellall.attacks.baseline import Baseline, majority, population, public_only
 from tellall.attacks.decoders import DECODERS
-from tellall.attacks.real_baseline import without_releases
+from tellall.attacks.real_baseline import Fold, make_folds, without_releases
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.data import Dataset, Public
+from tellall.data import Dataset
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Noise, Rng, as_rng
-from tellall.protections import Protection, carry_out, guarantee_of, noise_of, prepare
-from tellall.release import Release
-from tellall.risk import score
-from tellall.statistics import Statistic
-from tellall.study.bootstrap import advantage_interval
+from tellall.protections import Protection, guarantee_of, noise_of, prepare
+from tellall.release import Computed, Release
+from tellall.risk import Tally, score
+from tellall.statistics import Estimator, Statistic
+from tellall.study.bootstrap import Resamples
 from tellall.study.families import DELTA
 from tellall.study.measurement import (
+    Coefficients,
     Measurement,
     Outcome,
     accuracy_interval,
@@ -35,13 +36,14 @@ from tellall.study.measurement import (
 )
 from tellall.study.reals import RealsTogether, attack_reals
 from tellall.study.together import Together
-from tellall.utility import utility
+from tellall.utility import Reader, utility
 
 __all__ = ["Prepared", "seed_of", "suggest_scales"]
 
 _PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
-# up to so many people a decoder is used where none is named; others up to the least of these
-_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 300, "exhaustive": 16}
+# up to so many people a decoder is used where none is named, the quickest first; others up to the least of
+# these. For fifty draws at n = 1000: 2 s, 3 to 30 s, 10 to 90 s.
+_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 1000, "exhaustive": 16}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,7 @@ class Prepared:
     statistic: Statistic
     decoders: tuple[str, ...]
     seed: int
+    untried: tuple[str, ...] = ()  # decoders that could be named, and would take long on so many people
 
     @classmethod
     def of(
@@ -73,7 +76,9 @@ class Prepared:
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         settled = statistic.settle(dataset.public, secret=True)
-        return cls(dataset, settled, _check_decoders(decoders, dataset.n), seed_of(rng))
+        chosen = _check_decoders(decoders, dataset.n)
+        untried = _untried(chosen) if decoders is None and dataset.levels else ()
+        return cls(dataset, settled, chosen, seed_of(rng), untried)
 
     @cached_property
     def clean(self) -> Release:
@@ -90,9 +95,19 @@ class Prepared:
         return majority(self.dataset.secret), public
 
     @cached_property
+    def _real_folds(self) -> list[Fold]:
+        assert self.dataset.secret is not None
+        return make_folds(self.dataset.public, self.dataset.secret, rng=self._rng(_COMPARING))
+
+    @cached_property
     def _real_before(self) -> dict[str, Array]:
         assert self.dataset.secret is not None
         return without_releases(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+
+    @cached_property
+    def resamples(self) -> Resamples:
+        """The same resamples of people for everything that is compared."""
+        return Resamples(self.dataset.n, (self.seed, _COMPARING))
 
     @cached_property
     def _reals(self) -> RealsTogether:
@@ -107,8 +122,22 @@ class Prepared:
     def units(self) -> str:
         """What published values, and the noise on them, are measured in."""
         if not self.statistic.counts_people:
-            return "the units of the coefficients"
+            return "units of a coefficient"
         return "people" if self.statistic.scale == "counts" else "shares of all people"
+
+    @cached_property
+    def readers(self) -> list[Reader]:
+        """Who reads each model's coefficients; nobody where there are none, or of another loss."""
+        statistic, view = self.statistic, self.dataset.public
+        exact, loss = self.clean.values, getattr(statistic, "loss", None)
+        if not isinstance(statistic, Estimator) or loss not in ("linear", "logistic"):
+            return []
+        if not np.isfinite(exact).all() or self.dataset.secret is None:
+            return []
+        models = statistic.models(view)
+        thetas = np.split(exact, np.cumsum(models.sizes)[:-1])
+        answers = self.dataset.secret.astype(np.float64)
+        return [Reader.of(theta, models.design(j), answers, str(loss)) for j, theta in enumerate(thetas)]
 
     @cached_property
     def together(self) -> Together:
@@ -134,17 +163,14 @@ class Prepared:
 
         The same numbers as :func:`tellall.publish` with the same generator; exact values are computed once.
         """
-        view = self.dataset.public
-        ready = prepare(protections, self.statistic, view)
-        known = _Known(self.statistic, self.dataset, self.clean.values)
+        ready = prepare(protections, self.statistic, self.dataset.public)
+        known = Computed(self.statistic, self.dataset, self.clean.values)
         releases: list[Release] = []
         for draw in range(draws):
-            values = carry_out(ready, self.dataset, known, self._rng(_PUBLISHING, draw))
-            if releases and np.array_equal(values, releases[0].values, equal_nan=True):
+            release = known.publish(ready, self._rng(_PUBLISHING, draw))
+            if releases and np.array_equal(release.values, releases[0].values, equal_nan=True):
                 break
-            releases.append(
-                Release(values, self.statistic, ready, view.names, view.imprint, self.dataset.levels)
-            )
+            releases.append(release)
         return releases
 
     def warm_baselines(self) -> None:
@@ -171,13 +197,18 @@ class Prepared:
             done.append(made)
         return done
 
-    def measure(self, protections: Sequence[Protection], draws: int) -> Measurement:
-        """What every decoder achieves against these protections, over so many draws."""
+    def measure(
+        self, protections: Sequence[Protection], draws: int, *, limit: float = math.inf
+    ) -> Measurement:
+        """What every decoder achieves against these protections, over so many draws.
+
+        The quickest decoder first, and none after one whose interval ends above the limit.
+        """
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
             releases = self.publish(protections, draws)
-            outcomes = self._real_outcomes(releases) if self.real else self._code_outcomes(releases)
+            outcomes = self._real_outcomes(releases) if self.real else self._code_outcomes(releases, limit)
         ready, view = releases[0].protections, self.dataset.public
         losses = [loss_of(self.clean.values, release.values) for release in releases]
         law = noise_of(ready)
@@ -187,6 +218,7 @@ class Prepared:
             std=law.std if known else math.nan,
             outcomes=outcomes,
             utility=average_utility([utility(self.clean, release, self.dataset) for release in releases]),
+            coefficients=Coefficients.of(self.readers, np.stack([release.values for release in releases])),
             loss=float(np.mean(losses)),
             loss_interval=interval_over_draws(losses),
             guarantee=guarantee_of(ready, self.statistic, view, delta=DELTA) if ready else None,
@@ -201,14 +233,19 @@ class Prepared:
 
     def _real_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
         assert self.dataset.secret is not None
-        generator = self._rng(_COMPARING)
         public, secret = self.dataset.public, self.dataset.secret
-        found = attack_reals(releases, public, secret, self._real_before, self._reals, generator)
+        generator, known = self._rng(_COMPARING), (self._real_before, self._real_folds)
+        found = attack_reals(releases, public, secret, known, self._reals, self.resamples, generator)
         return (Outcome("least-squares", len(releases), *found, math.nan),)
 
-    def _code_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
+    def _code_outcomes(self, releases: Sequence[Release], limit: float) -> tuple[Outcome, ...]:
         baselines = [*self.before, *self._population(releases[0])]
-        return tuple(self._outcome(releases, decoder, baselines) for decoder in self.decoders)
+        found: dict[str, Outcome] = {}
+        for decoder in sorted(self.decoders, key=_quickest_first):
+            found[decoder] = self._outcome(releases, decoder, baselines)
+            if found[decoder].interval[1] > limit:
+                break
+        return tuple(found[decoder] for decoder in self.decoders if decoder in found)
 
     def _outcome(self, releases: Sequence[Release], decoder: str, baselines: Sequence[Baseline]) -> Outcome:
         secret = self.dataset.secret
@@ -222,43 +259,21 @@ class Prepared:
             accuracy=float(np.mean([risk.accuracy for risk in risks])),
             accuracy_interval=accuracy_interval(risks),
             advantage=float(np.mean([risk.advantage for risk in risks])),
-            interval=advantage_interval(
+            interval=self.resamples.interval(
                 np.stack([risk.right for risk in risks]),
                 np.stack([*_constant(secret), *(baseline.guess == secret for baseline in baselines)]),
-                rng=self._rng(_COMPARING),
             ),
             baseline=strongest,
             baseline_accuracy=risks[0].baselines[strongest],
             exposed=float(np.mean([risk.exposed for risk in risks])),
+            tally=Tally.of(
+                [risk.right for risk in risks],
+                [{baseline.name: baseline.guess == secret for baseline in baselines}] * len(risks),
+            ),
         )
 
     def _rng(self, *place: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, *place])
-
-
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """A statistic whose values on the whole data set are computed already."""
-
-    statistic: Statistic
-    dataset: Dataset
-    clean: Array
-
-    @property
-    def grows(self) -> bool:
-        return self.statistic.grows
-
-    def values(self, dataset: Dataset) -> Array:
-        return self.clean.copy() if dataset is self.dataset else self.statistic.values(dataset)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.statistic, name)
-
-    def units(self, public: Public) -> float:
-        return self.statistic.units(public)
-
-    def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
-        return self.statistic.tables(public)
 
 
 def seed_of(rng: Rng) -> int:
@@ -277,6 +292,16 @@ def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
 def _constant(secret: npt.NDArray[Any]) -> list[npt.NDArray[np.bool_]]:
     """Whether the same guess for everybody is right, for each value of the secret."""
     return [secret == value for value in np.unique(secret)]
+
+
+def _quickest_first(decoder: str) -> int:
+    order = tuple(_AFFORDABLE)
+    return order.index(decoder) if decoder in order else len(order)
+
+
+def _untried(chosen: Sequence[str]) -> tuple[str, ...]:
+    """Decoders that are left out where none is named; listing every secret is for few people anyway."""
+    return tuple(name for name in DECODERS if name not in chosen and name != "exhaustive")
 
 
 def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tellall.attacks.real_baseline import real_baselines
+from tellall.attacks.real_baseline import Fold, real_baselines
 from tellall.attacks.reals import RealReconstruction, Whitened
 from tellall.attacks.reconstruct import reconstruct
 from tellall.data import Public
 from tellall.evidence import System
 from tellall.linops import Array
 from tellall.release import Release
-from tellall.study.bootstrap import advantage_interval
+from tellall.study.bootstrap import Resamples
 from tellall.study.measurement import NORMAL
 from tellall.study.together import common_evidence, targets_of
 
@@ -55,16 +55,19 @@ def attack_reals(
     releases: Sequence[Release],
     public: Public,
     secret: Array,
-    before: Mapping[str, Array],
+    known: tuple[Mapping[str, Array], Sequence[Fold]],
     together: RealsTogether,
+    resamples: Resamples,
     rng: np.random.Generator,
 ) -> tuple[float, tuple[float, float], float, tuple[float, float], str, float]:
     """Error and its interval, advantage and its interval, the strongest baseline and its error.
 
     The median is a baseline like any other; the population baseline is made from the first release.
+    ``known`` are the baselines that no release changes, and the folds of the one that it does.
     """
     off = np.abs(together.estimates(releases, public) - secret)
-    guesses = real_baselines(releases[:1], public, secret, rng=rng, before=before)
+    before, folds = known
+    guesses = real_baselines(releases[:1], public, secret, rng=rng, before=before, folds=folds)
     others = {name: np.abs(guess - secret) for name, guess in guesses.items()}
     strongest = min(others, key=lambda name: float(others[name].mean()))
     error, least = float(off.mean()), float(others[strongest].mean())
@@ -72,7 +75,7 @@ def attack_reals(
     variance = off.mean(axis=0).var() / secret.size
     variance += draws.var(ddof=1) / draws.size if draws.size > 1 else 0.0
     half = NORMAL * float(np.sqrt(variance))
-    interval = advantage_interval(-off, -np.stack(list(others.values())), rng=rng)
+    interval = resamples.interval(-off, -np.stack(list(others.values())))
     return error, (max(0.0, error - half), error + half), least - error, interval, strongest, least
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,16 @@ from tellall.data import Dataset
 from tellall.errors import TellallError, invalid
 from tellall.noise import Rng
 from tellall.protections import Protection, as_protections
+from tellall.risk import Tally
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family, check_scales
 from tellall.study.frontier import frontier
-from tellall.study.measurement import Measurement, Outcome
+from tellall.study.measurement import Measurement, Outcome, untried_decoders
 from tellall.study.prepared import Prepared
+from tellall.work import Failed, Progress, Task, Workers, run
 
 __all__ = ["Sweep", "sweep"]
 
-Progress = Callable[[int, int], object]
 _SHOWN = (
     ("protection", "protection"),
     ("decoder", "decoder"),
@@ -49,8 +51,9 @@ class Sweep:
         (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
         ``exposed``; ``loss`` (mean absolute error, a value that is not shown counted as zero) with
         ``loss_low``, ``loss_high``, ``mean_error``, ``max_error``, ``missing``, ``total_variation``,
-        ``association_change``; ``epsilon``, ``delta`` where something is promised; ``frontier``. None where
-        there is no number.
+        ``association_change`` and, of coefficients, ``mae_ratio``, ``sign_flips`` and ``coverage`` (see
+        :class:`tellall.study.measurement.Coefficients`); ``epsilon``, ``delta`` where something is promised;
+        ``frontier``. None where there is no number.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -58,6 +61,12 @@ class Sweep:
     real
         Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
         advantage are in the secret's unit.
+    tallies
+        For each row what of it can be added up over blocks of people; None for a real secret.
+    untried
+        Decoders left out for the time they take on so many people.
+    secret
+        The secret's name.
     """
 
     rows: tuple[dict[str, Any], ...]
@@ -67,6 +76,9 @@ class Sweep:
     seed: int
     skipped: tuple[tuple[str, str], ...] = ()
     real: bool = False
+    tallies: tuple[Tally | None, ...] = ()
+    untried: tuple[str, ...] = ()
+    secret: str = "secret"
 
     @property
     def frontier(self) -> tuple[dict[str, Any], ...]:
@@ -83,7 +95,9 @@ class Sweep:
             "people": self.people,
             "units": self.units,
             "seed": self.seed,
+            "secret": self.secret,
             "real": self.real,
+            "untried": list(self.untried),
             "rows": [dict(row) for row in self.rows],
             "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
         }
@@ -117,7 +131,7 @@ class Sweep:
         ]
         left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
-        return "\n".join([lines[0], *marked, note, *left_out])
+        return "\n".join([lines[0], *marked, note, *left_out, *untried_decoders(self.untried, self.people)])
 
     __repr__ = __str__
 
@@ -132,6 +146,7 @@ def sweep(
     decoders: Sequence[str] | None = None,
     rng: Rng = 0,
     processes: int = 1,
+    cluster: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
     """Privacy and utility of each protection, averaged over draws of the noise.
@@ -153,6 +168,8 @@ def sweep(
         Seed of everything; the same draws are used for every protection and scale.
     processes
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
+    cluster
+        The address of a Dask scheduler, ``tcp://host:port``, to measure them there; the people go there too.
     progress
         Called with (protections done, protections in all) after each.
 
@@ -174,8 +191,7 @@ def sweep(
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise invalid("repeats", "a whole number of 1 or more", repeats)
-    if isinstance(processes, bool) or not isinstance(processes, int) or processes == 0:
-        raise invalid("processes", "a whole number, −1 for one per core", processes)
+    workers = Workers(processes, cluster)
     ready = Prepared.of(dataset, statistic, decoders, rng)
     chosen = _choices(protections, scales)
     if progress:
@@ -183,7 +199,7 @@ def sweep(
     measured: list[tuple[_Choice, Measurement]] = []
     skipped = []
     for done, (choice, found) in enumerate(
-        zip(chosen, _measure_all(ready, chosen, repeats, processes), strict=True), start=1
+        zip(chosen, _measure_all(ready, chosen, repeats, workers), strict=True), start=1
     ):
         if isinstance(found, Measurement):
             measured.append((choice, found))
@@ -202,7 +218,16 @@ def sweep(
         row["frontier"] = (place, row["decoder"]) in marked
     settled = ready.statistic
     return Sweep(
-        tuple(rows), settled.describe(), dataset.n, ready.units, ready.seed, tuple(skipped), ready.real
+        tuple(rows),
+        settled.describe(),
+        dataset.n,
+        ready.units,
+        ready.seed,
+        tuple(skipped),
+        ready.real,
+        tallies=tuple(outcome.tally for _, found in measured for outcome in found.outcomes),
+        untried=ready.untried,
+        secret=dataset.secret_name,
     )
 
 
@@ -247,20 +272,25 @@ def _is_family(one: Any) -> bool:
     return callable(one) and not isinstance(one, Protection)
 
 
-def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, processes: int) -> Any:
+def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, workers: Workers) -> Any:
     """The measurement of each choice in order, or why there is none."""
-    from joblib import Parallel, delayed
+    if workers.cluster is not None:
+        ready.warm_baselines()  # made once, here; what noise shares is too large to send to every task
+    elif workers.processes != 1 and len(chosen) > 1:
+        ready.warm_baselines()  # made once, here, and sent to the workers
+        ready.warm([choice.protections for choice in chosen])
+    tasks = [Task(choice.name, partial(tuple, (ready, choice, repeats))) for choice in chosen]
+    early: dict[int, Measurement | str] = {}
+    following = 0
+    for outcome in run(_measure, tasks, workers=workers):
+        early[outcome.place] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
+        while following in early:
+            yield early.pop(following)
+            following += 1
 
-    if processes == 1 or len(chosen) == 1:
-        yield from (_measure(ready, choice, repeats) for choice in chosen)
-        return
-    ready.warm_baselines()  # made once, here, and sent to the workers
-    ready.warm([choice.protections for choice in chosen])
-    run = Parallel(n_jobs=min(processes, len(chosen)), return_as="generator")
-    yield from run(delayed(_measure)(ready, choice, repeats) for choice in chosen)
 
-
-def _measure(ready: Prepared, choice: _Choice, repeats: int) -> Measurement | str:
+def _measure(task: tuple[Prepared, _Choice, int]) -> Measurement | str:
+    ready, choice, repeats = task
     try:
         return ready.measure(choice.protections, repeats)
     except TellallError as error:
@@ -270,7 +300,7 @@ def _measure(ready: Prepared, choice: _Choice, repeats: int) -> Measurement | st
 
 
 def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any]:
-    promise, lost = found.guarantee, found.utility
+    promise, lost, read = found.guarantee, found.utility, found.coefficients
     row = {
         "family": choice.family,
         "scale": choice.scale,
@@ -295,6 +325,9 @@ def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any
         "missing": lost.missing,
         "total_variation": lost.total_variation,
         "association_change": lost.association_change,
+        "mae_ratio": read.mae_ratio if read else None,
+        "sign_flips": read.sign_flips if read else None,
+        "coverage": read.coverage if read else None,
         "epsilon": promise.epsilon if promise else None,
         "delta": promise.delta if promise else None,
     }

@@ -45,9 +45,10 @@ def bidiagonalise(
     rng: np.random.Generator,
     *,
     settled: Callable[[Ritz], bool] = lambda ritz: False,
-    every: int = 8,
+    every: int = 4,
+    tell: Callable[[], object] = lambda: None,
 ) -> Ritz:
-    """The Ritz values of A after at most `steps` steps from a random start.
+    """The Ritz values of A after at most `steps` steps from a random start; `tell` is called after each.
 
     Notes
     -----
@@ -74,6 +75,7 @@ def bidiagonalise(
             right = right - basis[: step + 1].T @ (basis[: step + 1] @ right)
         beta = float(np.linalg.norm(right))
         above[step] = beta
+        tell()
         size = max(float(diagonal.max()), float(above.max()))
         done = beta <= tiny * size or alpha <= tiny * size
         if done or step + 1 == most or (step + 1) % every == 0:

@@ -1,4 +1,4 @@
-"""Tables: which of the published values belong to one table, and how they lie in it."""
+"""Layout: which of the published values belong to one table, and how they lie in it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Tables"]
+__all__ = ["Layout"]
 
 
 @dataclass(frozen=True)
-class Tables:
+class Layout:
     """Where tables lie among the published values: one after the other, cells in C order, the secret last.
 
     Attributes

@@ -1,0 +1,162 @@
+"""Reconstruction at census scale on one GPU: seconds of solving, peak memory, bits recovered.
+
+python benchmarks/scale_gpu.py [ROW ...] [--tune]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tellall.linops import HOST, Moments, OnDevice, Packed, Place, find_place
+from tellall.solve import BoxProblem, CountProblem, LeastAbsolute, LeastSquares, Posterior
+from tellall.solve.least_absolute import AbsoluteProblem
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Instance:
+    """All pairs of random attributes, kept as packed bits where the work is done."""
+
+    operator: OnDevice
+    target: np.ndarray
+    std: np.ndarray
+    secret: np.ndarray
+    size: str
+
+    def right(self, estimate: np.ndarray) -> str:
+        """How many bits are right after rounding at 1/2."""
+        wrong = int(np.count_nonzero((estimate >= 0.5) != self.secret))
+        return "all" if not wrong else f"all but {wrong:,} of {self.secret.size:,}"
+
+
+def all_pairs(n: int, d: int, noise: float, place: Place, *, gross: float = 0.0, seed: int = 0) -> Instance:
+    """Noise and gross errors (10) in units of √n, ±1 attributes, a secret of fair bits."""
+    rng = np.random.default_rng(seed)
+    bits = place.zeros((d, -(-n // 8)), place.xp.uint8)
+    for row in range(d):  # one at a time: the host never holds them all
+        bits[row, :] = place.put(rng.integers(0, 256, bits.shape[1], dtype=np.uint8))
+    operator = OnDevice(Moments(Packed(bits, n, -1.0, 1.0, place), 2))
+    secret = rng.integers(0, 2, n, dtype=np.int8)
+    m, sigma = operator.shape[0], noise * n**0.5
+    target = operator.matvec(secret.astype(np.float32)).astype(np.float64) + rng.normal(0, sigma, m)
+    target += (rng.random(m) < gross) * rng.normal(0, 10 * n**0.5, m)
+    size = f"n={n:,}, d={d}, m={m:,}, σ={noise}√n" + (f", {gross:.0%} gross" if gross else "")
+    return Instance(operator, target, np.full(m, sigma), secret, size)
+
+
+def least_squares(instance: Instance) -> Callable[[], np.ndarray]:
+    """Box least squares, settled to a hundredth of the box."""
+    one = np.ones(instance.secret.size)
+    problem = BoxProblem(instance.operator, 1 / instance.std**2, 4 * one, 0.5 * one, 0 * one, one)
+    prepared = LeastSquares(gram_limit=0, tolerance=0.01).prepare(problem)
+    return lambda: prepared.solve(instance.target).value
+
+
+def posterior(instance: Instance) -> Callable[[], np.ndarray]:
+    """Message passing with gross errors learnt, its rehearsal included."""
+    one = np.ones(instance.secret.size)
+    problem = CountProblem(
+        instance.operator, instance.std, one, 0 * one, one, 0.5, contaminated=True
+    )
+    prepared = Posterior(method="message-passing").prepare(problem)
+    return lambda: prepared.solve(instance.target, rng=np.random.default_rng(0)).chance
+
+
+def least_absolute(instance: Instance) -> Callable[[], np.ndarray]:
+    """ℓ1 decoding to a certified gap of 1e-3."""
+    one = np.ones(instance.secret.size)
+    problem = AbsoluteProblem(instance.operator, 1 / instance.std, 0 * one, one, 0 * instance.std)
+    prepared = LeastAbsolute(gap=1e-3).prepare(problem)
+    return lambda: prepared.solve(instance.target).value
+
+
+ROWS: dict[str, tuple[str, int, int, float, float, Any]] = {
+    "million": ("least squares", 1_000_000, 2200, 0.1, 0.0, least_squares),
+    "gross": ("posterior", 100_000, 633, 0.05, 0.1, posterior),
+    "lp": ("LP, certified gap 1e-3", 100_000, 633, 0.05, 0.05, least_absolute),
+    "ten-million": ("least squares", 10_000_000, 6504, 0.1, 0.0, least_squares),
+}
+
+
+def measure(name: str, place: Place) -> str:
+    """One row of the table."""
+    work, n, d, noise, gross, solver = ROWS[name]
+    warm_up(place, solver)
+    start = time.perf_counter()
+    instance = all_pairs(n, d, noise, place, gross=gross)
+    made = time.perf_counter() - start
+    reset_peak(place)
+    solve = solver(instance)
+    start = time.perf_counter()
+    estimate = solve()
+    seconds = time.perf_counter() - start
+    return (
+        f"| {work} | {instance.size} | {seconds:.2f} s | {peak(place) / GIB:.1f} GiB "
+        f"| {instance.right(estimate)} | made in {made:.0f} s |"
+    )
+
+
+def warm_up(place: Place, solver: Any) -> None:
+    """Libraries loaded and kernels chosen, which the first product of each kind pays for."""
+    solver(all_pairs(20_000, 290, 0.1, place))()
+
+
+def same_bits(place: Place) -> str:
+    """The same instance on the host in double and single precision, and on the device."""
+    rng = np.random.default_rng(1)
+    n, d = 5000, 142
+    signs = 2.0 * rng.integers(0, 2, (d, n)) - 1
+    secret, sigma = rng.integers(0, 2, n), 0.2 * n**0.5
+    exact = Moments(signs, 2)
+    m = exact.shape[0]
+    target = exact.matvec(secret.astype(float)) + rng.normal(0, sigma, m)
+    one = np.ones(n)
+    options = LeastSquares(gram_limit=0)
+    found = {}
+    for name, operator in (
+        ("float64", exact),
+        ("float32", Moments(signs.astype(np.float32), 2)),
+        (place.name, OnDevice.move(exact, place)),
+    ):
+        problem = BoxProblem(operator, np.full(m, sigma**-2), 4 * one, 0.5 * one, 0 * one, one)
+        found[name] = options.prepare(problem).solve(target).value
+    lines = []
+    for name, value in found.items():
+        off = float(np.abs(value - found["float64"]).max())
+        differ = int(np.count_nonzero((value >= 0.5) != (found["float64"] >= 0.5)))
+        lines.append(f"| least squares, {name} | n={n}, m={m} | {off:.1e} off | {differ} bits differ |")
+    return "\n".join(lines)
+
+
+def reset_peak(place: Place) -> None:
+    if place is not HOST and hasattr(place.xp.cuda, "reset_peak_memory_stats"):
+        place.xp.cuda.reset_peak_memory_stats()
+
+
+def peak(place: Place) -> float:
+    """The most memory of the device held at once since the last reset, where the library counts it."""
+    if place is HOST or not hasattr(place.xp.cuda, "max_memory_allocated"):
+        return float("nan")
+    return float(place.xp.cuda.max_memory_allocated())
+
+
+def main() -> None:
+    """Print the rows asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", help=f"of {', '.join([*ROWS, 'same'])}; all without")
+    parser.add_argument("--device", default="cuda")
+    chosen = parser.parse_args()
+    place = find_place(chosen.device)
+    for name in chosen.rows or [*ROWS, "same"]:
+        print(same_bits(place) if name == "same" else measure(name, place), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The table of blocks, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tellall.audit.finding import BlockFindings, Finding, Skipped
+from tellall.report.block_verdict import JudgedBlock
+
+__all__ = ["ASSUMED_OF_BLOCKS", "SAME_SECRET", "block_rows", "judged", "not_tested_in_blocks"]
+
+SAME_SECRET = "everybody has the same secret: whoever knows the commoner value knows all"
+_CHANCE = 0.05  # of calling any block too high by luck, however many are looked at
+ASSUMED_OF_BLOCKS = (
+    "Each block is attacked by itself, and its baselines are made from its own people. Totals count each "
+    "person once; their strongest baseline is the one that is right most often over all blocks.",
+)
+
+
+def judged(blocks: Sequence[BlockFindings], limit: float) -> tuple[JudgedBlock, ...]:
+    """The blocks as a verdict sees them."""
+    count = sum(isinstance(finding, Finding) for block in blocks for finding in block.findings)
+    return tuple(_judged(block, count, limit) for block in blocks)
+
+
+def _judged(block: BlockFindings, findings: int, limit: float) -> JudgedBlock:
+    worst = block.worst
+    above = worst is not None and worst.summary.interval[0] > limit
+    sure = above and any(
+        f.summary.interval[0] > limit and f.tally.surely(_CHANCE / findings) > limit
+        for f in block.findings
+        if isinstance(f, Finding) and f.tally is not None
+    )
+    reason = block.reason or (None if worst is not None else "nothing in it could be attacked")
+    return JudgedBlock(
+        block.name,
+        block.people,
+        None if worst is None else (worst.name, worst.summary),
+        above=above,
+        surely=sure,
+        reason=reason,
+    )
+
+
+def block_rows(by: str, blocks: Sequence[BlockFindings], judged: Sequence[JudgedBlock]) -> dict[str, Any]:
+    """The table of blocks, in their order, as plain data."""
+    attacked = [block for block in judged if block.reason is None]
+    return {
+        "by": by,
+        "blocks": len(judged),
+        "attacked": len(attacked),
+        "people_attacked": sum(block.people for block in attacked),
+        "people_not_attacked": sum(block.people for block in judged if block.reason is not None),
+        "above": sum(block.above for block in judged),
+        "surely_above": sum(block.surely for block in judged),
+        "rows": [
+            {
+                "name": block.name,
+                "people": block.people,
+                "seed": block.seed,
+                "reason": block.reason,
+                "note": SAME_SECRET if block.constant and block.reason is None else None,
+                "findings": [_block_finding(finding) for finding in block.findings],
+            }
+            for block in blocks
+        ],
+    }
+
+
+def _block_finding(finding: Finding | Skipped) -> dict[str, Any]:
+    if isinstance(finding, Skipped):
+        return {"name": finding.name, "outcome": "skipped", "reason": finding.reason}
+    found = finding.summary
+    return {
+        "name": finding.name,
+        "outcome": "found",
+        "accuracy": found.accuracy,
+        "baseline": found.baseline,
+        "baseline_accuracy": found.baselines[found.baseline],
+        "advantage": found.advantage,
+        "interval": list(found.interval),
+        "exposed": found.exposed_people,
+        "named": found.named,
+        "named_right": found.named_right,
+        "proved": found.proved,
+        "status": found.status,
+    }
+
+
+def not_tested_in_blocks(blocks: Sequence[BlockFindings]) -> list[str]:
+    """What an audit of blocks says nothing about."""
+    left_out = [block for block in blocks if block.worst is None]
+    same = [block for block in blocks if block.constant and block.reason is None]
+    people = sum(block.people for block in left_out)
+    return [
+        *(
+            [f"{len(left_out)} of {len(blocks)} blocks, with {people:,} people, which could not be attacked."]
+            if left_out
+            else []
+        ),
+        *(
+            [
+                f"{len(same)} of {len(blocks)} blocks in which everybody has the same secret: a release says "
+                "so of everybody, and since the commoner value does too, that counts as no advantage."
+            ]
+            if same
+            else []
+        ),
+        "What blocks and totals over blocks give away together, where those are published too.",
+    ]

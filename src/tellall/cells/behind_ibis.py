@@ -1,0 +1,158 @@
+"""People behind Ibis, on Spark or any database that it speaks to: the counting is done where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.cells.coding import Coding, Values
+from tellall.cells.cover import cover, fold
+from tellall.cells.engine import Engine, Progress
+
+__all__ = ["BehindIbis", "from_spark"]
+
+_MOST_GROUPS = 2**21  # cells of one query's table: what comes back to this machine at most
+
+
+@dataclass(frozen=True, eq=False)
+class BehindIbis(Engine):
+    """An Ibis table.
+
+    Notes
+    -----
+    Each query groups the people by the joint code of as many columns as have at most 2²¹ cells together; the
+    smaller tables are folded from it here. No person comes back, but for :meth:`rows`.
+    """
+
+    table: Any
+
+    @property
+    def place(self) -> str:
+        return f"a table of {self.table.get_backend().name}"
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        return {str(name): _kind(kind) for name, kind in self.table.schema().items()}
+
+    @cached_property
+    def people(self) -> int:
+        return int(self.table.count().execute())
+
+    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
+        if not names:
+            return {}
+        asked = {f"c{place}": self.table[name].approx_nunique() for place, name in enumerate(names)}
+        row = self.table.aggregate(**asked).execute()
+        return {name: int(row[f"c{place}"].iloc[0]) for place, name in enumerate(names)}
+
+    def values(self, name: str) -> Values:
+        grouped = self.table.group_by(value=self.table[name]).aggregate(people=self.table.count())
+        found = grouped.execute()
+        return Values(found["value"].to_numpy(), found["people"].to_numpy().astype(np.int64))
+
+    def gaps(self, name: str) -> tuple[int, int]:
+        number = self._number(name)
+        infinite = number.isinf().sum() if self.types[name] == "real" else (number != number).sum()
+        row = self.table.aggregate(gone=self._missing(name).sum(), infinite=infinite).execute()
+        return tuple(int(np.nan_to_num(row[key].iloc[0])) for key in ("gone", "infinite"))  # type: ignore[return-value]
+
+    def count(
+        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+    ) -> npt.NDArray[np.int64]:
+        levels = [coding.column.levels for coding in codings]
+        found: dict[int, npt.NDArray[np.int64]] = {}
+        if progress:
+            progress(0, self.people)
+        for whole, inside in cover(levels, sets, _MOST_GROUPS):
+            keys, people = self._grouped([codings[place] for place in whole])
+            shape = [levels[place] for place in whole]
+            for number in inside:
+                found[number] = fold(keys, people, shape, [whole.index(place) for place in sets[number]])
+            if progress:
+                progress(self.people * len(found) // len(sets), self.people)
+        return np.concatenate([found[number] for number in range(len(sets))] or [np.zeros(0, np.int64)])
+
+    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> None:
+        return None
+
+    def rows(
+        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        chosen = {f"c{place}": self._code(coding) for place, coding in enumerate(codings)}
+        numeric = [place for place, coding in enumerate(codings) if coding.above is not None]
+        chosen |= {f"n{place}": self._number(codings[place].name) for place in numeric}
+        wanted = [self.table[name] == value for name, value in equal.items()]
+        frame = self.table.filter(*wanted) if wanted else self.table
+        found = frame.select(**chosen).execute()
+        codes = [
+            found[f"c{place}"].to_numpy().astype(np.min_scalar_type(max(coding.column.levels - 1, 0)))
+            for place, coding in enumerate(codings)
+        ]
+        numbers: list[npt.NDArray[Any] | None] = [None] * len(codings)
+        for place in numeric:
+            numbers[place] = found[f"n{place}"].to_numpy().astype(np.float64)
+        return codes, numbers
+
+    def _grouped(self, codings: Sequence[Coding]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The joint codes that people have, and how many have each."""
+        import ibis
+
+        key = ibis.literal(0, "int64")
+        for coding in codings:
+            key = key * coding.column.levels + self._code(coding)
+        if not codings:
+            return np.zeros(1, np.int64), np.array([self.people], dtype=np.int64)
+        coded = self.table.select(key=key)
+        found = coded.group_by("key").aggregate(people=coded.count()).execute()
+        return found["key"].to_numpy().astype(np.int64), found["people"].to_numpy().astype(np.int64)
+
+    def _number(self, name: str) -> Any:
+        column = self.table[name]
+        if self.types[name] == "date":
+            return column.cast("timestamp").epoch_seconds().cast("float64") / 86400.0
+        return column.cast("float64")
+
+    def _missing(self, name: str) -> Any:
+        absent = self.table[name].isnull()
+        return absent | self._number(name).isnan() if self.types[name] == "real" else absent
+
+    def _code(self, coding: Coding) -> Any:
+        import ibis
+
+        if coding.texts is not None:
+            column = self.table[coding.name].cast("string")
+            code = ibis.literal(0, "int64")
+            for place, text in enumerate(coding.texts):
+                code = code + ibis.ifelse(column == text, place, 0).cast("int64")
+        else:
+            number, code = self._number(coding.name), ibis.literal(0, "int64")
+            for point in coding.above or ():
+                code = code + ibis.ifelse(number > point, 1, 0).cast("int64")
+        if not coding.column.gaps:
+            return code
+        return ibis.ifelse(self._missing(coding.name), coding.column.levels - 1, code).cast("int64")
+
+
+def from_spark(frame: Any) -> Any:
+    """The Ibis table of a Spark frame."""
+    import ibis
+
+    connection = ibis.pyspark.connect(frame.sparkSession)
+    name = f"tellall_{id(frame)}"
+    frame.createOrReplaceTempView(name)
+    return connection.table(name)
+
+
+def _kind(kind: Any) -> str:
+    if kind.is_boolean() or kind.is_integer():
+        return "whole"
+    if kind.is_floating() or kind.is_decimal():
+        return "real"
+    if kind.is_date() or kind.is_timestamp():
+        return "date"
+    return "text" if kind.is_string() else str(kind)

@@ -1,0 +1,131 @@
+"""How the values of a column that stays in its store become codes, the same as they would in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.data.columns import (
+    DEFAULT_BINS,
+    KEPT_VALUES,
+    Bins,
+    Column,
+    encode,
+    encode_secret,
+    is_missing,
+    settle_cuts,
+)
+from tellall.errors import invalid
+
+__all__ = ["Coding", "Values", "code_cut", "code_secret", "code_values", "quantiles"]
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The distinct values of a column, and how many people have each."""
+
+    values: npt.NDArray[Any]
+    counts: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """A column and the rule for its codes.
+
+    Attributes
+    ----------
+    column
+        What the codes mean.
+    above
+        For numbers: the code is how many of these points the value is above.
+    texts
+        For text: the code is the place of the value among these.
+
+    Notes
+    -----
+    Missing values have the last code where the column has gaps; without gaps there are none.
+    """
+
+    column: Column
+    above: tuple[float, ...] | None = None
+    texts: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.column.name
+
+
+def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
+    """The coding of a column of which every distinct value is known.
+
+    Examples
+    --------
+    >>> ages = Values(np.array([31.0, 45.0, 62.0]), np.array([1, 2, 1]))
+    >>> coding = code_values("age", ages, 2)
+    >>> coding.column.labels, coding.above
+    (('≤ 45', '> 45'), (45.0,))
+    """
+    column, _, numbers = encode(name, found.values, None)
+    if numbers is None:
+        column, _, _ = encode(name, found.values, bins)  # refuses cut points for text
+        known = {str(value) for value in _plain(found.values) if not is_missing(value)}
+        return Coding(column, texts=tuple(sorted(known)))
+    known_numbers = ~np.isnan(numbers)
+    distinct, inverse = np.unique(numbers[known_numbers], return_inverse=True)
+    counts = np.zeros(distinct.size, dtype=np.int64)
+    np.add.at(counts, inverse, found.counts[known_numbers])
+    most = KEPT_VALUES if bins is None else bins
+    whole = isinstance(most, int | np.integer) and not isinstance(most, bool)
+    if whole and most >= 2 and distinct.size > most:  # type: ignore[operator]
+        pieces = DEFAULT_BINS if bins is None else int(most)  # type: ignore[arg-type]
+        bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
+    column, _, _ = encode(name, found.values, bins)
+    points = distinct[:-1].tolist() if column.cuts is None else column.cuts
+    return Coding(column, above=tuple(points))
+
+
+def code_cut(name: str, cuts: Bins, *, gaps: bool) -> Coding:
+    """The coding of numbers cut at given points, whatever their values."""
+    column, _, _ = encode(name, np.array([0.0, np.nan] if gaps else [0.0]), cuts)
+    return Coding(column, above=column.cuts)
+
+
+def code_secret(name: str, found: Values, kind: str | None) -> tuple[Coding, tuple[str, ...]]:
+    """The coding of a secret, and what its codes stand for."""
+    gone = np.array([is_missing(value) for value in _plain(found.values)], dtype=bool)
+    missing = int(found.counts[gone].sum())
+    if missing:
+        raise invalid(
+            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
+        )
+    _, meaning = encode_secret(name, found.values, kind)
+    if not meaning:
+        raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
+    coding = code_values(name, found, max(len(meaning), 2))
+    return coding, meaning
+
+
+def quantiles(distinct: Array, counts: npt.NDArray[np.int64], pieces: int) -> Array:
+    """The quantiles of numbers given by their distinct values, ascending, and how often each occurs.
+
+    The same, to the last bit, as ``numpy.quantile`` of the numbers one by one.
+    """
+    last = np.cumsum(counts)  # the value of rank r (from 0) is the first with more than r up to it
+    ranks = (last[-1] - 1) * (np.arange(1, pieces) / pieces)
+    below = np.floor(ranks)
+    low = distinct[np.searchsorted(last, below, side="right")]
+    high = distinct[np.searchsorted(last, np.minimum(below + 1, last[-1] - 1), side="right")]
+    return np.array([np.quantile([a, b], t) for a, b, t in zip(low, high, ranks - below, strict=True)])
+
+
+def _plain(values: npt.NDArray[Any]) -> list[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        gone = np.ma.getmaskarray(values)
+        return [None if mask else value for value, mask in zip(values.data, gone, strict=True)]
+    return list(values)

@@ -1,0 +1,337 @@
+"""People in Parquet files, larger than memory or not: DuckDB reads, codes and streams them block by block."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import floor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.cells.coding import Coding, Values
+from tellall.cells.engine import Engine, Progress
+from tellall.cells.tally import Tally
+from tellall.data.imprint import digests
+from tellall.errors import InvalidInput, invalid
+from tellall.store import SETTINGS
+
+__all__ = ["Parquet", "files_of"]
+
+_ENDINGS = (".parquet", ".pq", ".parq")
+_BLOCK_BYTES = 2**25
+_MOST_ROWS = 2**20
+_TYPES = {
+    "whole": "BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT",
+    "real": "FLOAT DOUBLE DECIMAL",
+    "date": "DATE TIMESTAMP TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS",
+    "text": "VARCHAR ENUM UUID",
+}
+_KINDS = {name: kind for kind, names in _TYPES.items() for name in names.split()}
+_FEW = frozenset({"BOOLEAN", "TINYINT", "UTINYINT", "SMALLINT", "USMALLINT"})
+_EXACT = 2.0**53
+
+
+@dataclass(frozen=True, eq=False)
+class Parquet(Engine):
+    """A file, a pattern or a folder of Parquet files.
+
+    Attributes
+    ----------
+    files
+        The files, in order.
+    memory
+        What DuckDB may take, such as "1GiB"; a block of people takes some 32 MiB beside it.
+    threads
+        How many threads DuckDB uses; one per core where None.
+
+    Notes
+    -----
+    Rows come in blocks by file and row number, so that DuckDB reads each row group once and nothing waits in
+    memory; codes are made inside DuckDB, where a dictionary of values is coded once. Measured beside a GROUP
+    BY over all columns, one thread, 10⁷ rows of 20 bits: 0.9 s against 2.2 s, and here the memory does not
+    grow with the number of distinct rows.
+    """
+
+    files: tuple[str, ...]
+    memory: str = "1GiB"
+    threads: int | None = None
+    folder: str = field(default="", repr=False)
+
+    @property
+    def place(self) -> str:
+        return self.files[0] if len(self.files) == 1 else f"{len(self.files)} Parquet files"
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        return {name: _KINDS.get(kind.split("(")[0], kind.lower()) for name, kind in self._described.items()}
+
+    @cached_property
+    def people(self) -> int:
+        return sum(self._sizes)
+
+    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
+        asked = [name for name in names if self._described[name].split("(")[0] not in _FEW]
+        if not asked:
+            return {}
+        found = self._ask("SELECT " + ", ".join(f"approx_count_distinct({_quoted(name)})" for name in asked))
+        return {name: int(values[0]) for name, values in zip(asked, found, strict=True)}
+
+    def values(self, name: str) -> Values:
+        values, counts = self._ask(f"SELECT {_quoted(name)} AS value, count(*) AS people", "GROUP BY 1")
+        return Values(values, np.asarray(counts, dtype=np.int64))
+
+    def gaps(self, name: str) -> tuple[int, int]:
+        number = self._number(name)
+        gone, infinite = self._ask(
+            f"SELECT count(*) FILTER ({number} IS NULL OR isnan({number})), count(*) FILTER (isinf({number}))"
+        )
+        return int(gone[0]), int(infinite[0])
+
+    def count(
+        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+    ) -> npt.NDArray[np.int64]:
+        used = sorted({place for places in sets for place in places})
+        levels, inside = [codings[place].column.levels for place in used], {p: i for i, p in enumerate(used)}
+        tally = Tally(levels, [tuple(inside[place] for place in places) for places in sets], self.people)
+        if not used:
+            tally.add_nameless(self.people)
+            return tally.counts()
+        chosen = [self._code(codings[place]) for place in used]
+        for block in self._blocks(chosen, progress):
+            codes = [_known(row, codings[place].name) for place, row in zip(used, block, strict=True)]
+            tally.add(codes)
+        return tally.counts()
+
+    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> tuple[int, ...] | None:
+        columns = [coding.column for coding in codings]
+        cut = [place for place, column in enumerate(columns) if column.cuts is not None]
+        chosen = [self._code(coding) for coding in codings]
+        chosen += [self._number(codings[place].name) for place in cut]
+        sums = [0, 0]
+        for block in self._blocks(chosen, progress):
+            codes = [_known(row, column.name) for row, column in zip(block, columns, strict=False)]
+            numbers: list[npt.NDArray[Any] | None] = [None] * len(columns)
+            for place, row in zip(cut, block[len(columns) :], strict=True):
+                numbers[place] = _with_nan(row)
+            sums = [a + b for a, b in zip(sums, digests(columns, codes, numbers), strict=True)]
+        return tuple(sums)
+
+    def rows(
+        self, codings: Sequence[Coding], equal: Mapping[str, Any]
+    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        numeric = [coding.above is not None for coding in codings]
+        chosen = [self._code(coding) for coding in codings]
+        chosen += [
+            self._number(coding.name) for coding, number in zip(codings, numeric, strict=True) if number
+        ]
+        where = " AND ".join(f"{_quoted(name)} = ?" for name in equal)
+        listed = self._ask(_select(chosen), f"WHERE {where}" if equal else "", list(equal.values()))
+        codes = [_known(row, coding.name) for row, coding in zip(listed, codings, strict=False)]
+        rest = iter(listed[len(codings) :])
+        return codes, [_with_nan(next(rest)) if number else None for number in numeric]
+
+    @cached_property
+    def _described(self) -> dict[str, str]:
+        names, kinds = self._fetch(f"DESCRIBE SELECT * FROM {self._source(self.files)}")[:2]
+        return {str(name): str(kind) for name, kind in zip(names, kinds, strict=True)}
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        sizes = []
+        for begin in range(0, len(self.files), 1000):
+            names, rows = self._fetch(
+                "SELECT file_name, num_rows FROM parquet_file_metadata(?)",
+                [[_literal(file) for file in self.files[begin : begin + 1000]]],
+            )
+            known = {str(name): int(count) for name, count in zip(names, rows, strict=True)}
+            sizes += [known[file] for file in self.files[begin : begin + 1000]]
+        return tuple(sizes)
+
+    def _blocks(self, chosen: Sequence[str], progress: Progress | None) -> Iterator[list[npt.NDArray[Any]]]:
+        """The chosen expressions for all people, some of them at a time."""
+        most = max(2**14, min(_MOST_ROWS, _BLOCK_BYTES // max(len(chosen), 1)))
+        done, total = 0, self.people
+        if progress:
+            progress(0, total)
+        with self._connection() as connection:
+            for files, begin, rows in _portions(self.files, self._sizes, most):
+                whole = begin is None
+                query = f"{_select(chosen)} FROM {self._source(files, numbered=not whole)}"
+                if begin is not None:
+                    query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
+                block = list(connection.execute(query).fetchnumpy().values())
+                if len(block[0]) != rows:
+                    raise _changed(self.place)
+                yield block
+                done += rows
+                if progress:
+                    progress(done, total)
+
+    def _ask(self, select: str, rest: str = "", parameters: Sequence[Any] = ()) -> list[npt.NDArray[Any]]:
+        return self._fetch(f"{select} FROM {self._source(self.files)} {rest}", parameters)
+
+    def _fetch(self, query: str, parameters: Sequence[Any] = ()) -> list[npt.NDArray[Any]]:
+        with self._connection() as connection:
+            return list(connection.execute(query, list(parameters)).fetchnumpy().values())
+
+    @contextmanager
+    def _connection(self) -> Iterator[Any]:
+        """A connection that reads these files, keeps to its memory, and does nothing else."""
+        import duckdb
+
+        config: dict[str, Any] = SETTINGS | {"memory_limit": self.memory}
+        if self.threads is not None:
+            config["threads"] = self.threads
+        try:
+            with duckdb.connect(":memory:", config=config) as connection:
+                connection.execute("SET lock_configuration = true")
+                yield connection
+        except duckdb.Error as error:
+            said = " ".join(str(error).split())
+            raise invalid(
+                "source", "Parquet files that can be read", self.place, f"DuckDB said: {said[:200]}"
+            ) from None
+
+    def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:
+        listed = ", ".join(_text(_literal(file)) for file in files)
+        options = ", file_row_number = true" if numbered else ""
+        if self._keys:
+            options += ", hive_partitioning = true"
+            # one file alone would suggest other types than all of them together
+            if "_described" in self.__dict__:
+                kinds = ", ".join(f"{_quoted(key)}: {_text(self._described[key])}" for key in self._keys)
+                options += f", hive_types = {{{kinds}}}"
+        return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
+
+    @cached_property
+    def _keys(self) -> tuple[str, ...]:
+        """The columns that the names of folders give: ``county=Kent/part-0.parquet``."""
+        inside = Path(self.files[0]).relative_to(self.folder).parts[:-1] if self.folder else ()
+        return tuple(part.split("=", 1)[0] for part in inside if "=" in part)
+
+    def _number(self, name: str) -> str:
+        if self.types[name] == "date":
+            return f"floor(epoch({_quoted(name)})) / 86400.0"  # days since 1970-01-01
+        return f"CAST({_quoted(name)} AS DOUBLE)"
+
+    def _code(self, coding: Coding) -> str:
+        """The code of a person as an expression; NULL for a value that was not there when it was scanned."""
+        column, name = coding.column, coding.name
+        small = "UTINYINT" if column.levels <= 2**8 else "USMALLINT" if column.levels <= 2**16 else "UINTEGER"
+        if coding.texts is not None:
+            listed = ", ".join(map(_text, coding.texts))
+            plain = f"CAST({_quoted(name)} AS VARCHAR)"
+            code = f"(list_position([{listed}]::VARCHAR[], {plain}) - 1)::{small}"
+            missing = f"{plain} IS NULL"
+        else:
+            number, points = self._number(name), coding.above or ()
+            whole = self.types[name] == "whole" and all(abs(point) < _EXACT for point in points)
+            if whole:  # whole numbers are above a point just where they are above its floor
+                side = _quoted(name) if self._described[name] != "BOOLEAN" else f"{_quoted(name)}::UTINYINT"
+                tests = [f"({side} > {floor(point)})" for point in points]
+            else:
+                tests = [f"({number} > {point!r}::DOUBLE)" for point in points]
+            code = " + ".join(f"{test}::{small}" for test in tests) or f"0::{small}"
+            missing = f"{number} IS NULL"
+            missing += "" if self.types[name] == "whole" else f" OR isnan({number})"
+        if not column.gaps:
+            return code if coding.texts is not None or coding.above else self._constant(name, small)
+        return f"CASE WHEN {missing} THEN {column.levels - 1}::{small} ELSE {code} END"
+
+    def _constant(self, name: str, small: str) -> str:
+        return f"CASE WHEN {_quoted(name)} IS NULL THEN NULL ELSE 0::{small} END"
+
+
+def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
+    """The files that a path means (a file, a pattern, a folder), and the folder they were looked for in."""
+    text, place = str(source), Path(source)
+    if place.is_file():
+        if place.suffix.lower() not in _ENDINGS:
+            raise invalid(
+                "source", "a Parquet file, a pattern or a folder", text, "Read others with ta.read."
+            )
+        return (text,), ""
+    if place.is_dir():
+        found = (file for file in place.rglob("*") if file.suffix.lower() in _ENDINGS)
+        folder = place
+    else:
+        found = (Path(file) for file in glob.iglob(text, recursive=True))
+        folder = Path(*_before_marks(place))
+    files = sorted(
+        str(file)
+        for file in found
+        if file.is_file() and not any(p.startswith((".", "_")) for p in file.relative_to(folder).parts)
+    )
+    if not files:
+        raise invalid("source", "Parquet files that exist", text)
+    return tuple(files), str(folder)
+
+
+def _before_marks(place: Path) -> list[str]:
+    """The parts of a pattern before the first that has a mark in it."""
+    parts: list[str] = []
+    for part in place.parts:
+        if any(mark in part for mark in "*?["):
+            break
+        parts.append(part)
+    return parts
+
+
+def _portions(
+    files: Sequence[str], sizes: Sequence[int], most: int
+) -> Iterator[tuple[list[str], int | None, int]]:
+    """Files and the first row and number of rows to read of them; None where small files are read whole."""
+    waiting: list[str] = []
+    rows = 0
+    for file, size in zip(files, sizes, strict=True):
+        if waiting and (rows + size > most or len(waiting) == 500):
+            yield waiting, None, rows
+            waiting, rows = [], 0
+        if size > most:
+            for begin in range(0, size, most):
+                yield [file], begin, min(most, size - begin)
+        elif size:
+            waiting, rows = [*waiting, file], rows + size
+    if waiting:
+        yield waiting, None, rows
+
+
+def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
+    """The codes, if every person has one."""
+    if isinstance(row, np.ma.MaskedArray):
+        if np.ma.getmaskarray(row).any():
+            raise _changed(f"column '{name}'")
+        return row.data
+    return row
+
+
+def _with_nan(row: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
+    plain = row.astype(np.float64)
+    return plain.filled(np.nan) if isinstance(plain, np.ma.MaskedArray) else plain
+
+
+def _changed(what: str) -> InvalidInput:
+    return invalid("source", "the same as when it was scanned", f"other values in {what}", "Scan it again.")
+
+
+def _select(chosen: Sequence[str]) -> str:
+    return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _literal(file: str) -> str:
+    """The name as a pattern that means this file only."""
+    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in file)

@@ -1,0 +1,284 @@
+"""sweep_blocks and calibrate_blocks: studies of many independent blocks, each alone and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tellall.data import Block, Dataset, split
+from tellall.data.blocks import fingerprint, too_small
+from tellall.errors import InvalidInput, invalid
+from tellall.noise import Rng
+from tellall.statistics import Statistic
+from tellall.study.block_keys import study_key
+from tellall.study.block_totals import sweep_of_all, worst_block_first
+from tellall.study.calibrate import calibrate
+from tellall.study.families import Family, as_family
+from tellall.study.prepared import seed_of, suggest_scales
+from tellall.study.sweep import Sweep, sweep
+from tellall.study.swept import BlockCalibration, BlockSweep, CalibratedBlock, SweptBlock, sweep_from_json
+from tellall.work import Failed, Kept, Progress, Task, Workers, run
+
+__all__ = ["calibrate_blocks", "sweep_blocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Study:
+    """What a block's study is of, apart from its people; sent to workers."""
+
+    statistic: Statistic
+    seed: int
+    options: dict[str, Any]
+
+
+def sweep_blocks(
+    dataset: Dataset,
+    statistic: Statistic,
+    protections: Any,
+    *,
+    by: str,
+    scales: Sequence[float] | None = None,
+    repeats: int = 10,
+    decoders: Sequence[str] | None = None,
+    rng: Rng = 0,
+    processes: int = 1,
+    cluster: str | None = None,
+    work: str | Path | None = None,
+    progress: Progress | None = None,
+) -> BlockSweep:
+    """Privacy and utility of each protection in every block, and for all people together.
+
+    Parameters
+    ----------
+    dataset, statistic, protections, scales, repeats, decoders
+        As for :func:`tellall.sweep`; a block's own sweep with its seed gives the same rows.
+    by
+        The public column of which every value is a block; everything is published of each block apart.
+    rng
+        Seed of everything; a block's own follows from it and the block's name.
+    processes, cluster
+        How many blocks are measured at once here, or the address of a Dask scheduler; the numbers depend on
+        neither.
+    work
+        A folder where finished blocks are kept, so that a run that was stopped continues there.
+    progress
+        Called with (blocks done, blocks in all) after each.
+
+    Notes
+    -----
+    Totals add up over blocks, with intervals; see :func:`tellall.risk.total`. A decoder that is too slow for
+    a block is replaced there, in the total, by the strongest one that was tried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tellall.noise import Gaussian
+    >>> from tellall.statistics import Marginals
+    >>> draw = np.random.default_rng(0)
+    >>> frame = {f"a{j}": draw.integers(0, 2, 80) for j in range(7)}
+    >>> frame |= {"town": ["x", "y"] * 40, "ill": np.arange(80) // 2 % 2}
+    >>> people = Dataset.from_frame(frame, secret="ill")
+    >>> found = sweep_blocks(people, Marginals(3), [None], by="town", decoders=["least-squares"])
+    >>> [(block.name, block.people) for block in found.blocks], found.whole.people
+    ([('x', 40), ('y', 40)], 80)
+    """
+    blocks = _blocks(dataset, by)
+    seed = seed_of(rng)
+    options = {"protections": protections, "scales": scales, "repeats": repeats, "decoders": decoders}
+    if scales is None:
+        options.pop("scales")
+    found = _each(
+        _sweep_block, "sweep", blocks, statistic, seed, options, Workers(processes, cluster), work, progress
+    )
+    swept = [
+        SweptBlock(block.name, block.n, block.seed(seed), sweep_from_json(piece), None)
+        if isinstance(piece, dict)
+        else SweptBlock(block.name, block.n, block.seed(seed), None, piece)
+        for block, piece in found
+    ]
+    if all(block.sweep is None for block in swept):
+        raise _nothing(by, [(block.people, block.reason) for block in swept])
+    return BlockSweep(by, sweep_of_all(swept, seed), worst_block_first(swept))
+
+
+def calibrate_blocks(
+    dataset: Dataset,
+    statistic: Statistic,
+    family: Any,
+    max_advantage: float,
+    *,
+    by: str,
+    draws: int = 50,
+    tolerance: float = 0.05,
+    evaluations: int = 15,
+    start: float | None = None,
+    decoders: Sequence[str] | None = None,
+    rng: Rng = 0,
+    processes: int = 1,
+    cluster: str | None = None,
+    work: str | Path | None = None,
+    progress: Progress | None = None,
+) -> BlockCalibration:
+    """The least noise of a family for each block, and what one noise for all of them achieves.
+
+    Parameters
+    ----------
+    dataset, statistic, family, max_advantage, draws, tolerance, evaluations, start, decoders
+        As for :func:`tellall.calibrate`; a block's own calibration with its seed gives the same answer.
+    by, rng, processes, cluster, work, progress
+        As for :func:`sweep_blocks`; each block is worked on twice, and counts twice.
+
+    Notes
+    -----
+    A block of few people cannot tell a small advantage from none, and has no answer of its own. The noise for
+    all blocks is the largest that any block with an answer needs; it is then measured on every block, those
+    without an answer included, and added up over all people.
+    """
+    blocks = _blocks(dataset, by)
+    seed, kind = seed_of(rng), as_family(family)
+    options = {
+        "family": kind,
+        "max_advantage": max_advantage,
+        "draws": draws,
+        "tolerance": tolerance,
+        "evaluations": evaluations,
+        "start": start,
+        "decoders": decoders,
+    }
+    workers = Workers(processes, cluster)
+    first, second = _halves(progress)
+    found = _each(_calibrate_block, "calibrate", blocks, statistic, seed, options, workers, work, first)
+    answers = [
+        CalibratedBlock(block.name, block.n, block.seed(seed), piece, None)
+        if isinstance(piece, dict)
+        else CalibratedBlock(block.name, block.n, block.seed(seed), None, piece)
+        for block, piece in found
+    ]
+    answered = [block.answer for block in answers if block.answer is not None]
+    if not answered:
+        raise _nothing(by, [(block.people, block.reason) for block in answers])
+    most = max(answered, key=lambda answer: answer["scale"])
+    together = sweep_blocks(
+        dataset,
+        statistic,
+        [list(kind.at(most["scale"])) or None],
+        by=by,
+        repeats=draws,
+        decoders=decoders,
+        rng=seed,
+        processes=processes,
+        cluster=cluster,
+        work=work if work is None else Path(work) / "all",
+        progress=second,
+    )
+    ordered = sorted(
+        answers, key=lambda one: (one.answer is None, -(one.answer or {"scale": 0.0})["scale"], one.name)
+    )
+    return BlockCalibration(
+        by, kind.name, most["scale"], str(most["protection"]), max_advantage, together, tuple(ordered)
+    )
+
+
+def suggest_block_scales(dataset: Dataset, statistic: Statistic, by: str) -> list[float]:
+    """Seven scales around the noise that begins to hide a person of the largest block."""
+    largest = max(split(dataset, by), key=lambda block: block.n)
+    return suggest_scales(largest.dataset, statistic)
+
+
+def _blocks(dataset: Dataset, by: str) -> list[Block]:
+    if not isinstance(dataset, Dataset):
+        raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
+    if dataset.secret is None or not dataset.levels:
+        raise invalid("dataset", "one with a secret of bits or categories", "none, or real numbers")
+    return split(dataset, by)
+
+
+def _each(
+    function: Any,
+    what: str,
+    blocks: Sequence[Block],
+    statistic: Statistic,
+    seed: int,
+    options: dict[str, Any],
+    workers: Workers,
+    work: str | Path | None,
+    progress: Progress | None,
+) -> list[tuple[Block, dict[str, Any] | str]]:
+    """Each block with what the function made of it, or why it did not."""
+    found: dict[int, dict[str, Any] | str] = {
+        place: reason for place, block in enumerate(blocks) if (reason := too_small(block)) is not None
+    }
+    places = [place for place in range(len(blocks)) if place not in found]
+    studies = [_Study(statistic, blocks[place].seed(seed), options) for place in places]
+    kept = None if work is None else Kept.in_folder(work)
+    tasks = [
+        Task(
+            blocks[place].name,
+            partial(_payload, blocks[place], study),
+            None
+            if kept is None
+            else study_key(what, fingerprint(blocks[place].dataset), statistic, study.seed, options),
+            blocks[place].n,
+        )
+        for place, study in zip(places, studies, strict=True)
+    ]
+    for outcome in run(function, tasks, workers=workers, kept=kept, parse=_CHECKS[what], progress=progress):
+        found[places[outcome.place]] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
+    if kept is not None:
+        kept.prune(task.key for task in tasks if task.key is not None)
+    return [(block, found[place]) for place, block in enumerate(blocks)]
+
+
+def _nothing(by: str, reasons: Sequence[tuple[int, str | None]]) -> InvalidInput:
+    """The error where no block has an answer: that of the largest."""
+    people, reason = max(reasons, key=lambda pair: pair[0])
+    return InvalidInput(f"No block by {by} has an answer; the largest, of {people:,} people: {reason}")
+
+
+def _payload(block: Block, study: _Study) -> tuple[Dataset, _Study]:
+    return block.dataset, study
+
+
+def _sweep_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
+    """One block's sweep as plain data; what a worker runs."""
+    dataset, study = payload
+    found: Sweep = sweep(dataset, study.statistic, rng=study.seed, **study.options)
+    tallies = [None if tally is None else tally.as_json() for tally in found.tallies]
+    return {**found.as_json(), "tallies": tallies}
+
+
+def _calibrate_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
+    """One block's calibration as plain data; what a worker runs."""
+    dataset, study = payload
+    options = dict(study.options)
+    family: Family = options.pop("family")
+    limit: float = options.pop("max_advantage")
+    return calibrate(dataset, study.statistic, family, limit, rng=study.seed, **options).as_json()
+
+
+def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
+    """The piece, if it is a block's sweep."""
+    sweep_from_json(piece)
+    return piece
+
+
+def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
+    """The piece, if it is a block's calibration."""
+    CalibratedBlock("", 0, 0, piece, None).as_json()
+    return piece
+
+
+_CHECKS = {"sweep": _check_sweep, "calibrate": _check_calibration}
+
+
+def _halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:
+    """Two passes over the blocks as one piece of work."""
+    if progress is None:
+        return None, None
+    return (
+        lambda done, total: progress(done, 2 * total),
+        lambda done, total: progress(total + done, 2 * total),
+    )

@@ -1,0 +1,78 @@
+"""People behind Ibis: the same numbers as DuckDB's own and as memory's."""
+
+import numpy as np
+import pytest
+from tests.cells.test_stored import frame
+
+import tellall as ta
+from tellall.cells import behind_ibis
+
+ibis = pytest.importorskip("ibis", reason="the spark extra is not installed")
+# what Ibis calls of DuckDB and pandas is out of date
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    frame().to_parquet(path)
+    return path
+
+
+def agree(people: ta.Stored, file) -> None:
+    """The columns, tables, releases and loaded blocks of a store are those of the Parquet file itself."""
+    here = ta.scan(file, secret="ill")
+    assert people.public.columns == here.public.columns
+    assert people.public.left_out == here.public.left_out
+    assert ta.count_cells(people, 3).counts.tolist() == ta.count_cells(here, 3).counts.tolist()
+    assert ta.count_cells(people, 0, secret=False).counts.tolist() == [here.n]
+    one = ta.publish(people, ta.Marginals(2), ta.Gaussian(2.0), rng=0)
+    assert one.values.tolist() == ta.publish(here, ta.Marginals(2), ta.Gaussian(2.0), rng=0).values.tolist()
+    kent = people.load(county="Kent")
+    assert kent.public.imprint == here.load(county="Kent").public.imprint
+    assert kent.secret.sum() == here.load(county="Kent").secret.sum()
+
+
+def test_duckdb_behind_ibis_agrees(file):
+    agree(ta.scan(ibis.duckdb.connect().read_parquet(file), secret="ill"), file)
+
+
+def test_tables_come_from_several_queries_where_one_is_too_large(file, monkeypatch):
+    monkeypatch.setattr(behind_ibis, "_MOST_GROUPS", 300)
+    seen = []
+    table = ibis.duckdb.connect().read_parquet(file)
+    people = ta.scan(table, secret="ill", progress=lambda done, total: seen.append((done, total)))
+    agree(people, file)
+    assert (600, 600) in seen
+
+
+def test_cut_points_need_no_list_of_values(file):
+    chosen = {"secret": "ill", "public": ["age", "income"], "bins": {"income": [2e4, 3e4]}}
+    people = ta.scan(ibis.duckdb.connect().read_parquet(file), **chosen)
+    expected = ta.count_cells(ta.scan(file, **chosen), 3).counts
+    assert ta.count_cells(people, 3).counts.tolist() == expected.tolist()
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore")  # Spark's own, about pandas and about sockets
+def test_spark_agrees(file):
+    pyspark = pytest.importorskip("pyspark")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.memory": "1g",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    builder = pyspark.sql.SparkSession.builder.master("local[1]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        spark_frame = session.read.parquet(str(file))
+        agree(ta.scan(spark_frame, secret="ill"), file)
+        table = ibis.pyspark.connect(session).read_parquet(str(file))
+        counts = ta.count_cells(ta.scan(table, secret="ill", public=["county", "sex"]), 3).counts
+        here = ta.count_cells(ta.scan(file, secret="ill", public=["county", "sex"]), 3).counts
+        np.testing.assert_array_equal(counts, here)
+    finally:
+        session.stop()

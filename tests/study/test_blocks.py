@@ -1,0 +1,193 @@
+import json
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.data import split
+from tellall.report.block_page import swept_lines
+from tellall.report.study_page import render_block_calibration, render_sweep
+from tellall.study import blocks as room
+from tellall.study.block_keys import study_key
+
+QUICK = {"decoders": ["least-squares"], "repeats": 3}
+TRIED = [None, ta.Gaussian]
+SCALES = [1.0, 20.0]
+
+
+@pytest.fixture(scope="module")
+def people() -> ta.Dataset:
+    rng = np.random.default_rng(5)
+    sizes = {"<b>a": 18, "../b": 22, "c": 12, "one": 1}
+    town = np.array([name for name, size in sizes.items() for _ in range(size)], dtype=object)
+    frame = {f"x{j}": rng.integers(0, 2, town.size) for j in range(5)}
+    frame |= {"town": town, "ill": rng.permutation(np.arange(town.size) % 2)}
+    return ta.Dataset.from_frame(frame, secret="ill")
+
+
+@pytest.fixture(scope="module")
+def done(people) -> ta.BlockSweep:
+    return ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, **QUICK)
+
+
+def test_a_block_is_what_sweeping_it_alone_finds(people, done):
+    mine = {block.name: block for block in done.blocks}
+    for block in split(people, "town"):
+        if block.n < 4:
+            assert "one person" in mine[block.name].reason
+            continue
+        alone = ta.sweep(
+            block.dataset, ta.Marginals(3), TRIED, scales=SCALES, rng=mine[block.name].seed, **QUICK
+        )
+        assert mine[block.name].sweep.rows == alone.rows
+        assert mine[block.name].sweep.tallies == alone.tallies
+
+
+def test_numbers_do_not_depend_on_the_number_of_processes(people, done):
+    again = ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, processes=2, **QUICK)
+    assert again.as_json() == done.as_json()
+
+
+def test_totals_count_every_person_once(done):
+    measured = [block for block in done.blocks if block.sweep is not None]
+    assert done.whole.people == sum(block.people for block in measured) == 52
+    for place, row in enumerate(done.whole.rows):
+        parts = [(block.people, block.sweep.rows[place]) for block in measured]
+        assert {part["protection"] for _, part in parts} == {row["protection"]}
+        assert row["accuracy"] == pytest.approx(sum(n * part["accuracy"] for n, part in parts) / 52)
+        assert row["exposed"] == pytest.approx(sum(part["exposed"] for _, part in parts))
+        assert row["loss"] == pytest.approx(np.mean([part["loss"] for _, part in parts]))
+        assert row["low"] <= row["advantage"] <= row["high"]
+        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
+        # in each block the luckiest baseline counts, over all people one
+        assert row["advantage"] >= sum(n * part["advantage"] for n, part in parts) / 52 - 1e-9
+    assert sum(row["frontier"] for row in done.whole.rows) >= 1
+
+
+def test_a_decoder_too_slow_for_a_block_is_stood_in_for(people):
+    """12 people are few enough to list every secret, 18 are not: the row of all still counts everybody."""
+    town = people.public.position("town")
+    labels = np.array(people.public.columns[town].labels)[people.public.codes[town]]
+    few = people.take(np.flatnonzero(np.isin(labels, ["<b>a", "c"])))
+    found = ta.sweep_blocks(few, ta.Marginals(2), [None], by="town")
+    tried = {block.name: {row["decoder"] for row in block.sweep.rows} for block in found.blocks}
+    assert tried["c"] - tried["<b>a"] == {"exhaustive"}
+    blocks = {block.name: block.sweep.rows for block in found.blocks}
+    whole = next(row for row in found.whole.rows if row["decoder"] == "exhaustive")
+    listed = next(row for row in blocks["c"] if row["decoder"] == "exhaustive")
+    best = max(row["accuracy"] for row in blocks["<b>a"])
+    assert whole["accuracy"] == pytest.approx((12 * listed["accuracy"] + 18 * best) / 30)
+
+
+def test_a_stopped_sweep_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):
+    computed = []
+    measure = room._sweep_block
+
+    def counted(payload):
+        computed.append(payload[0].n)
+        return measure(payload)
+
+    def stop(finished, of):
+        if finished == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "_sweep_block", counted)
+    again = {"by": "town", "scales": SCALES, "work": tmp_path, **QUICK}
+    with pytest.raises(KeyboardInterrupt):
+        ta.sweep_blocks(people, ta.Marginals(3), TRIED, progress=stop, **again)
+    assert computed == [22]
+    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert computed == [22, 18, 12]
+    for path in tmp_path.rglob("*.json"):
+        path.write_text(json.dumps({"key": path.parent.name + path.stem, "piece": {"rows": 3}}))
+    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert len(computed) == 6
+
+
+def test_what_is_kept_depends_on_everything_that_decides_the_numbers():
+    options = {"protections": [None, ta.Gaussian, [ta.Rounding(5)]], "repeats": 3, "decoders": None}
+    key = study_key("sweep", "people", ta.Marginals(3), 1, options)
+    assert key == study_key("sweep", "people", ta.Marginals(3), 1, dict(options))
+    others = [
+        study_key("calibrate", "people", ta.Marginals(3), 1, options),
+        study_key("sweep", "others", ta.Marginals(3), 1, options),
+        study_key("sweep", "people", ta.Marginals(2), 1, options),
+        study_key("sweep", "people", ta.Marginals(3), 2, options),
+        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "repeats": 4}),
+        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
+    ]
+    assert len({key, *others}) == 7
+    own = {"protections": [lambda scale: ta.Gaussian(scale)]}
+    assert study_key("sweep", "people", ta.Marginals(3), 1, own) is None
+
+
+def test_calibrations_of_blocks_are_those_of_each_alone(people, tmp_path):
+    options = {"draws": 3, "evaluations": 8, "decoders": ["least-squares"]}
+    found = ta.calibrate_blocks(
+        people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
+    )
+    mine = {block.name: block for block in found.blocks}
+    assert [block.name for block in found.blocks if block.reason] == ["one"]
+    block = next(block for block in split(people, "town") if block.name == "c")
+    alone = ta.calibrate(block.dataset, ta.Marginals(2), ta.Gaussian, 0.45, rng=mine["c"].seed, **options)
+    assert mine["c"].answer == json.loads(json.dumps(alone.as_json()))
+    scales = [block.answer["scale"] for block in found.blocks if block.answer]
+    assert scales == sorted(scales, reverse=True)
+    assert found.scale == scales[0]
+    assert found.together.whole.people == 52
+    assert found.worst["protection"] == found.protection
+    assert str(found).startswith("One noise for")
+    again = ta.calibrate_blocks(
+        people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
+    )
+    assert again.as_json() == found.as_json()
+    document = {
+        "tellall": "0",
+        "versions": {},
+        "command": "x",
+        "data": "people.csv",
+        "by": "town",
+        "family": "Gaussian",
+        "max_advantage": 0.45,
+        "seed": 0,
+        "releases": [{"name": "tables", **found.as_json()}],
+        "skipped": [],
+    }
+    page = render_block_calibration(json.loads(json.dumps(document)))
+    assert "&lt;b&gt;a" in page
+    assert "<b>a" not in page
+
+
+def test_the_page_and_the_terminal_show_the_worst_blocks(done):
+    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
+    lines = swept_lines(release, 0.05)
+    assert lines[0].startswith("town")
+    assert len(lines) == 4
+    document = {
+        "tellall": "0",
+        "versions": {},
+        "command": "x",
+        "data": "people.csv",
+        "seed": 0,
+        "repeats": 3,
+        "limit": 0.05,
+        "warning": "w",
+        "releases": [release],
+    }
+    page = render_sweep(document)
+    assert "Block by block: town" in page
+    assert "&lt;b&gt;a" in page
+    assert "<b>a" not in page
+
+
+def test_what_is_wrong_is_said_once(people):
+    with pytest.raises(ta.InvalidInput, match="repeats"):
+        ta.sweep_blocks(people, ta.Marginals(3), [None], by="town", repeats=0)
+    with pytest.raises(ta.InvalidInput, match="Did you mean 'town'"):
+        ta.sweep_blocks(people, ta.Marginals(3), [None], by="twon")
+    with pytest.raises(ta.InvalidInput, match="a Dataset"):
+        ta.sweep_blocks(3, ta.Marginals(3), [None], by="town")
+    frame = {"town": ["a", "b"] * 9, "x": [0, 1] * 9, "s": np.arange(18) / 7}
+    reals = ta.Dataset.from_frame(frame, "s", kind="reals")
+    with pytest.raises(ta.InvalidInput, match="real numbers"):
+        ta.sweep_blocks(reals, ta.Estimator("linear"), [None], by="town")

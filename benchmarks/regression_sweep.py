@@ -1,6 +1,6 @@
 """A sweep of noise over many regressions, solved together, beside numpy's lstsq for each: ratio, memory.
 
-python benchmarks/regression_sweep.py [FOLDER]
+python benchmarks/regression_sweep.py [--quick] [FOLDER]
 
 3 families × 16 scales × 10 repeats on one regression for each of 27 columns of 3047 records: the paper's data
 where the folder holds cancer_reg.csv, random numbers of the same size otherwise. CPU seconds of one thread.
@@ -8,40 +8,17 @@ where the folder holds cancer_reg.csv, random numbers of the same size otherwise
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import tracemalloc
-from collections.abc import Callable
+import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_data import FILE, SCALES, load, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law
+from timing import Section, least_time, one_thread, peak
 
 REPEATS = 10
-
-
-def cpu(call: Callable[[], Any], times: int) -> tuple[float, Any]:
-    """The least CPU time of several runs, and the last result."""
-    least, result = float("inf"), None
-    for _ in range(times):
-        start = time.process_time()
-        result = call()
-        least = min(least, time.process_time() - start)
-    return least, result
-
-
-def peak(call: Callable[[], Any]) -> float:
-    """The most memory a call holds at once, in MiB."""
-    tracemalloc.start()
-    call()
-    most = tracemalloc.get_traced_memory()[1] / 2**20
-    tracemalloc.stop()
-    return most
 
 
 def people(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
@@ -54,10 +31,17 @@ def people(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
 
 
 def main() -> None:
-    name, features, secret = people(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one repeat; nothing is written")
+    parser.add_argument("folder", nargs="?", default=".", type=Path)
+    chosen = parser.parse_args()
+    one_thread()
+    repeats = 1 if chosen.quick else REPEATS
+    name, features, secret = people(chosen.folder)
     rng = np.random.default_rng(1)
     clean = Regressions(features).fit(secret)
-    laws = [law(family, scale) for family in FAMILIES for scale in SCALES for _ in range(REPEATS)]
+    laws = [law(family, scale) for family in FAMILIES for scale in SCALES for _ in range(repeats)]
     noisy = clean[:, None] + np.column_stack([one.sample(clean.size, rng) for one in laws])
 
     def together() -> np.ndarray:
@@ -68,18 +52,19 @@ def main() -> None:
         rows, targets = models.rows, models.targets(noisy)  # formed once: only the solves are repeated
         return np.column_stack([np.linalg.lstsq(rows, z, rcond=1e-10)[0] for z in targets.T])
 
-    ours, found = cpu(together, 5)
-    theirs, expected = cpu(one_by_one, 3)
-    size = f"n={features.shape[0]}, {features.shape[1]} regressions, {noisy.shape[1]} draws"
+    ours, found = least_time(together, 5)
+    theirs, expected = least_time(one_by_one, 3)
     apart, largest = np.abs(found - expected).max(), np.abs(expected - secret[:, None]).max()
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "default")
-    print(f"BLAS threads: {threads}\n")
-    print("| work | size | reference | reference time ÷ ours | peak memory | largest difference |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    print(
-        f"| sweep of noise, 3 families × 16 scales × 10 repeats, {name} | {size} "
-        f"| numpy.linalg.lstsq for each | {theirs / ours:.0f}× ({ours:.3f} s) | {peak(together):.0f} MiB "
-        f"| {apart:.1e} of errors up to {largest:.0f} |"
+    names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "largest difference")
+    Section("regression_sweep.py", names, keep=not chosen.quick).add(
+        (
+            f"sweep of noise, 3 families × 16 scales × {repeats} repeats, {name}",
+            f"n={features.shape[0]}, {features.shape[1]} regressions, {noisy.shape[1]} draws",
+            "numpy.linalg.lstsq for each",
+            f"{theirs / ours:.0f}× ({ours:.3f} s)",
+            f"{peak(together):.0f} MiB",
+            f"{apart:.1e} of errors up to {largest:.0f}",
+        )
     )
 
 

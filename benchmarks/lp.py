@@ -1,6 +1,6 @@
 """LP decoding beside HiGHS in the same run, and the exhaustive decoder: ratio, gap, objective, memory, bits.
 
-python benchmarks/lp.py [n ...]
+python benchmarks/lp.py [--quick] [n ...]
 
 HiGHS comes from highspy where that is installed (interior point without crossover, and its PDLP), otherwise
 from scipy. CPU seconds of one thread are compared, so that a busy machine disturbs less.
@@ -8,12 +8,10 @@ from scipy. CPU seconds of one thread are compared, so that a busy machine distu
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import tracemalloc
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import argparse
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,6 +20,7 @@ from scipy.sparse import csc_array, eye_array, hstack
 
 from tellall.linops import Moments
 from tellall.solve import AbsoluteProblem, Exhaustive, LeastAbsolute, WholeProblem
+from timing import Section, least_time, one_thread, peak
 
 GAPS = (1e-3, 1e-4)
 ATTRIBUTES = {500: 46, 1000: 64, 2000: 90, 5000: 142}  # the least d with C(d, 2) ≥ 2 n, nearly
@@ -49,25 +48,6 @@ class Answer:
     seconds: float
     value: np.ndarray
     claimed: bool
-
-
-def cpu(call: Callable[[], Any], times: int = 1) -> tuple[float, Any]:
-    """The least CPU time of several runs, and the last result."""
-    least, result = float("inf"), None
-    for _ in range(times):
-        start = time.process_time()
-        result = call()
-        least = min(least, time.process_time() - start)
-    return least, result
-
-
-def peak(call: Callable[[], Any]) -> float:
-    """The most memory a call holds at once, in MiB."""
-    tracemalloc.start()
-    call()
-    most = tracemalloc.get_traced_memory()[1] / 2**20
-    tracemalloc.stop()
-    return most
 
 
 def pairs(n: int, values: tuple[float, float], seed: int) -> tuple[AbsoluteProblem, np.ndarray, np.ndarray]:
@@ -124,37 +104,49 @@ def highs(program: tuple[Any, ...], solver: str, gap: float) -> tuple[float, np.
     for name, value in options.items():
         model.setOptionValue(name, value)
     model.passModel(lp)
-    seconds, _ = cpu(model.run)
+    seconds, _ = least_time(model.run, 1)
     solution = model.getSolution()
     claimed = model.getModelStatus() == highspy.HighsModelStatus.kOptimal
     return seconds, np.array(solution.col_value), np.array(solution.row_dual), claimed
 
 
+def interior_point(problem: AbsoluteProblem, target: np.ndarray) -> Answer:
+    """HiGHS's interior point method on the dual form, without crossover where highspy is there."""
+    dual = dual_program(problem, target)
+    if find_spec("highspy"):
+        seconds, _, multipliers, claimed = highs(dual, "ipm", min(GAPS))
+        return Answer("HiGHS ipm, dual form, no crossover", seconds, 0.5 + multipliers, claimed)
+    cost, matrix, right, lower, upper = dual
+    bounds: Any = np.stack([lower, upper], axis=1)
+    seconds, answer = least_time(
+        lambda: linprog(cost, A_eq=matrix, b_eq=right, bounds=bounds, method="highs-ipm"), 1
+    )
+    return Answer("scipy highs-ipm, dual form", seconds, 0.5 + answer.eqlin.marginals, True)
+
+
 def references(problem: AbsoluteProblem, target: np.ndarray) -> Iterator[tuple[Answer, tuple[float, ...]]]:
     """HiGHS in every form that has been the fastest somewhere, and the gaps that each run answers.
 
-    Interior points hardly gain from a wider gap, so one run at the narrowest stands for all.
+    Interior points hardly gain from a wider gap, so one run at the narrowest stands for all. PDLP is given
+    the widest tolerance at which its own x and y certify the gap: at the gap itself they do not.
     """
-    n = problem.upper.size
-    dual, primal = dual_program(problem, target), primal_program(problem, target)
-    try:
-        import highspy  # noqa: F401
-    except ImportError:
-        cost, matrix, right, lower, upper = dual
-        bounds: Any = np.stack([lower, upper], axis=1)
-        seconds, answer = cpu(
-            lambda: linprog(cost, A_eq=matrix, b_eq=right, bounds=bounds, method="highs-ipm")
-        )
-        yield Answer("scipy highs-ipm, dual form", seconds, 0.5 + answer.eqlin.marginals, True), GAPS
-        return
-    seconds, _, multipliers, claimed = highs(dual, "ipm", min(GAPS))
-    yield Answer("HiGHS ipm, dual form, no crossover", seconds, 0.5 + multipliers, claimed), GAPS
-    for gap in GAPS:
-        seconds, value, _, claimed = highs(primal, "pdlp", gap)
-        yield Answer("HiGHS PDLP, primal form", seconds, value[:n], claimed), (gap,)
-    for gap in GAPS if n <= 1000 else ():
-        seconds, _, multipliers, claimed = highs(dual, "pdlp", gap)
-        yield Answer("HiGHS PDLP, dual form", seconds, 0.5 + multipliers, claimed), (gap,)
+    n, primal = problem.upper.size, primal_program(problem, target)
+    yield interior_point(problem, target), GAPS
+    for gap in GAPS if find_spec("highspy") else ():
+        for tolerance in (gap, gap / 2, gap / 3, gap / 4, gap / 10):
+            seconds, value, multipliers, claimed = highs(primal, "pdlp", tolerance)
+            left = own_gap(problem, target, value[:n], multipliers)
+            if left <= gap:
+                break
+        name = f"HiGHS PDLP, primal form, tolerance {tolerance:.1e}, its own gap {left:.1e}"
+        yield Answer(name, seconds, value[:n], claimed), (gap,)
+
+
+def own_gap(problem: AbsoluteProblem, target: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
+    """The relative gap that a solver's own x and row multipliers certify."""
+    objective = problem.objective(np.clip(x, 0, 1), target)
+    bound = max(problem.lower_bound(sign * y, target) for sign in (1.0, -1.0))
+    return (objective - bound) / objective
 
 
 def against_highs(n: int) -> Iterator[Row]:
@@ -167,7 +159,7 @@ def against_highs(n: int) -> Iterator[Row]:
         theirs = np.clip(other.value, 0, 1)
         objective = problem.objective(theirs, target)
         for gap in gaps:
-            seconds, ours = cpu(lambda gap=gap: solvers[gap].prepare(problem).solve(target), 3)
+            seconds, ours = least_time(lambda gap=gap: solvers[gap].prepare(problem).solve(target), 3)
             yield Row(
                 work=f"ℓ1 decoding, all pairs, certified gap {gap:.0e}, float32",
                 size=f"n={n}, m={target.size}, 5 % gross errors",
@@ -185,8 +177,8 @@ def split_against_plain(n: int, gap: float = 1e-4) -> Row:
     """0/1 attributes: the same steps with and without the outlying directions split off."""
     problem, target, secret = pairs(n, (0.0, 1.0), seed=n)
     split, plain = LeastAbsolute(gap=gap, exact_limit=0), LeastAbsolute(gap=gap, exact_limit=0, outliers=0)
-    ours, solution = cpu(lambda: split.prepare(problem).solve(target), 3)
-    theirs, other = cpu(lambda: plain.prepare(problem).solve(target))
+    ours, solution = least_time(lambda: split.prepare(problem).solve(target), 3)
+    theirs, other = least_time(lambda: plain.prepare(problem).solve(target), 1)
     return Row(
         work=f"ℓ1 decoding, all pairs of 0/1 attributes, gap {gap:.0e}, float32",
         size=f"n={n}, m={target.size}, 5 % gross errors",
@@ -210,7 +202,7 @@ def exhaustive_against_mip(n: int = 100, d: int = 21) -> Row:
     secret = rng.integers(0, 2, n)
     target = operator @ secret + rng.uniform(-1, 1, m)
     problem = WholeProblem(operator, np.ones(m), np.zeros(n), np.ones(n))
-    ours, found = cpu(lambda: Exhaustive().prepare(problem).solve(target), 3)
+    ours, found = least_time(lambda: Exhaustive().prepare(problem).solve(target), 3)
     rows = LinearConstraint(operator.to_dense(), target - 1, target + 1)
 
     def solve(further: list[Any]) -> Any:
@@ -225,7 +217,7 @@ def exhaustive_against_mip(n: int = 100, d: int = 21) -> Row:
         other = LinearConstraint(1 - 2 * first, 1 - first.sum(), np.inf)  # differs somewhere
         return first, solve([other]).status
 
-    theirs, (first, status) = cpu(both)
+    theirs, (first, status) = least_time(both, 1)
     return Row(
         work="every solution, all pairs within ±1, float64",
         size=f"n={n}, m={m}",
@@ -248,17 +240,18 @@ def rows(sizes: tuple[int, ...] = (500, 1000, 2000)) -> Iterator[Row]:
 
 
 def main() -> None:
-    """Print the table."""
-    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
-        sys.exit("set OPENBLAS_NUM_THREADS=1: CPU seconds of one thread are compared")
-    sizes = tuple(int(word) for word in sys.argv[1:]) or (500, 1000, 2000)
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="only the small size; nothing is written")
+    parser.add_argument("sizes", nargs="*", type=int, help="only these numbers of people; nothing is written")
+    chosen = parser.parse_args()
+    one_thread()
+    sizes = tuple(chosen.sizes) or ((500,) if chosen.quick else (500, 1000, 2000))
     names = ["work", "size", "reference", "reference time ÷ ours", "our gap", "our objective ÷ its − 1"]
     names += ["peak memory", "bits right"]
-    sys.stdout.write("| " + " | ".join(names) + " |\n" + "| --- " * len(names) + "|\n")
+    section = Section("lp.py", names, keep=not chosen.quick and not chosen.sizes)
     for row in rows(sizes):
-        cells = (row.work, row.size, row.reference, row.ratio, row.gap, row.difference)
-        sys.stdout.write("| " + " | ".join((*cells, row.memory, row.bits)) + " |\n")
-        sys.stdout.flush()
+        section.add(astuple(row))
 
 
 if __name__ == "__main__":

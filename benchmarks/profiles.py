@@ -18,25 +18,21 @@ from tellall import privacy
 from tellall.attacks.blackbox import estimate_profile
 from tellall.papers.private_ols import PaperData, load
 from tellall.private_ols import SketchedLeastSquares
+from timing import least_time
 
 EPSILONS = np.linspace(0.0, 2.0, 50)
 
 
-def best(call: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
+def wall(call: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
     """Shortest wall time of `times` calls, and the last answer."""
-    spans = []
-    for _ in range(times):
-        start = time.perf_counter()
-        answer = call()
-        spans.append(time.perf_counter() - start)
-    return min(spans), answer
+    return least_time(call, times, time.perf_counter)
 
 
 def frontier(data: PaperData, rows: int, sample: int) -> None:
     x, y = data.features, data.response
     fit = privacy.influence(x, y)
     width = len(fit.coefficients)
-    ours, curve = best(lambda: SketchedLeastSquares(rows).profile(x, y).delta(EPSILONS))
+    ours, curve = wall(lambda: SketchedLeastSquares(rows).profile(x, y).delta(EPSILONS))
     some = np.random.default_rng(0).choice(len(y), min(sample, len(y)), replace=False)
     keep = privacy.pareto_frontier(fit.leverage, fit.residual_share)
 
@@ -47,7 +43,7 @@ def frontier(data: PaperData, rows: int, sample: int) -> None:
             )
         )
 
-    spent, _ = best(lambda: every(some), times=1)
+    spent, _ = wall(lambda: every(some), times=1)
     reference = spent / len(some) * len(y)
     # The records that matter, evaluated one by one: the sample alone would not hold the maximum.
     high = np.unique(
@@ -68,7 +64,7 @@ def monte_carlo(data: PaperData, rows: int) -> None:
     worst = int(SketchedLeastSquares(rows).profile(x, y).worst_record or 0)
     width, lev, share = len(fit.coefficients), fit.leverage[worst], fit.residual_share[worst]
     eps = 0.0
-    ours, exact = best(lambda: float(privacy.sketch_delta(eps, lev, share, width, rows, direction="forward")))
+    ours, exact = wall(lambda: float(privacy.sketch_delta(eps, lev, share, width, rows, direction="forward")))
     kappa, shift = 1 - share / (1 - lev), np.sqrt(share * lev) / (1 - lev)
     log_scale = width * np.log(kappa) - np.log1p(-lev)
     rng = np.random.default_rng(1)
@@ -85,7 +81,7 @@ def monte_carlo(data: PaperData, rows: int) -> None:
             total, squares, count = total + value.sum(), squares + (value**2).sum(), count + len(value)
         return total / count, np.sqrt(squares / count - (total / count) ** 2) / np.sqrt(count), count
 
-    spent, (estimate, error, count) = best(drawn, times=1)
+    spent, (estimate, error, count) = wall(drawn, times=1)
     print(
         f"{data.name}: one record at eps 0, {rows} rows: exact {exact:.6f} in {1e3 * ours:.2f} ms; "
         f"Monte Carlo {estimate:.6f} +- {error:.1e} in {spent:.2f} s ({count} draws); "
@@ -99,7 +95,7 @@ def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray, trai
     profile = method.profile(x, y)
     other_x, other_y = x.copy(), y.copy()
     other_x[profile.worst_record], other_y[profile.worst_record] = 0.0, 0.0
-    spent, seen = best(
+    spent, seen = wall(
         lambda: estimate_profile(
             method.sampler(x, y),
             method.sampler(other_x, other_y),

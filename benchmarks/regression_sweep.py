@@ -1,6 +1,6 @@
 """A sweep of noise over many regressions, solved together, beside numpy's lstsq for each: ratio, memory.
 
-python benchmarks/regression_sweep.py [FOLDER]
+python benchmarks/regression_sweep.py [--quick] [FOLDER]
 
 3 families × 16 scales × 10 repeats on one regression for each of 27 columns of 3047 records: the paper's data
 where the folder holds cancer_reg.csv, random numbers of the same size otherwise. The paper's attack alone,
@@ -9,14 +9,10 @@ and `ta.sweep` from end to end. CPU seconds of one thread.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-import tracemalloc
-from collections.abc import Callable
+import argparse
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,27 +22,10 @@ from tellall.papers.regression_noise_data import FILE, SCALES, load, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law
 from tellall.study import Prepared
 from tellall.study.reals import RealsTogether
+from timing import Section, least_time, one_thread, peak
 
 REPEATS = 10
-
-
-def cpu(call: Callable[[], Any], times: int) -> tuple[float, Any]:
-    """The least CPU time of several runs, and the last result."""
-    least, result = float("inf"), None
-    for _ in range(times):
-        start = time.process_time()
-        result = call()
-        least = min(least, time.process_time() - start)
-    return least, result
-
-
-def peak(call: Callable[[], Any]) -> float:
-    """The most memory a call holds at once, in MiB."""
-    tracemalloc.start()
-    call()
-    most = tracemalloc.get_traced_memory()[1] / 2**20
-    tracemalloc.stop()
-    return most
+Row = tuple[str, ...]
 
 
 def people(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
@@ -58,11 +37,11 @@ def people(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
     return "random records", rng.standard_normal((3047, 27)), rng.normal(180, 28, 3047)
 
 
-def solver(name: str, features: np.ndarray, secret: np.ndarray) -> str:
+def solver(name: str, features: np.ndarray, secret: np.ndarray, repeats: int) -> Row:
     """The paper's attack alone: all draws together against numpy's lstsq for each."""
     rng = np.random.default_rng(1)
     clean = Regressions(features).fit(secret)
-    laws = [law(family, scale) for family in FAMILIES for scale in SCALES for _ in range(REPEATS)]
+    laws = [law(family, scale) for family in FAMILIES for scale in SCALES for _ in range(repeats)]
     noisy = clean[:, None] + np.column_stack([one.sample(clean.size, rng) for one in laws])
 
     def together() -> np.ndarray:
@@ -73,18 +52,21 @@ def solver(name: str, features: np.ndarray, secret: np.ndarray) -> str:
         rows, targets = models.rows, models.targets(noisy)  # formed once: only the solves are repeated
         return np.column_stack([np.linalg.lstsq(rows, z, rcond=1e-10)[0] for z in targets.T])
 
-    ours, found = cpu(together, 5)
-    theirs, expected = cpu(one_by_one, 3)
+    ours, found = least_time(together, 5)
+    theirs, expected = least_time(one_by_one, 3)
     size = f"n={features.shape[0]}, {features.shape[1]} regressions, {noisy.shape[1]} draws"
     apart, largest = np.abs(found - expected).max(), np.abs(expected - secret[:, None]).max()
     return (
-        f"| sweep of noise, 3 families × 16 scales × 10 repeats, {name} | {size} "
-        f"| numpy.linalg.lstsq for each | {theirs / ours:.0f}× ({ours:.3f} s) | {peak(together):.0f} MiB "
-        f"| {apart:.1e} of errors up to {largest:.0f} |"
+        f"sweep of noise, 3 families × 16 scales × {repeats} repeats, {name}",
+        size,
+        "numpy.linalg.lstsq for each",
+        f"{theirs / ours:.0f}× ({ours:.3f} s)",
+        f"{peak(together):.0f} MiB",
+        f"{apart:.1e} of errors up to {largest:.0f}",
     )
 
 
-def end_to_end(name: str, features: np.ndarray, secret: np.ndarray) -> list[str]:
+def end_to_end(name: str, features: np.ndarray, secret: np.ndarray, repeats: int) -> Iterator[Row]:
     """`ta.sweep` of the same, with its baselines, intervals and utility; and its solves alone.
 
     The attack weighs the noise and shrinks to the mean, so numbers are compared with the same attack made
@@ -93,45 +75,63 @@ def end_to_end(name: str, features: np.ndarray, secret: np.ndarray) -> list[str]
     people = ta.Dataset.from_arrays(features, secret=secret, kind="reals")
     statistic = ta.Estimator("linear", intercept=True)
     families = [partial(law, family) for family in FAMILIES]
-    whole, swept = cpu(lambda: ta.sweep(people, statistic, families, scales=SCALES, repeats=REPEATS), 1)
+    whole, swept = least_time(
+        lambda: ta.sweep(people, statistic, families, scales=SCALES, repeats=repeats), 1
+    )
     ready = Prepared.of(people, statistic)
-    groups = [ready.publish((law(family, scale),), REPEATS) for family in FAMILIES for scale in SCALES]
+    groups = [ready.publish((law(family, scale),), repeats) for family in FAMILIES for scale in SCALES]
 
     def together() -> list[np.ndarray]:
         solver = RealsTogether()
         return [solver.estimates(releases, people.public) for releases in groups]
 
-    ours, found = cpu(together, 3)
+    ours, found = least_time(together, 3)
     some = range(0, len(groups), 6)
 
     def from_scratch() -> list[np.ndarray]:
         return [ta.reconstruct(groups[place][0], people.public).estimate for place in some]
 
-    each, expected = cpu(from_scratch, 1)
+    each, expected = least_time(from_scratch, 1)
     apart = max(float(np.abs(found[place][0] - one).max()) for place, one in zip(some, expected, strict=True))
     rows = ta.linearise(groups[0][0], people.public).operator.to_dense()
     targets = [ta.linearise(groups[place][0], people.public).target for place in some]
-    plain, _ = cpu(lambda: [np.linalg.lstsq(rows, z, rcond=1e-10)[0] for z in targets], 1)
+    plain, _ = least_time(lambda: [np.linalg.lstsq(rows, z, rcond=1e-10)[0] for z in targets], 1)
     draws, times = sum(map(len, groups)), sum(map(len, groups)) / len(some)
     size = f"n={people.n}, {features.shape[1]} regressions, {draws} draws"
-    return [
-        f"| `ta.sweep` of the same, solves alone, {name} | {size} | the same attack from scratch for each "
-        f"| {each * times / ours:.0f}× ({ours:.2f} s) | {peak(together):.0f} MiB | {apart:.1e} |",
-        f"| `ta.sweep` of the same, solves alone, {name} | {size} | numpy.linalg.lstsq for each "
-        f"| {plain * times / ours:.0f}× ({ours:.2f} s) | | it does less: no weights, no prior |",
-        f"| `ta.sweep` of the same, whole: {len(swept.rows)} rows with baselines, intervals, utility, {name} "
-        f"| {size} | numpy.linalg.lstsq for each | {plain * times / whole:.1f}× ({whole:.1f} s) | | |",
-    ]
+    alone, memory = f"`ta.sweep` of the same, solves alone, {name}", f"{peak(together):.0f} MiB"
+    ratio, plainly = (
+        f"{each * times / ours:.0f}× ({ours:.2f} s)",
+        f"{plain * times / ours:.0f}× ({ours:.2f} s)",
+    )
+    yield alone, size, "the same attack from scratch for each", ratio, memory, f"{apart:.1e}"
+    yield alone, size, "numpy.linalg.lstsq for each", plainly, "", "it does less: no weights, no prior"
+    everything = (
+        f"`ta.sweep` of the same, whole: {len(swept.rows)} rows with baselines, intervals, utility, {name}"
+    )
+    yield (
+        everything,
+        size,
+        "numpy.linalg.lstsq for each",
+        f"{plain * times / whole:.1f}× ({whole:.1f} s)",
+        "",
+        "",
+    )
 
 
 def main() -> None:
-    name, features, secret = people(Path(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print(f"BLAS threads: {os.environ.get('OPENBLAS_NUM_THREADS', 'default')}\n")
-    print("| work | size | reference | reference time ÷ ours | peak memory | largest difference |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    print(solver(name, features, secret))
-    for line in end_to_end(name, features, secret):
-        print(line)
+    """Run, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one repeat; nothing is written")
+    parser.add_argument("folder", nargs="?", default=".", type=Path)
+    chosen = parser.parse_args()
+    one_thread()
+    repeats = 1 if chosen.quick else REPEATS
+    name, features, secret = people(chosen.folder)
+    names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "largest difference")
+    section = Section("regression_sweep.py", names, keep=not chosen.quick)
+    section.add(solver(name, features, secret, repeats))
+    for row in end_to_end(name, features, secret, repeats):
+        section.add(row)
 
 
 if __name__ == "__main__":

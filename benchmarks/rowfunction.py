@@ -6,16 +6,13 @@ python benchmarks/rowfunction.py [--quick]
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
 from tellall.linops import RowFunction
 from tellall.statistics.boolean import split, truth_table
+from timing import Section, least_time, one_thread
 
 FUNCTIONS = {
     "and": truth_table("and", 3),
@@ -26,37 +23,24 @@ FUNCTIONS = {
 }
 
 
-def best_of(times: int, call: Callable[[], Any]) -> float:
-    """The least wall-clock time of several runs."""
-    least = float("inf")
-    for _ in range(times):
-        start = time.perf_counter()
-        call()
-        least = min(least, time.perf_counter() - start)
-    return least
-
-
-def rows(n: int, d: int, repeats: int) -> list[str]:
+def rows(n: int, d: int, repeats: int) -> Iterator[tuple[str, ...]]:
     """One line per function: matvec and its adjoint as multiples of the matrix product, and whether exact."""
     rng = np.random.default_rng(n)
     T = rng.integers(0, 2, (d, n)).astype(np.float32)
     secret = rng.integers(0, 2, n).astype(np.float32)
     other = np.ascontiguousarray(T.T)
-    product = best_of(repeats, lambda: T @ other)
-    lines = []
+    product = least_time(lambda: T @ other, repeats)[0]
     for name, table in FUNCTIONS.items():
         operator = RowFunction(split(table)[1], T)
         published = operator.matvec(secret)
-        there = best_of(repeats, lambda operator=operator: operator.matvec(secret)) / product
-        back = best_of(repeats, lambda operator=operator, y=published: operator.rmatvec(y)) / product
+        there = least_time(lambda operator=operator: operator.matvec(secret), repeats)[0] / product
+        back = least_time(lambda operator=operator, y=published: operator.rmatvec(y), repeats)[0] / product
         some = rng.integers(0, operator.shape[0], 20)
         exact = all(
             published[row] == _row(operator, int(row)) @ secret.astype(np.float64) for row in some.tolist()
         )
-        lines.append(
-            f"| {name} | n={n}, d={d}, {operator.shape[0]} rows | {there:.2f} × | {back:.2f} × | {exact} |"
-        )
-    return lines
+        size = f"n={n}, d={d}, {operator.shape[0]} rows"
+        yield name, size, f"{there:.2f} ×", f"{back:.2f} ×", str(exact)
 
 
 def _row(operator: RowFunction, row: int) -> np.ndarray:
@@ -72,19 +56,16 @@ def _row(operator: RowFunction, row: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Run and print."""
+    """Run, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="only a small size")
     quick = parser.parse_args().quick
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "default")
-    lines = [
-        f"Row functions, float32, BLAS threads: {threads}; times as multiples of one d×n by n×d product.",
-        "",
-        "| function of two attributes and the secret | size | A s | Aᵀ y | 20 counts exact |",
-        "| --- | --- | --- | --- | --- |",
-        *(rows(2000, 90, 5) if quick else rows(20_000, 200, 7)),
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    one_thread()
+    names = ("function of two attributes and the secret", "size", "A s", "Aᵀ y", "20 counts exact")
+    note = "Row functions, float32; CPU seconds as multiples of those of one d×n by n×d product."
+    section = Section("rowfunction.py", names, note=note, keep=not quick)
+    for row in rows(2000, 90, 5) if quick else rows(20_000, 200, 7):
+        section.add(row)
 
 
 if __name__ == "__main__":

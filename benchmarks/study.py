@@ -8,7 +8,6 @@ Without the file of counties, random columns of the same size stand in.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from tellall.linops import Dense
 from tellall.noise import Gaussian, Laplace, TruncatedNormal
 from tellall.solve.minimum_norm import MinimumNorm
 from tellall.study import Prepared
+from timing import least_time
 
 SECRET = "target_deathrate"
 FAMILIES: tuple[Callable[[float], Any], ...] = (
@@ -29,16 +29,6 @@ FAMILIES: tuple[Callable[[float], Any], ...] = (
     Laplace,
     lambda scale: TruncatedNormal(scale, 0.05, "scales"),
 )
-
-
-def best(work: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
-    """The least CPU time of some repeats, and what the last one gave."""
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        found = work()
-        times.append(time.process_time() - start)
-    return min(times), found
 
 
 def counties(path: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
@@ -73,8 +63,8 @@ def regressions(path: Path | None, scales: int, repeats: int) -> str:
                 noisy.append(np.concatenate([g @ (t + e) for (g, t), e in zip(targets, noise, strict=True)]))
     block = np.stack(noisy, axis=1)
     tolerance = 1e-10
-    ours, found = best(lambda: MinimumNorm(tolerance).prepare(Dense(matrix)).solve(block))
-    theirs, wanted = best(lambda: [np.linalg.lstsq(matrix, z, rcond=tolerance)[0] for z in block.T], 1)
+    ours, found = least_time(lambda: MinimumNorm(tolerance).prepare(Dense(matrix)).solve(block))
+    theirs, wanted = least_time(lambda: [np.linalg.lstsq(matrix, z, rcond=tolerance)[0] for z in block.T], 1)
     share = np.abs(found - np.stack(wanted, axis=1)).max() / np.abs(found).max()
     return (
         f"{len(rows)} regressions on {name}, n = {secret.size}, {block.shape[1]} draws: "
@@ -89,12 +79,14 @@ def pairs(n: int, d: int, draws: int) -> str:
     people = ta.Dataset.from_arrays(rng.integers(0, 2, (n, d)), secret=rng.integers(0, 2, n))
     ready = Prepared.of(people, ta.Predicates("xor", ways=3))
     releases = ready.publish((Gaussian(0.4 * n**0.5),), draws)
-    together, found = best(lambda: Prepared.of(people, ready.statistic).attack(releases, "least-squares"))
+    together, found = least_time(
+        lambda: Prepared.of(people, ready.statistic).attack(releases, "least-squares")
+    )
     some = releases[:5]
-    alone, one_by_one = best(lambda: [reconstruct(release, people.public) for release in some], 1)
+    alone, one_by_one = least_time(lambda: [reconstruct(release, people.public) for release in some], 1)
     matrix = ta.linearise(some[0], people.public).operator.to_dense().astype(np.float64)
     values = [ta.linearise(release, people.public).target for release in some]
-    plain, _ = best(lambda: [np.linalg.lstsq(matrix, z, rcond=None)[0] for z in values], 1)
+    plain, _ = least_time(lambda: [np.linalg.lstsq(matrix, z, rcond=None)[0] for z in values], 1)
     factor = draws / len(some)
     same = np.mean([np.mean(a.guess == b.guess) for a, b in zip(found[:5], one_by_one, strict=True)])
     right = np.mean([np.mean(attack.guess == people.secret) for attack in found])

@@ -15,8 +15,7 @@ from tellall.solve.counts import CountPrior
 
 __all__ = ["Rehearsal", "rehearse"]
 
-_NOTICED = 2.0  # standard errors of the number of wrong guesses: the log-odds are mended
-_NOTICED_IN_PART = 3.0  # of three parts one is more often off by chance
+_NOTICED = 3.0  # standard errors of the number of wrong guesses: the log-odds are mended
 _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
 _ENOUGH = 3000  # people guessed in rehearsal
@@ -96,7 +95,7 @@ def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     for place in range(1, len(_STRATA) + 1):
         here = part == place
         over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
-        noticed |= over > _NOTICED_IN_PART * np.sqrt(spread) + 0.5  # one sure and wrong is one too many
+        noticed |= over > _NOTICED * np.sqrt(spread) + 0.5  # one sure and wrong is one too many
         calibrated &= over <= _room(float(expected[here].sum()), spread)
     if not noticed:
         return Rehearsal(wrong, foreseen)

@@ -170,7 +170,8 @@ class BlockCalibration:
         low, high = f"{worst['low']:+.1%}", f"{worst['high']:+.1%}"
         lines = [
             f"One noise for {len(self.blocks) - missing:,} blocks by {_short(self.by)}, for an advantage of "
-            f"at most {self.max_advantage:.1%} in each: {self.protection if self.scale else 'none is needed'}",
+            f"at most {self.max_advantage:.1%} in each: "
+            f"{self.protection if self.scale else 'none is needed'}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "
             f"mean error {worst['loss']:.3g}",

@@ -10,6 +10,7 @@ import pytest
 import tellall as ta
 from tellall.cells import parquet
 from tellall.cells.coding import quantiles
+from tellall.cells.files import portions
 
 
 def frame(n: int = 600, seed: int = 0) -> pd.DataFrame:
@@ -82,8 +83,7 @@ def test_a_secret_of_several_values_or_of_text(file):
 
 def test_small_blocks_change_nothing(file, monkeypatch):
     whole = ta.publish(ta.scan(file, secret="ill"), ta.Marginals(3))
-    monkeypatch.setattr(parquet, "_BLOCK_BYTES", 0)
-    monkeypatch.setattr(parquet, "_portions", lambda f, s, most, cut=parquet._portions: cut(f, s, 37))
+    monkeypatch.setattr(parquet, "portions", lambda files, sizes, most: portions(files, sizes, 37))
     seen = []
     people = ta.scan(file, secret="ill", threads=1, progress=lambda done, total: seen.append((done, total)))
     assert ta.publish(people, ta.Marginals(3)).values.tolist() == whole.values.tolist()
@@ -93,10 +93,10 @@ def test_small_blocks_change_nothing(file, monkeypatch):
 
 def test_portions_hold_every_row_once():
     sizes = [5, 0, 3, 100, 2, 4, 4]
-    portions = list(parquet._portions([str(i) for i in range(7)], sizes, 10))
-    assert sum(rows for _, _, rows in portions) == sum(sizes)
-    assert [begin for files, begin, _ in portions if files == ["3"]] == list(range(0, 100, 10))
-    assert max(rows for *_, rows in portions) <= 10
+    cut = list(portions([str(i) for i in range(7)], sizes, 10))
+    assert sum(rows for _, _, rows in cut) == sum(sizes)
+    assert [begin for files, begin, _ in cut if files == ["3"]] == list(range(0, 100, 10))
+    assert max(rows for *_, rows in cut) <= 10
 
 
 def test_folders_name_a_column(folder):

@@ -1,5 +1,6 @@
 """Counts equal those of a loop over people, whichever kernel counts."""
 
+import sys
 from itertools import combinations
 from math import prod
 
@@ -8,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.cells import kernels
 from tellall.cells import tally as tally_room
 from tellall.cells.cover import cover, fold
 from tellall.cells.kernels import KERNELS, add_counts, choose, runs_of
@@ -139,13 +139,20 @@ def test_planes_hold_each_person_in_one_bit():
     assert pack(codes, [3, 2], planes[2:]).ravel().tolist() == [0b1001]
 
 
-def test_the_kernel_follows_the_work_and_what_is_installed(monkeypatch):
-    monkeypatch.setattr(kernels, "find_spec", lambda name: None)
-    assert choose(1e12) == ("words" if hasattr(np, "bitwise_count") else "products")
-    monkeypatch.setattr(kernels, "find_spec", lambda name: object())
+def test_small_work_never_waits_for_numba():
+    assert choose(1e3) in ("words", "products")
+
+
+def test_without_numba_or_with_a_broken_one_numpy_counts(monkeypatch):
+    without = "words" if hasattr(np, "bitwise_count") else "products"
+    monkeypatch.delitem(sys.modules, "tellall.cells.compiled", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)  # importing it fails
+    assert choose(1e12) == without
+
+
+def test_large_work_is_compiled_where_numba_is():
+    pytest.importorskip("numba", reason="the fast extra is not installed")
     assert choose(1e12) == "numba"
-    monkeypatch.delitem(kernels.sys.modules, "numba", raising=False)
-    assert choose(1e3) != "numba"  # not worth its start
 
 
 @given(counting(), st.integers(1, 200))

@@ -6,10 +6,8 @@ head, and the range of planes each of which is counted together with that head.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -79,9 +77,18 @@ def choose(words: float) -> str:
     3.5 s, float32 matrix products 10 s; 2-way: 0.01 s, 0.10 s, 0.3 s. So words beat products wherever
     NumPy can count bits (2.0 and later), and numba beats both once its start (about a second) is repaid.
     """
-    if (words >= WORTH_COMPILING or "numba" in sys.modules) and find_spec("numba") is not None:
+    if words >= WORTH_COMPILING and _can_compile():
         return "numba"
     return "words" if hasattr(np, "bitwise_count") else "products"
+
+
+def _can_compile() -> bool:
+    """Whether numba is there and works: it refuses a NumPy newer than it knows, or where it cannot write."""
+    try:
+        import tellall.cells.compiled  # noqa: F401  it is used where the counting is
+    except (ImportError, RuntimeError):
+        return False
+    return True
 
 
 def add_counts(kernel: str, planes: Words, wanted: Sequence[tuple[Runs, Counts]]) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import floor
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,15 @@ import numpy.typing as npt
 
 from tellall.cells.coding import Coding, Values
 from tellall.cells.engine import Engine, Progress
+from tellall.cells.expressions import code_of, has_code, literal, number_of, quoted, select, text
+from tellall.cells.files import portions
 from tellall.cells.tally import Tally
 from tellall.data.imprint import digests
 from tellall.errors import InvalidInput, invalid
 from tellall.store import SETTINGS
 
-__all__ = ["Parquet", "files_of"]
+__all__ = ["Parquet"]
 
-_ENDINGS = (".parquet", ".pq", ".parq")
 _BLOCK_BYTES = 2**25
 _MOST_ROWS = 2**20
 _TYPES = {
@@ -34,7 +33,6 @@ _TYPES = {
 }
 _KINDS = {name: kind for kind, names in _TYPES.items() for name in names.split()}
 _FEW = frozenset({"BOOLEAN", "TINYINT", "UTINYINT", "SMALLINT", "USMALLINT"})
-_EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +52,9 @@ class Parquet(Engine):
     -----
     Rows come in blocks by file and row number, so that DuckDB reads each row group once and nothing waits in
     memory; codes are made inside DuckDB, where a dictionary of values is coded once. A GROUP BY over all
-    columns takes about as long where people have few distinct rows (10⁸ people of 20 bits, one thread: 17 s
-    against 16 s), and its memory grows with them, which here it does not.
+    columns, from which the tables would still be folded, takes about as long where people have few distinct
+    rows (10⁸ people of 20 bits, one thread: 18 s against 20 s), and its memory grows with them (10⁷ distinct
+    rows: 1 GiB against 0.3 GiB), which here it does not.
     """
 
     files: tuple[str, ...]
@@ -79,11 +78,11 @@ class Parquet(Engine):
         asked = [name for name in names if self._described[name].split("(")[0] not in _FEW]
         if not asked:
             return {}
-        found = self._ask("SELECT " + ", ".join(f"approx_count_distinct({_quoted(name)})" for name in asked))
+        found = self._ask("SELECT " + ", ".join(f"approx_count_distinct({quoted(name)})" for name in asked))
         return {name: int(values[0]) for name, values in zip(asked, found, strict=True)}
 
     def values(self, name: str) -> Values:
-        values, counts = self._ask(f"SELECT {_quoted(name)} AS value, count(*) AS people", "GROUP BY 1")
+        values, counts = self._ask(f"SELECT {quoted(name)} AS value, count(*) AS people", "GROUP BY 1")
         return Values(values, np.asarray(counts, dtype=np.int64))
 
     def ends(self, names: Sequence[str]) -> dict[str, tuple[int, int, int]]:
@@ -91,7 +90,7 @@ class Parquet(Engine):
         if not asked:
             return {}
         found = self._ask(  # files know their least and greatest values: nothing is read
-            "SELECT " + ", ".join(f"min({_quoted(x)}), max({_quoted(x)}), count({_quoted(x)})" for x in asked)
+            "SELECT " + ", ".join(f"min({quoted(x)}), max({quoted(x)}), count({quoted(x)})" for x in asked)
         )
         if any(isinstance(value, np.ma.MaskedArray) and value.mask.any() for value in found):
             return {}  # nothing but missing values in some column
@@ -102,7 +101,7 @@ class Parquet(Engine):
         }
 
     def gaps(self, name: str) -> tuple[int, int]:
-        number = self._number(name)
+        number = number_of(name, self.types[name])
         gone, infinite = self._ask(
             f"SELECT count(*) FILTER ({number} IS NULL OR isnan({number})), count(*) FILTER (isinf({number}))"
         )
@@ -127,7 +126,7 @@ class Parquet(Engine):
         columns = [coding.column for coding in codings]
         cut = [place for place, column in enumerate(columns) if column.cuts is not None]
         chosen = [self._code(coding) for coding in codings]
-        chosen += [self._number(codings[place].name) for place in cut]
+        chosen += [number_of(codings[place].name, self.types[codings[place].name]) for place in cut]
         sums = [0, 0]
         for block in self._blocks(chosen, progress):
             codes = [_known(row, column.name) for row, column in zip(block, columns, strict=False)]
@@ -143,15 +142,21 @@ class Parquet(Engine):
         numeric = [coding.above is not None for coding in codings]
         chosen = [self._code(coding) for coding in codings]
         chosen += [
-            self._number(coding.name) for coding, number in zip(codings, numeric, strict=True) if number
+            number_of(coding.name, self.types[coding.name])
+            for coding, number in zip(codings, numeric, strict=True)
+            if number
         ]
-        tests = [self._has(coding, code) for coding, code in having]
-        tests += [f"{_quoted(name)} = ?" for name in equal]
+        tests = [has_code(coding, code, self.types[coding.name]) for coding, code in having]
+        tests += [f"{quoted(name)} = ?" for name in equal]
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
-        listed = self._ask(_select(chosen), where, list(equal.values()))
+        listed = self._ask(select(chosen), where, list(equal.values()))
         codes = [_known(row, coding.name) for row, coding in zip(listed, codings, strict=False)]
         rest = iter(listed[len(codings) :])
         return codes, [_with_nan(next(rest)) if number else None for number in numeric]
+
+    def _code(self, coding: Coding) -> str:
+        boolean = self._described[coding.name] == "BOOLEAN"
+        return code_of(coding, self.types[coding.name], boolean=boolean)
 
     @cached_property
     def _described(self) -> dict[str, str]:
@@ -164,7 +169,7 @@ class Parquet(Engine):
         for begin in range(0, len(self.files), 1000):
             names, rows = self._fetch(
                 "SELECT file_name, num_rows FROM parquet_file_metadata(?)",
-                [[_literal(file) for file in self.files[begin : begin + 1000]]],
+                [[literal(file) for file in self.files[begin : begin + 1000]]],
             )
             known = {str(name): int(count) for name, count in zip(names, rows, strict=True)}
             sizes += [known[file] for file in self.files[begin : begin + 1000]]
@@ -177,9 +182,9 @@ class Parquet(Engine):
         if progress:
             progress(0, total)
         with self._connection() as connection:
-            for files, begin, rows in _portions(self.files, self._sizes, most):
+            for files, begin, rows in portions(self.files, self._sizes, most):
                 whole = begin is None
-                query = f"{_select(chosen)} FROM {self._source(files, numbered=not whole)}"
+                query = f"{select(chosen)} FROM {self._source(files, numbered=not whole)}"
                 if begin is not None:
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
                 block = list(connection.execute(query).fetchnumpy().values())
@@ -217,13 +222,13 @@ class Parquet(Engine):
             ) from None
 
     def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:
-        listed = ", ".join(_text(_literal(file)) for file in files)
+        listed = ", ".join(text(literal(file)) for file in files)
         options = ", file_row_number = true" if numbered else ""
         if self._keys:
             options += ", hive_partitioning = true"
             # one file alone would suggest other types than all of them together
             if "_described" in self.__dict__:
-                kinds = ", ".join(f"{_quoted(key)}: {_text(self._described[key])}" for key in self._keys)
+                kinds = ", ".join(f"{quoted(key)}: {text(self._described[key])}" for key in self._keys)
                 options += f", hive_types = {{{kinds}}}"
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
 
@@ -232,105 +237,6 @@ class Parquet(Engine):
         """The columns that the names of folders give: ``county=Kent/part-0.parquet``."""
         inside = Path(self.files[0]).relative_to(self.folder).parts[:-1] if self.folder else ()
         return tuple(part.split("=", 1)[0] for part in inside if "=" in part)
-
-    def _number(self, name: str) -> str:
-        if self.types[name] == "date":
-            return f"floor(epoch({_quoted(name)})) / 86400.0"  # days since 1970-01-01
-        return f"CAST({_quoted(name)} AS DOUBLE)"
-
-    def _code(self, coding: Coding) -> str:
-        """The code of a person as an expression; NULL for a value that was not there when it was scanned."""
-        column, name = coding.column, coding.name
-        small = "UTINYINT" if column.levels <= 2**8 else "USMALLINT" if column.levels <= 2**16 else "UINTEGER"
-        if coding.texts is not None:
-            listed = ", ".join(map(_text, coding.texts))
-            plain = f"CAST({_quoted(name)} AS VARCHAR)"
-            code = f"(nullif(list_position([{listed}]::VARCHAR[], {plain}), 0) - 1)::{small}"
-            missing = f"{plain} IS NULL"
-        else:
-            number, points = self._number(name), coding.above or ()
-            whole = self.types[name] == "whole" and all(abs(point) < _EXACT for point in points)
-            if whole:  # whole numbers are above a point just where they are above its floor
-                side = _quoted(name) if self._described[name] != "BOOLEAN" else f"{_quoted(name)}::UTINYINT"
-                tests = [f"({side} > {floor(point)})" for point in points]
-            else:
-                tests = [f"({number} > {point!r}::DOUBLE)" for point in points]
-            code = " + ".join(f"{test}::{small}" for test in tests) or f"0::{small}"
-            missing = f"{number} IS NULL"
-            missing += "" if self.types[name] == "whole" else f" OR isnan({number})"
-        if not column.gaps:
-            return code if coding.texts is not None or coding.above else self._constant(name, small)
-        return f"CASE WHEN {missing} THEN {column.levels - 1}::{small} ELSE {code} END"
-
-    def _has(self, coding: Coding, code: int) -> str:
-        """Whether a person has that code, said of the column itself: whole files can be passed over."""
-        if coding.column.gaps and code == coding.column.levels - 1:
-            real = self.types[coding.name] == "real"
-            also = f" OR isnan({_quoted(coding.name)})" if real else ""
-            return f"({_quoted(coding.name)} IS NULL{also})"
-        if coding.texts is not None:
-            return f"{_quoted(coding.name)} = {_text(coding.texts[code])}"
-        number, points = self._number(coding.name), coding.above or ()
-        tests = [f"{number} > {points[code - 1]!r}::DOUBLE"] if code else []
-        tests += [f"{number} <= {points[code]!r}::DOUBLE"] if code < len(points) else []
-        return " AND ".join([*tests, f"{number} IS NOT NULL AND NOT isnan({number})"])
-
-    def _constant(self, name: str, small: str) -> str:
-        return f"CASE WHEN {_quoted(name)} IS NULL THEN NULL ELSE 0::{small} END"
-
-
-def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
-    """The files that a path means (a file, a pattern, a folder), and the folder they were looked for in."""
-    text, place = str(source), Path(source)
-    if place.is_file():
-        if place.suffix.lower() not in _ENDINGS:
-            raise invalid(
-                "source", "a Parquet file, a pattern or a folder", text, "Read others with ta.read."
-            )
-        return (text,), ""
-    if place.is_dir():
-        found = (file for file in place.rglob("*") if file.suffix.lower() in _ENDINGS)
-        folder = place
-    else:
-        found = (Path(file) for file in glob.iglob(text, recursive=True))
-        folder = Path(*_before_marks(place))
-    files = sorted(
-        str(file)
-        for file in found
-        if file.is_file() and not any(p.startswith((".", "_")) for p in file.relative_to(folder).parts)
-    )
-    if not files:
-        raise invalid("source", "Parquet files that exist", text)
-    return tuple(files), str(folder)
-
-
-def _before_marks(place: Path) -> list[str]:
-    """The parts of a pattern before the first that has a mark in it."""
-    parts: list[str] = []
-    for part in place.parts:
-        if any(mark in part for mark in "*?["):
-            break
-        parts.append(part)
-    return parts
-
-
-def _portions(
-    files: Sequence[str], sizes: Sequence[int], most: int
-) -> Iterator[tuple[list[str], int | None, int]]:
-    """Files and the first row and number of rows to read of them; None where small files are read whole."""
-    waiting: list[str] = []
-    rows = 0
-    for file, size in zip(files, sizes, strict=True):
-        if waiting and (rows + size > most or len(waiting) == 500):
-            yield waiting, None, rows
-            waiting, rows = [], 0
-        if size > most:
-            for begin in range(0, size, most):
-                yield [file], begin, min(most, size - begin)
-        elif size:
-            waiting, rows = [*waiting, file], rows + size
-    if waiting:
-        yield waiting, None, rows
 
 
 def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
@@ -349,20 +255,3 @@ def _with_nan(row: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
 
 def _changed(what: str) -> InvalidInput:
     return invalid("source", "the same as when it was scanned", f"other values in {what}", "Scan it again.")
-
-
-def _select(chosen: Sequence[str]) -> str:
-    return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _literal(file: str) -> str:
-    """The name as a pattern that means this file only."""
-    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in file)

@@ -188,7 +188,8 @@ def scan(
 
 def _engine(source: Any, memory: str, threads: int | None) -> Engine:
     if isinstance(source, str | Path):
-        from tellall.cells.parquet import Parquet, files_of
+        from tellall.cells.files import files_of
+        from tellall.cells.parquet import Parquet
 
         if (
             isinstance(threads, bool)

@@ -1,0 +1,67 @@
+"""Which files a path means, and in which portions they are read."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tellall.errors import invalid
+
+__all__ = ["files_of", "portions"]
+
+_ENDINGS = (".parquet", ".pq", ".parq")
+
+
+def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
+    """The files that a path means (a file, a pattern, a folder), and the folder they were looked for in."""
+    text, place = str(source), Path(source)
+    if place.is_file():
+        if place.suffix.lower() not in _ENDINGS:
+            raise invalid(
+                "source", "a Parquet file, a pattern or a folder", text, "Read others with ta.read."
+            )
+        return (text,), ""
+    if place.is_dir():
+        found = (file for file in place.rglob("*") if file.suffix.lower() in _ENDINGS)
+        folder = place
+    else:
+        found = (Path(file) for file in glob.iglob(text, recursive=True))
+        folder = Path(*_before_marks(place))
+    files = sorted(
+        str(file)
+        for file in found
+        if file.is_file() and not any(p.startswith((".", "_")) for p in file.relative_to(folder).parts)
+    )
+    if not files:
+        raise invalid("source", "Parquet files that exist", text)
+    return tuple(files), str(folder)
+
+
+def _before_marks(place: Path) -> list[str]:
+    """The parts of a pattern before the first that has a mark in it."""
+    parts: list[str] = []
+    for part in place.parts:
+        if any(mark in part for mark in "*?["):
+            break
+        parts.append(part)
+    return parts
+
+
+def portions(
+    files: Sequence[str], sizes: Sequence[int], most: int
+) -> Iterator[tuple[list[str], int | None, int]]:
+    """Files and the first row and number of rows to read of them; None where small files are read whole."""
+    waiting: list[str] = []
+    rows = 0
+    for file, size in zip(files, sizes, strict=True):
+        if waiting and (rows + size > most or len(waiting) == 500):
+            yield waiting, None, rows
+            waiting, rows = [], 0
+        if size > most:
+            for begin in range(0, size, most):
+                yield [file], begin, min(most, size - begin)
+        elif size:
+            waiting, rows = [*waiting, file], rows + size
+    if waiting:
+        yield waiting, None, rows

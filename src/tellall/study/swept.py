@@ -168,10 +168,10 @@ class BlockCalibration:
     def __str__(self) -> str:
         worst, missing = self.worst, sum(block.answer is None for block in self.blocks)
         low, high = f"{worst['low']:+.1%}", f"{worst['high']:+.1%}"
+        needed = self.protection if self.scale else "none is needed"
         lines = [
             f"One noise for {len(self.blocks) - missing:,} blocks by {_short(self.by)}, for an advantage of "
-            f"at most {self.max_advantage:.1%} in each: "
-            f"{self.protection if self.scale else 'none is needed'}",
+            f"at most {self.max_advantage:.1%} in each: {needed}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "
             f"mean error {worst['loss']:.3g}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -29,12 +30,15 @@ def on_cluster(
     """
     if not waiting:
         return
-    client = _connected(address)
-    try:
-        _check_versions(client, address)
-        yield from _as_they_come(client, function, waiting, address)
-    finally:
-        client.close()
+    from distributed.utils import silence_logging_cmgr
+
+    with silence_logging_cmgr(logging.CRITICAL):  # what goes wrong is told by the errors raised here
+        client = _connected(address)
+        try:
+            _check_versions(client, address)
+            yield from _as_they_come(client, function, waiting, address)
+        finally:
+            client.close()
 
 
 def _as_they_come(

@@ -1,198 +1,34 @@
-"""What large data cost, each row beside its reference in the same run, on whatever is installed here.
+"""Large data, each row beside its reference in the same run, on whatever is installed here.
 
-python benchmarks/scale.py [cells ...] [--quick]
+python benchmarks/scale.py [cells] [cluster] [gpu] [--quick]
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import subprocess
-import sys
-import tempfile
-import time
-import tracemalloc
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.metadata import version
-from importlib.util import find_spec
-from itertools import combinations
-from pathlib import Path
-from typing import Any
 
-import numpy as np
+from scale_cells import cells
+from scale_cluster import cluster
+from scale_gpu import gpu
+from timing import Section
 
-from tellall.cells.tally import Tally
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    work: str
-    size: str
-    reference: str
-    ratio: str
-    memory: str
-    right: str
-
-
-def cells(quick: bool) -> Iterator[Row]:
-    """Tables from big data: in memory, and in Parquet larger than the memory allowed."""
-    n = 100_000 if quick else 1_000_000
-    people = np.random.default_rng(0).integers(0, 2, (100, n), dtype=np.uint8)
-    kernels = ["words", "products"]
-    if find_spec("numba") is None:
-        yield Row("all 3-way cells, numba", "", "", "not installed: pip install 'tellall[fast]'", "", "")
-    else:
-        kernels.insert(0, "numba")
-        count(people[:4, :64], 3, "numba")  # compiled before it is timed
-    for k in (2, 3):
-        expected, reference = best_of(1 if k == 3 else 3, lambda k=k: by_products(people, k))
-        for kernel in kernels:
-            found, seconds = best_of(
-                1 if kernel == "products" else 3, lambda k=k, c=kernel: count(people, k, c)
-            )
-            yield Row(
-                f"all {k}-way cells, {KERNELS[kernel]}",
-                f"n={n:,}, d=100 bits, {found.size:,} cells",
-                "float32 BLAS (ssyrk per attribute), AND-counts only",
-                f"{reference / seconds:.1f}× ({reference:.2f} s ÷ {seconds:.2f} s)",
-                f"{peak(lambda k=k, c=kernel: count(people, k, c)):.0f} MiB beside the data",
-                "all cells equal" if np.array_equal(found[all_ones(k, found.size)], expected) else "WRONG",
-            )
-    yield parquet(1_000_000 if quick else 100_000_000, 2)
-    yield parquet(1_000_000 if quick else 10_000_000, 4)
-
-
-KERNELS = {
-    "numba": "numba popcount",
-    "words": "numpy.bitwise_count (no numba)",
-    "products": "float32 products (no numba, NumPy 1)",
-}
-
-
-def count(people: np.ndarray, k: int, kernel: str) -> np.ndarray:
-    """All k-way cells, planning and packing and exclusion in it."""
-    d, n = people.shape
-    tally = Tally([2] * d, list(combinations(range(d), k)), n, kernel)
-    tally.add(list(people))
-    return tally.counts()
-
-
-def all_ones(k: int, cells: int) -> slice:
-    """Where the cells of people who have all of their table's bits lie."""
-    return slice(2**k - 1, cells, 2**k)
-
-
-def by_products(people: np.ndarray, k: int) -> np.ndarray:
-    """How many have all bits of each k-set: the fastest float32 BLAS way we know, in blocks of people."""
-    d, n = people.shape
-    total = np.zeros((d, d, d) if k == 3 else (d, d))
-    for begin in range(0, n, 16_384):
-        bits = people[:, begin : begin + 16_384].astype(np.float32)
-        if k == 2:
-            total += bits @ bits.T
-            continue
-        for first in range(d - 2):
-            both = bits[first + 1 :] * bits[first]  # bits are their own squares: X Xᵀ is symmetric
-            total[first, first + 1 :, first + 1 :] += both @ both.T
-    chosen = np.array(list(combinations(range(d), k))).T
-    return total[tuple(chosen)].astype(np.int64)
-
-
-def parquet(n: int, levels: int) -> Row:
-    """Three-way cells of 20 columns in a Parquet file, one thread each, each in a process of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "people.parquet")
-        run(MAKE, path, str(n), str(levels))
-        size = f"{n:,} rows × 20 columns of {levels} values, {Path(path).stat().st_size / 2**20:.0f} MiB"
-        ours, ours_peak, total = run(OURS, path)
-        theirs, theirs_peak, joint = run(GROUPED, path, folder)
-    return Row(
-        "all 3-way cells of a Parquet file, scan and count",
-        size,
-        "DuckDB GROUP BY all columns (the joint only, not folded)",
-        f"{float(theirs) / float(ours):.1f}× ({float(theirs):.0f} s ÷ {float(ours):.0f} s)",
-        f"{float(ours_peak):.2f} GiB against {float(theirs_peak):.2f} GiB, all of the process",
-        "everybody counted" if int(total) == int(joint) == n else "WRONG",
-    )
-
-
-MAKE = """
-import sys, duckdb
-columns = ", ".join(f"(h >> {3 * j} & 7)::UTINYINT % {sys.argv[3]} AS x{j}" for j in range(20))
-made = f"SELECT {columns} FROM (SELECT hash(i) AS h FROM range({sys.argv[2]}) AS people(i))"
-with duckdb.connect(config={"memory_limit": "1GiB", "preserve_insertion_order": False, "threads": 1}) as c:
-    c.execute("SET enable_progress_bar = false")
-    c.execute(f"COPY ({made}) TO '{sys.argv[1]}' (FORMAT parquet)")
-"""
-_SAY = """
-import resource
-print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, total)
-"""
-OURS = f"""
-import sys, time, tellall as ta
-cells = ta.count_cells(ta.scan(sys.argv[1], memory="512MiB", threads=1), 3)
-total = cells.table("x3", "x11", "x17").sum()
-{_SAY}"""
-GROUPED = f"""
-import sys, time, duckdb
-names = ", ".join(f"x{{j}}" for j in range(20))
-with duckdb.connect(config={{"memory_limit": "2GiB", "threads": 1, "temp_directory": sys.argv[2]}}) as c:
-    c.execute("SET enable_progress_bar = false")
-    made = c.execute(f"SELECT {{names}}, count(*) AS n FROM '{{sys.argv[1]}}' GROUP BY ALL").fetchnumpy()
-total = int(made["n"].sum())
-{_SAY}"""
-
-
-def run(code: str, *arguments: str) -> list[str]:
-    """What a process of its own prints, as words."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
-    return done.stdout.split()
-
-
-def best_of(times: int, work: Callable[[], Any]) -> tuple[Any, float]:
-    """What the work gives, and the least CPU seconds it took."""
-    least = float("inf")
-    for _ in range(times):
-        begin = time.process_time()
-        result = work()
-        least = min(least, time.process_time() - begin)
-    return result, least
-
-
-def peak(work: Callable[[], Any]) -> float:
-    """The most memory that the work holds at once, in MiB."""
-    tracemalloc.start()
-    work()
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return most / 2**20
-
-
-SECTIONS: dict[str, Callable[[bool], Iterator[Row]]] = {"cells": cells}
+SECTIONS = {"cells": cells, "cluster": cluster, "gpu": gpu}
 
 
 def main() -> None:
-    """Run the sections, print each row when it is there."""
+    """Run the sections, print each row when it is there; the results are kept where all of them ran."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all where none is given")
-    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.sections if name not in SECTIONS]
     if unknown:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "duckdb"))
-    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}, {packages}.\n")
-    print("| work | size | reference | reference time ÷ ours | peak memory | right |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
+    table = Section("scale.py", names, keep=not (chosen.quick or chosen.sections))
     for name in chosen.sections or SECTIONS:
-        for r in SECTIONS[name](chosen.quick):
-            print(f"| {r.work} | {r.size} | {r.reference} | {r.ratio} | {r.memory} | {r.right} |", flush=True)
+        for row in SECTIONS[name](chosen.quick):
+            table.add(row)
 
 
 if __name__ == "__main__":

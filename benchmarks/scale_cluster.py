@@ -1,17 +1,11 @@
-"""A sweep of many blocks: one process, two, a Dask cluster of one and two workers, one of them killed.
-
-python benchmarks/scale_cluster.py [--quick]
-"""
+"""A sweep of many blocks: one process, two, a Dask cluster of one and two workers, one of them killed; see scale.py."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,19 +14,7 @@ import numpy as np
 import tellall as ta
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
-
-    work: str
-    size: str
-    reference: str
-    ratio: str
-    memory: str
-    right: str
-
-
-def cluster(quick: bool) -> Iterator[Row]:
+def cluster(quick: bool) -> Iterator[tuple[str, ...]]:
     """The same sweep of many blocks with more and more workers: time as a ratio, the numbers compared.
 
     Workers have imported everything before the clock starts. On fewer cores than workers the ratio says what
@@ -43,12 +25,12 @@ def cluster(quick: bool) -> Iterator[Row]:
     size = f"{blocks} blocks of {n} people, 4 protections, 5 draws; {os.cpu_count()} cores"
     sweep(few)
     ours, wanted = timed(sweep, people)
-    yield Row("sweep of blocks, 1 process", size, "–", f"{ours:.1f} s", "–", "–")
+    yield "sweep of blocks, 1 process", size, "–", f"{ours:.1f} s", "–", "–"
     sweep(few, processes=2)  # the pool stays
     seconds, found = timed(sweep, people, processes=2)
     yield row("sweep of blocks, 2 processes (joblib)", size, ours / seconds, found == wanted)
     if find_spec("distributed") is None:
-        yield Row("sweep of blocks, Dask", "", "", "not installed: pip install 'tellall[cluster]'", "", "")
+        yield "sweep of blocks, Dask", "", "", "not installed: pip install 'tellall[cluster]'", "", ""
         return
     from distributed import LocalCluster
 
@@ -111,27 +93,6 @@ def timed(work: Callable[..., Any], *arguments: Any, **options: Any) -> tuple[fl
     return time.perf_counter() - start, found
 
 
-def row(work: str, size: str, ratio: float, same: bool) -> Row:
+def row(work: str, size: str, ratio: float, same: bool) -> tuple[str, ...]:
     """A line beside the run in one process."""
-    return Row(
-        work, size, "1 process, the same run", f"{ratio:.2f}×", "–", "the same" if same else "DIFFERENT"
-    )
-
-
-def main() -> None:
-    """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="only a few small blocks")
-    lines = [
-        "| work | size | reference | reference time ÷ ours | peak memory | numbers |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    for one in cluster(parser.parse_args().quick):
-        cells = (one.work, one.size, one.reference, one.ratio, one.memory, one.right)
-        sys.stdout.write(f"| {' | '.join(cells)} |\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
+    return work, size, "1 process, the same run", f"{ratio:.2f}×", "–", "the same" if same else "DIFFERENT"

@@ -1,13 +1,10 @@
-"""Reconstruction at census scale on one GPU: seconds of solving, peak memory, bits recovered.
-
-python benchmarks/scale_gpu.py [ROW ...] [--tune]
-"""
+"""Reconstruction at census scale on one GPU: seconds of solving, peak memory, bits recovered; see scale.py."""
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,22 +80,38 @@ ROWS: dict[str, tuple[str, int, int, float, float, Any]] = {
 }
 
 
-def measure(name: str, place: Place) -> str:
+def gpu(quick: bool) -> Iterator[tuple[str, ...]]:
+    """Every row on the first GPU; the host's own precision beside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        place = find_place("cuda")
+    if place is HOST:
+        yield (
+            "reconstruction on a GPU",
+            "",
+            "",
+            "none here: needs CUDA and pip install 'tellall[gpu]'",
+            "",
+            "",
+        )
+        return
+    yield from same_bits(place)
+    for name in ("gross", "lp", "million") if quick else ROWS:
+        yield measure(name, place)
+
+
+def measure(name: str, place: Place) -> tuple[str, ...]:
     """One row of the table."""
     work, n, d, noise, gross, solver = ROWS[name]
     warm_up(place, solver)
-    start = time.perf_counter()
     instance = all_pairs(n, d, noise, place, gross=gross)
-    made = time.perf_counter() - start
     reset_peak(place)
     solve = solver(instance)
     start = time.perf_counter()
     estimate = solve()
     seconds = time.perf_counter() - start
-    return (
-        f"| {work} | {instance.size} | {seconds:.2f} s | {peak(place) / GIB:.1f} GiB "
-        f"| {instance.right(estimate)} | made in {made:.0f} s |"
-    )
+    memory = f"{peak(place) / GIB:.1f} GiB of the device"
+    return f"{work} on {place.name}", instance.size, "–", f"{seconds:.2f} s", memory, instance.right(estimate)
 
 
 def warm_up(place: Place, solver: Any) -> None:
@@ -106,7 +119,7 @@ def warm_up(place: Place, solver: Any) -> None:
     solver(all_pairs(20_000, 290, 0.1, place))()
 
 
-def same_bits(place: Place) -> str:
+def same_bits(place: Place) -> Iterator[tuple[str, ...]]:
     """The same instance on the host in double and single precision, and on the device."""
     rng = np.random.default_rng(1)
     n, d = 5000, 142
@@ -125,12 +138,11 @@ def same_bits(place: Place) -> str:
     ):
         problem = BoxProblem(operator, np.full(m, sigma**-2), 4 * one, 0.5 * one, 0 * one, one)
         found[name] = options.prepare(problem).solve(target).value
-    lines = []
-    for name, value in found.items():
-        off = float(np.abs(value - found["float64"]).max())
-        differ = int(np.count_nonzero((value >= 0.5) != (found["float64"] >= 0.5)))
-        lines.append(f"| least squares, {name} | n={n}, m={m} | {off:.1e} off | {differ} bits differ |")
-    return "\n".join(lines)
+    for name in ("float32", place.name):
+        off = float(np.abs(found[name] - found["float64"]).max())
+        differ = int(np.count_nonzero((found[name] >= 0.5) != (found["float64"] >= 0.5)))
+        apart = f"{off:.1e} apart, {differ} bits differ"
+        yield f"least squares, {name}", f"n={n}, d={d}, m={m}", "float64 on the host", "–", "–", apart
 
 
 def reset_peak(place: Place) -> None:
@@ -143,18 +155,3 @@ def peak(place: Place) -> float:
     if place is HOST or not hasattr(place.xp.cuda, "max_memory_allocated"):
         return float("nan")
     return float(place.xp.cuda.max_memory_allocated())
-
-
-def main() -> None:
-    """Print the rows asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("rows", nargs="*", help=f"of {', '.join([*ROWS, 'same'])}; all without")
-    parser.add_argument("--device", default="cuda")
-    chosen = parser.parse_args()
-    place = find_place(chosen.device)
-    for name in chosen.rows or [*ROWS, "same"]:
-        print(same_bits(place) if name == "same" else measure(name, place), flush=True)
-
-
-if __name__ == "__main__":
-    main()

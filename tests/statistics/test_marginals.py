@@ -200,3 +200,10 @@ def test_tables_beyond_reason_are_refused_before_memory_is(monkeypatch, fair):
     monkeypatch.setattr(marginals, "_MOST_MEMBERSHIPS", 1000)
     with pytest.raises(ta.InvalidInput, match="tables × people"):
         ta.linearise(release, fair)
+
+
+@pytest.mark.parametrize("statistic", [ta.Marginals(20), ta.Tables(20)])
+def test_more_tables_than_can_be_listed_are_refused_at_once(statistic):
+    many = ta.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (5, 60)), np.array([0, 1, 0, 1, 1]))
+    with pytest.raises(ta.InvalidInput, match="tables must be of a manageable size"):
+        statistic.size(many.public)

@@ -81,12 +81,8 @@ class Marginals(Statistic):
         if self.attributes is None:
             if k > d:
                 raise invalid("ways", f"at most {d + 1}, the public columns and the secret", self.ways)
-            return list(combinations(range(d), k))
-        chosen = [tuple(public.position(name) for name in names) for names in self.attributes]
-        for names, places in zip(self.attributes, chosen, strict=True):
-            if len(set(places)) < len(places):
-                raise invalid("attributes", "sets of different columns", names)
-        return chosen
+            return every_set(d, k)
+        return chosen_sets(public, self.attributes)
 
     def tables(self, public: Layout) -> list[tuple[int, ...]]:
         return self.sets(public)
@@ -164,6 +160,22 @@ def check_sets(
         if len(names) != ways - 1:
             raise invalid("attributes", f"sets of {ways - 1} columns (ways − 1)", names)
     return sets
+
+
+def every_set(d: int, k: int) -> list[tuple[int, ...]]:
+    """All sets of k of d columns, where they can be listed."""
+    if comb(d, k) > _MOST_CELLS:  # each has a cell or more
+        raise _too_large("tables", comb(d, k))
+    return list(combinations(range(d), k))
+
+
+def chosen_sets(public: Layout, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
+    """The chosen sets of columns, by place."""
+    chosen = [tuple(public.position(name) for name in names) for names in attributes]
+    for names, places in zip(attributes, chosen, strict=True):
+        if len(set(places)) < len(places):
+            raise invalid("attributes", "sets of different columns", names)
+    return chosen
 
 
 def cells_of(public: Layout, places: tuple[int, ...]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import sqrt
 from typing import Never
 
@@ -15,7 +14,7 @@ from tellall.data import Dataset, Layout, Public
 from tellall.errors import CannotLinearise, invalid
 from tellall.linops import Array, LinearOperator
 from tellall.statistics.base import Statistic, check_scale
-from tellall.statistics.marginals import cell_counts, cells_of, check_sets
+from tellall.statistics.marginals import cell_counts, cells_of, check_sets, chosen_sets, every_set
 
 __all__ = ["Tables"]
 
@@ -70,12 +69,8 @@ class Tables(Statistic):
         if self.attributes is None:
             if self.ways > d:
                 raise invalid("ways", f"at most {d}, the public columns", self.ways)
-            return list(combinations(range(d), self.ways))
-        chosen = [tuple(public.position(name) for name in names) for names in self.attributes]
-        for names, places in zip(self.attributes, chosen, strict=True):
-            if len(set(places)) < len(places):
-                raise invalid("attributes", "sets of different columns", names)
-        return chosen
+            return every_set(d, self.ways)
+        return chosen_sets(public, self.attributes)
 
     def tables(self, public: Layout) -> list[tuple[int, ...]]:
         return self.sets(public)

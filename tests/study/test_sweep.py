@@ -126,6 +126,22 @@ def test_every_kind_of_protection_is_measured() -> None:
     assert found.rows[6]["std"] > 10
 
 
+def test_protections_are_called_by_all_their_steps() -> None:
+    found = ta.sweep(
+        PEOPLE,
+        TABLES,
+        [[ta.Suppression(5), ta.Rounding(5)], ta.Rounding(5), lambda s: [ta.Gaussian(s), ta.Rounding(5)]],
+        scales=[2],
+        repeats=1,
+        decoders=["least-squares"],
+    )
+    assert [row["family"] for row in found.rows] == [
+        "Suppression + Rounding",
+        "Rounding",
+        "Gaussian + Rounding",
+    ]
+
+
 def test_a_protection_that_does_not_fit_is_left_out_with_a_reason() -> None:
     found = ta.sweep(
         PEOPLE,

@@ -253,7 +253,7 @@ def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
     for one in given:
         if not _is_family(one):
             done = as_protections(one)
-            chosen.append(_Choice(type(done[-1]).__name__ if done else "exact", None, done))
+            chosen.append(_Choice(" + ".join(type(step).__name__ for step in done) or "exact", None, done))
             continue
         family = as_family(one)
         if scales is None:
@@ -266,7 +266,7 @@ def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
 def _member(family: Family, scale: float) -> _Choice:
     """A family at a scale; one without a name goes by its protection's."""
     made = family.at(scale)
-    named = family.name if family.name != NAMELESS or not made else type(made[-1]).__name__
+    named = " + ".join(type(step).__name__ for step in made) if family.name == NAMELESS else family.name
     return _Choice(named if scale else "exact", scale, made)
 
 

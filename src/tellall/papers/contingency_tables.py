@@ -67,8 +67,8 @@ def rerun(
     Notes
     -----
     `quick` takes less than a minute on one core. Otherwise n is 2000 instead of 400, matrices grow to 10¹¹
-    entries, and some ten minutes go by on two cores, nearly all of them on the least singular values of the
-    largest.
+    entries, and ten to fifteen minutes go by on two cores, nearly all of them on the least singular values
+    of the largest.
     """
     parts = (
         _part(Attributes, quick, 5 if quick else 30),

@@ -30,6 +30,7 @@ OTHERS = {
     "The posterior": "posterior.py",
     "Counts of boolean functions": "rowfunction.py",
     "Sweeps of noise over regressions": "regression_sweep.py",
+    "Tracing from packed genotypes": "tracing.py",
 }
 
 

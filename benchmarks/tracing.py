@@ -89,8 +89,11 @@ def main() -> None:
     parser.add_argument("--reference", type=int, default=59)
     parser.add_argument("--missing", type=float, default=0.0, help="share of bytes with missing calls")
     parser.add_argument("--attack", action="append", help="only these")
+    parser.add_argument("--quick", action="store_true", help="2,000 people, 5,000 sites")
     parser.add_argument("--without-numba", action="store_true", help="the NumPy kernel")
     chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.people, chosen.sites = 2000, 5000
     if chosen.without_numba:
         sys.modules["tellall.attacks.packed_kernel"] = None  # type: ignore[assignment]
         packed_calls.find_spec = lambda name: None
@@ -133,14 +136,14 @@ def main() -> None:
                 f"{memory / 1e9:.1f} | {rate / 1e9:.0f} | {peak:.2f} |",
                 flush=True,
             )
-    print(f"the calls packed {packed / 2**30:.1f} GiB, a byte each {calls / 2**30:.1f} GiB")
+    print(f"\nthe calls packed {packed / 2**30:.1f} GiB, a byte each {calls / 2**30:.1f} GiB")
 
 
 def warm_up(targets: Any, frequencies: np.ndarray) -> None:
     """Load, or compile, the kernel outside the clock."""
     start = time.perf_counter()
     targets.packed(0, 8).sums(np.zeros((4, 8)), job=1e12)
-    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted", flush=True)
+    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted\n", flush=True)
 
 
 if __name__ == "__main__":

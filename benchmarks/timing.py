@@ -24,6 +24,7 @@ TITLES = {
     "posterior.py": "The posterior",
     "rowfunction.py": "Counts of boolean functions",
     "regression_sweep.py": "Sweeps of noise over regressions",
+    "tracing.py": "Tracing from packed genotypes",
     "scale.py": "Large data",
 }
 PREFACE = """\

@@ -13,7 +13,6 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.attacks import packed_calls
+from timing import Section, least_time
 
 CHUNK = 4096
 RUNS = (
@@ -54,26 +54,16 @@ def write_plink(stem: Path, people: int, sites: int, missing: float, rng: np.ran
         file.writelines(f"1\trs{j}\t0\t{j + 1}\tA\tG\n" for j in range(sites))
 
 
-def seconds(call: Callable[[], Any], times: int = 1) -> float:
-    """The least processor time of several runs."""
-    least = float("inf")
-    for _ in range(times):
-        start = time.process_time()
-        call()
-        least = min(least, time.process_time() - start)
-    return least
-
-
 def bandwidth() -> float:
     """Bytes a second that are read from memory, four times the cache at least."""
     numbers = np.ones(2**25)
-    return numbers.nbytes / seconds(numbers.max, 7)
+    return numbers.nbytes / least_time(numbers.max, 7)[0]
 
 
 def product_rate() -> float:
     """Operations a second of a large single-precision matrix product."""
     square = np.ones((3000, 3000), dtype=np.float32)
-    return 2 * square.shape[0] ** 3 / seconds(lambda: square @ square, 5)
+    return 2 * square.shape[0] ** 3 / least_time(lambda: square @ square, 5)[0]
 
 
 def multiplications(attack: str, threshold: str, reference: int) -> int:
@@ -89,14 +79,17 @@ def main() -> None:
     parser.add_argument("--reference", type=int, default=59)
     parser.add_argument("--missing", type=float, default=0.0, help="share of bytes with missing calls")
     parser.add_argument("--attack", action="append", help="only these")
+    parser.add_argument("--quick", action="store_true", help="2,000 people, 5,000 sites")
     parser.add_argument("--without-numba", action="store_true", help="the NumPy kernel")
     chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.people, chosen.sites = 2000, 5000
     if chosen.without_numba:
         sys.modules["tellall.attacks.packed_kernel"] = None  # type: ignore[assignment]
         packed_calls.find_spec = lambda name: None
     rng, calls = np.random.default_rng(0), chosen.people * chosen.sites
-    print(f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people", end="")
-    print(", without numba" if chosen.without_numba else "", flush=True)
+    size = f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people"
+    note = size + (", without numba." if chosen.without_numba else ".")
     with tempfile.TemporaryDirectory() as folder:
         for name, people in (("targets", chosen.people), ("reference", chosen.reference)):
             write_plink(Path(folder) / name, people, chosen.sites, chosen.missing, rng)
@@ -106,16 +99,24 @@ def main() -> None:
         )
         frequencies = rng.uniform(0, 1, chosen.sites)
         warm_up(targets, frequencies)
-        print(
-            "| attack | threshold | processor s | limit s | of it | memory GB/s | product GF/s | peak GiB |"
+        names = (
+            "attack",
+            "threshold",
+            "processor s",
+            "limit s",
+            "of it",
+            "memory GB/s",
+            "product GF/s",
+            "peak GiB",
         )
-        print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+        whole = not (chosen.quick or chosen.attack or chosen.without_numba or chosen.missing)
+        section = Section("tracing.py", names, note=note, keep=whole)
         for attack, threshold, options in RUNS:
             if chosen.attack and attack not in chosen.attack:
                 continue
             memory, rate = bandwidth(), product_rate()
             least = max(packed / memory, calls * multiplications(attack, threshold, chosen.reference) / rate)
-            taken = seconds(
+            taken, _ = least_time(
                 lambda attack=attack, threshold=threshold, options=options: ta.trace(
                     frequencies,
                     targets,
@@ -128,19 +129,17 @@ def main() -> None:
                 3 if multiplications(attack, threshold, chosen.reference) == 2 else 1,
             )
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            print(
-                f"| {attack} | {threshold} | {taken:.2f} | {least:.2f} | {least / taken:.0%} | "
-                f"{memory / 1e9:.1f} | {rate / 1e9:.0f} | {peak:.2f} |",
-                flush=True,
-            )
-    print(f"the calls packed {packed / 2**30:.1f} GiB, a byte each {calls / 2**30:.1f} GiB")
+            numbers = f"{taken:.2f}", f"{least:.2f}", f"{least / taken:.0%}"
+            limits = f"{memory / 1e9:.1f}", f"{rate / 1e9:.0f}"
+            section.add((attack, threshold, *numbers, *limits, f"{peak:.2f}"))
+    print(f"\nthe calls packed {packed / 2**30:.1f} GiB, a byte each {calls / 2**30:.1f} GiB")
 
 
 def warm_up(targets: Any, frequencies: np.ndarray) -> None:
     """Load, or compile, the kernel outside the clock."""
     start = time.perf_counter()
     targets.packed(0, 8).sums(np.zeros((4, 8)), job=1e12)
-    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted", flush=True)
+    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted\n", flush=True)
 
 
 if __name__ == "__main__":

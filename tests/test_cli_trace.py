@@ -76,6 +76,11 @@ def test_tables_are_traced_and_json_stands_alone(tables, capsys, monkeypatch):
     assert any("1,200 of 1,201" in note for note in document["notes"])
 
 
+def test_too_few_reference_people_leave_with_3(tables, capsys, monkeypatch):
+    assert call(monkeypatch, *files(tables), "--delta", "0.001") == 3
+    assert capsys.readouterr().out.startswith("Inconclusive. 40 reference people are too few")
+
+
 def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeypatch):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")

@@ -67,8 +67,9 @@ class PackedCalls:
             rows[:, -1] &= np.uint8(4 ** (self.people % 4) - 1)
         # a product with ones is the quickest sum of short rows
         every = np.ones(rows.shape[1], dtype=np.float32)
-        signs = self.people - (_BITS[rows] @ every).astype(np.float64)  # 1 − bits, 0 for a missing call
-        called = self.people - (_LOST[rows] @ every).astype(np.float64)
+        bits, lost = (np.take(table, rows, mode="clip") @ every for table in (_BITS, _LOST))
+        signs = self.people - bits.astype(np.float64)  # 1 − bits, 0 for a missing call
+        called = self.people - lost.astype(np.float64)
         return np.where(self.turned, -signs, signs), called
 
     def sums(self, table: Array, *, job: float = 0.0) -> Array:

@@ -87,9 +87,11 @@ def _add_sums(rows, slope, gap, total):  # type: ignore[no-untyped-def]
         fours = start + (stop - start) // 4 * 4
         for j in range(start, fours, 4):
             _add_four(rows, j, slope, sums)
+            for i in range(j, j + 4):  # while the rows are near
+                if gap[i] != 0 and _any_absent(rows[i]):
+                    _add_absent(rows[i], gap[i], sums)
         for j in range(fours, stop):
             _add_one(rows[j], slope[j], sums)
-        for j in range(start, stop):
             if gap[j] != 0 and _any_absent(rows[j]):
                 _add_absent(rows[j], gap[j], sums)
         scale = 1.0

@@ -21,7 +21,7 @@ __all__ = ["CODINGS", "Blocks", "Coding", "Some", "as_blocks", "blocks_of", "pac
 Codes = npt.NDArray[np.int8]
 
 _BLOCK_BYTES = 96 * 2**20
-_PACKED_BYTES = 4 * 2**20  # stays in the cache between the reading and the scoring
+_PACKED_BYTES = 2 * 2**20  # stays in the cache between the reading and the scoring
 
 
 @runtime_checkable

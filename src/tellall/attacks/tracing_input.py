@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.calls import calls_of
 from tellall.attacks.packed_calls import PackedCalls
 from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, as_blocks, packed_of, reference_mean
 from tellall.data import Public
@@ -110,7 +111,7 @@ def read_input(
         q = np.clip(q, -1, 1)
         if outside:
             notes.append(f"{outside} means outside the possible range clipped to it.")
-    copies = _copies(people[0], people[1])
+    copies = _copies(people[0], people[1], rule)
     if copies and q.size >= _CHANCE:
         notes.append(
             f"{copies} of the targets also stand among the reference people: they cannot be told from those, "
@@ -176,16 +177,27 @@ def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None
     return values - 1 if alleles == "counts" else 2 * values - 1
 
 
-def _copies(targets: Blocks, reference: Blocks) -> int:
-    """How many targets equal a reference person in the attributes compared."""
+def _copies(targets: Blocks, reference: Blocks, coding: Coding) -> int:
+    """How many targets equal a reference person in the attributes compared.
+
+    Notes
+    -----
+    By a sum of the values with random whole weights, which is exact: two who differ share it with a chance of
+    2⁻³⁰ or less.
+    """
     stop = min(_compared(targets), _compared(reference))
-    known = {row.tobytes() for row in _rows(reference.block(0, stop))}
-    return sum(row.tobytes() in known for row in _rows(targets.block(0, stop)))
+    weights = np.random.default_rng(0).integers(1, 2**30, (2, stop)).astype(np.float64)
+    if not coding.values:
+        known = {row.tobytes() for row in coding.numbers("reference", reference.block(0, stop))}
+        return sum(row.tobytes() in known for row in coding.numbers("targets", targets.block(0, stop)))
+    values = [place * weights[0] for place in range(len(coding.values))]
+    table = np.stack([*values, weights[1]])
+    first, second = (
+        calls_of(name, people, slice(0, stop), coding).sums(table)
+        for name, people in (("targets", targets), ("reference", reference))
+    )
+    return int(np.isin(first, second).sum())
 
 
 def _compared(people: Blocks) -> int:
     return min(people.shape[1], _COMPARED, max(_CHANCE, _CELLS // people.shape[0]))
-
-
-def _rows(block: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-    return np.ascontiguousarray(block, dtype=np.float32)

@@ -155,6 +155,8 @@ def trace(
         secret = write_secret(_beside(out, release), {"warning": _WARNING, "targets": rows})
         talk.print(f"Who is named is in {secret}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
+    if verdict.word == "inconclusive":
+        raise typer.Exit(3)
 
 
 def _document(

@@ -62,9 +62,7 @@ def least_squares(instance: Instance) -> Callable[[], np.ndarray]:
 def posterior(instance: Instance) -> Callable[[], np.ndarray]:
     """Message passing with gross errors learnt, its rehearsal included."""
     one = np.ones(instance.secret.size)
-    problem = CountProblem(
-        instance.operator, instance.std, one, 0 * one, one, 0.5, contaminated=True
-    )
+    problem = CountProblem(instance.operator, instance.std, one, 0 * one, one, 0.5, contaminated=True)
     prepared = Posterior(method="message-passing").prepare(problem)
     return lambda: prepared.solve(instance.target, rng=np.random.default_rng(0)).chance
 

@@ -245,3 +245,14 @@ def test_other_noise_is_left_as_it_is():
         assert whole_rounding(noise, np.array([0.0, 5.0, 10.0]), *given) == given
     not_multiples = whole_rounding(ta.Rounding(5), np.array([0.0, 5.0, 11.0]), *given)
     assert not_multiples == given
+
+
+def test_the_truth_lies_in_every_interval_of_very_many():
+    # rows are told apart by random projections: of 30,000 none may be taken for another
+    rng = np.random.default_rng(2)
+    people = ta.Dataset.from_arrays(rng.integers(0, 5, (1500, 8)), rng.integers(0, 2, 1500))
+    release = ta.publish(people, ta.Marginals(4), [ta.Suppression(10), ta.Rounding(5)])
+    intervals = ta.linearise(release, people.public).blocks[0].intervals
+    off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.target)
+    assert intervals.target.size > 3000
+    assert (off <= intervals.bound + 1e-9).all()

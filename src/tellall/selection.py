@@ -218,13 +218,15 @@ class _Rows:
 def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
     """One interval for rows that are equal up to sign; none for those equal to a ``known`` row.
 
-    Found by a random projection.
+    Found by two random projections: of r rows about r²/10²⁰ pairs are taken for equal that are not.
     """
-    prints = np.asarray(operator @ np.random.default_rng(0).normal(size=operator.shape[1]), dtype=np.float64)
-    prints = np.round(prints, 6)
-    rows = rows.take(~np.isin(np.abs(prints[rows.place]), np.abs(prints[known])))
-    sign = np.where(prints[rows.place] < 0, -1.0, 1.0)
-    _, first, index = np.unique(np.abs(prints[rows.place]), return_index=True, return_inverse=True)
+    draws = np.random.default_rng(0).normal(size=(operator.shape[1], 2))
+    prints = np.round(np.asarray(operator @ draws, dtype=np.float64), 9)
+    signs = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    keys = signs * (prints[:, 0] + 1j * prints[:, 1])
+    rows = rows.take(~np.isin(keys[rows.place], keys[known]))
+    sign = signs[rows.place]
+    _, first, index = np.unique(keys[rows.place], return_index=True, return_inverse=True)
     low, high = np.full(first.size, -inf), np.full(first.size, inf)
     np.maximum.at(low, index, np.where(sign > 0, rows.low, -rows.high))
     np.minimum.at(high, index, np.where(sign > 0, rows.high, -rows.low))

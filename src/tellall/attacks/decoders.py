@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.attacks.system import Undecided
 from tellall.errors import invalid
-from tellall.linops import Array
+from tellall.linops import Array, RowSelect
 from tellall.solve import (
     AbsoluteProblem,
     BoxProblem,
@@ -68,7 +68,7 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     ======================================================== =======================================
     at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything
     gross errors declared                                    posterior; LP too where it is not trusted
-    bits; entries of one size, or at most 5000 unknowns      posterior
+    entries of one size, or at most 5000 unknowns            posterior
     else, and where the posterior fails its own checks       least squares
     ======================================================== =======================================
 
@@ -119,8 +119,6 @@ def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
 
 def _posterior_is_affordable(undecided: Undecided) -> bool:
     """Whether message passing applies, or expectation propagation takes seconds."""
-    if undecided.rates.size > 1:  # the values of a person exclude each other, which it does not know
-        return False
     rows, unknowns = undecided.operator.shape
     if min(rows, unknowns) <= _PROPAGATED:
         return True
@@ -195,22 +193,27 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """The posterior mean of every count under prior, noise and all evidence."""
     undecided = undecided.everything or undecided
+    operator, group, left = undecided.operator, None, None
+    rows = slice(0, undecided.target.size)
+    if undecided.rates.size > 1:  # that everybody has one of the values is the prior's business, not a row's
+        rows = slice(0, undecided.target.size - undecided.groups)
+        operator = RowSelect(operator, np.arange(rows.stop))
+        group, left = undecided.places % undecided.groups, undecided.target[rows.stop :]
     problem = CountProblem(
-        undecided.operator,
-        undecided.rest,
+        operator,
+        undecided.rest[rows],
         undecided.size,
         undecided.lower,
         undecided.upper,
         undecided.rate,
-        undecided.slack,
+        undecided.slack[rows],
         undecided.contaminated,
-        undecided.unseen if undecided.unseen.any() else None,
+        undecided.unseen[rows] if undecided.unseen.any() else None,
+        group,
+        left,
     )
-    solution = Posterior().prepare(problem).solve(undecided.target, rng=rng)
-    status = solution.status
-    if undecided.rates.size > 1 and status.settled:
-        status = Status("uncalibrated", "the values of a person are taken as independent; use least-squares")
-    return Decoded(solution.value, solution.chance, status, "posterior", dict(solution.stats))
+    solution = Posterior().prepare(problem).solve(undecided.target[rows], rng=rng)
+    return Decoded(solution.value, solution.chance, solution.status, "posterior", dict(solution.stats))
 
 
 def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:

@@ -45,6 +45,9 @@ class Undecided:
         The chance of each value before the evidence.
     unseen
         Which rows have no value, only an interval of this slack about the target.
+    groups
+        How many groups of people alike there are; of several values, the last so many rows say that
+        everybody has exactly one.
     everything
         The same with a row for each interval in which a value that is not shown lies, None where there is
         none; least squares, which has no use for them, does without.
@@ -64,6 +67,7 @@ class Undecided:
     value: IntArray
     rates: Array
     unseen: npt.NDArray[np.bool_]
+    groups: int
     everything: Undecided | None = None
 
     @property
@@ -108,7 +112,8 @@ def _open_rows(
         operator = operator.take(places)
     errors = (system.spread, system.slack, system.rest, np.maximum(system.bound, 0.0), contaminated)
     box = (lower[places], upper[places], system.size[places], system.value[places])
-    return Undecided(places, operator, target, *errors, *box, rates, system.unseen)
+    groups = system.size.size // rates.size
+    return Undecided(places, operator, target, *errors, *box, rates, system.unseen, groups)
 
 
 def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:

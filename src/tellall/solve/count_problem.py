@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.linops import LinearOperator
+from tellall.linops import IntArray, LinearOperator
 from tellall.solve.base import Array, Solution
+from tellall.solve.categories import CategoryPrior
+from tellall.solve.counts import CountPrior
 
 __all__ = ["CountProblem", "PosteriorSolution"]
 
@@ -35,6 +37,9 @@ class CountProblem:
     unseen
         Rows of which no value is known, only that A t is within ``slack`` of z (but for the Gaussian error);
         None where all are seen.
+    group, left
+        Where the secret has several values: the group that each unknown's people are of, and for each group
+        how many of its people are divided among its unknowns. The rows need not say that they are.
     """
 
     operator: LinearOperator
@@ -46,6 +51,16 @@ class CountProblem:
     slack: Array | None = None
     contaminated: bool | None = None
     unseen: npt.NDArray[np.bool_] | None = None
+    group: IntArray | None = None
+    left: Array | None = None
+
+    @property
+    def prior(self) -> CountPrior | CategoryPrior:
+        """What is believed of the counts before the evidence."""
+        if self.group is None or self.left is None:
+            return CountPrior(self.size, self.lower, self.upper, self.rate)
+        rate = np.broadcast_to(np.asarray(self.rate, dtype=np.float64), self.size.shape)
+        return CategoryPrior(self.group, self.left, self.size, rate, self.lower, self.upper)
 
     def __post_init__(self) -> None:
         m, n = self.operator.shape

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.solve.base import Array
+from tellall.solve.categories import CategoryPrior
 from tellall.solve.channel import Channel
 from tellall.solve.counts import CountPrior
 from tellall.solve.gaussian_steps import GaussianPosterior, GaussianSteps
@@ -49,7 +50,7 @@ class _RowSites:
 
 def propagate(
     steps: GaussianSteps,
-    prior: CountPrior,
+    prior: CountPrior | CategoryPrior,
     channel: Channel,
     target: Array,
     *,

@@ -93,7 +93,7 @@ class PreparedPosterior:
 
     def __init__(self, problem: CountProblem, options: Posterior) -> None:
         self.problem, self.options = problem, options
-        self.prior = CountPrior(problem.size, problem.lower, problem.upper, problem.rate)
+        self.prior = problem.prior
         std: Array | float = problem.std
         if problem.std.size and np.all(problem.std == problem.std[0]):
             std = float(problem.std[0])
@@ -138,11 +138,12 @@ class PreparedPosterior:
     def _attempts(self, rng: np.random.Generator) -> list[tuple[str, Callable[[Array], Opinion]]]:
         """What to try, in order."""
         n = self.problem.operator.shape[1]
-        auto = self.options.method == "auto"
-        passing = self.options.method == "message-passing"
+        counted = isinstance(self.prior, CountPrior)  # several values of a person go by propagation only
+        auto = self.options.method == "auto" or not counted
+        passing = self.options.method == "message-passing" and counted
         propagating = self.options.method == "expectation"
         affordable = self.steps.affordable(self.options.gram_limit)
-        wanted = self.spread.even and (n >= self.options.small or not affordable)
+        wanted = counted and self.spread.even and (n >= self.options.small or not affordable)
         out: list[tuple[str, Callable[[Array], Opinion]]] = []
         if passing or (auto and wanted):
             out.append(("message-passing", lambda z: self._pass(z, self.options.damping, 1)))
@@ -161,6 +162,7 @@ class PreparedPosterior:
         return out
 
     def _pass(self, target: Array, damping: float, patience: int) -> Passed:
+        assert isinstance(self.prior, CountPrior)
         return pass_messages(
             self.problem.operator,
             self.spread,

@@ -10,6 +10,7 @@ import numpy as np
 
 from tellall.linops import LinearOperator
 from tellall.solve.base import Array
+from tellall.solve.categories import CategoryPrior
 from tellall.solve.channel import Channel
 from tellall.solve.counts import CountPrior
 
@@ -18,6 +19,7 @@ __all__ = ["Rehearsal", "rehearse"]
 _NOTICED = 3.0  # standard errors of the number of wrong guesses: the log-odds are mended
 _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
+_MENDABLE = 0.3  # log-odds too large by more than this are no matter of degree
 _ENOUGH = 3000  # people guessed in rehearsal
 _MOST_DRAWS = 10
 _STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
@@ -52,7 +54,7 @@ class Rehearsal:
 
 
 def rehearse(
-    prior: CountPrior,
+    prior: CountPrior | CategoryPrior,
     operator: LinearOperator,
     channel: Channel,
     target: Array,
@@ -65,7 +67,8 @@ def rehearse(
     -----
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secrets likeliest; where they are far off, nothing is trusted. That
+    by the number that makes the simulated secrets likeliest; where they are far off, they are trusted only
+    if they are not off by more than a factor of three and, mended on one half, hold on the other. That
     is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
     be sure, fairly sure and unsure. One more run of the decoder; up to ten where there are few people.
     """
@@ -85,21 +88,33 @@ def rehearse(
 
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     """Whether as many guesses were wrong as the log-odds' strength says."""
+    missed = size - right
+    wrong, foreseen = float(missed.sum()), float(size @ (1 / (1 + np.exp(strength))))
+    noticed, calibrated = _off(strength, missed, size)
+    if not noticed:
+        return Rehearsal(wrong, foreseen)
+    if not calibrated:  # does what mends the one half hold on the other?
+        half = strength.size // 2
+        factor = _temperature(strength[:half], right[:half], missed[:half])
+        if factor >= _MENDABLE:
+            calibrated = _off(factor * strength[half:], missed[half:], size[half:])[1]
+    return Rehearsal(wrong, foreseen, _temperature(strength, right, missed), calibrated)
+
+
+def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
+    """Whether it shows that the log-odds are off, and whether they are near enough to be trusted."""
     doubt = 1 / (1 + np.exp(strength))
-    missed, expected = size - right, size * doubt
-    variance = size * doubt * (1 - doubt)
-    wrong, foreseen = float(missed.sum()), float(expected.sum())
-    noticed = abs(wrong - foreseen) > _NOTICED * np.sqrt(variance.sum()) + 1
-    calibrated = abs(wrong - foreseen) <= _room(foreseen, float(variance.sum()))
+    expected, variance = size * doubt, size * doubt * (1 - doubt)
+    excess = abs(float((missed - expected).sum()))
+    noticed = bool(excess > _NOTICED * np.sqrt(variance.sum()) + 1)
+    calibrated = excess <= _room(float(expected.sum()), float(variance.sum()))
     part = np.digitize(strength, _STRATA)
     for place in range(1, len(_STRATA) + 1):
         here = part == place
         over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
-        noticed |= over > _NOTICED * np.sqrt(spread) + 0.5  # one sure and wrong is one too many
+        noticed |= bool(over > _NOTICED * np.sqrt(spread) + 0.5)  # one sure and wrong is one too many
         calibrated &= over <= _room(float(expected[here].sum()), spread)
-    if not noticed:
-        return Rehearsal(wrong, foreseen)
-    return Rehearsal(wrong, foreseen, _temperature(strength, right, missed), bool(calibrated))
+    return noticed, calibrated
 
 
 def _room(expected: float, variance: float) -> float:

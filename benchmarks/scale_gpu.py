@@ -1,4 +1,4 @@
-"""Reconstruction at census scale on one GPU: seconds of solving, memory, bits recovered; see scale.py."""
+"""Reconstruction at census scale on one GPU: seconds of solving, memory, bits; see scale.py."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_other_noise_is_left_as_it_is():
 
 
 def test_the_truth_lies_in_every_interval_of_very_many():
-    # rows are told apart by random projections: of 30,000 none may be taken for another
+    # rows are told apart by random projections: of some ten thousand none may be taken for another
     rng = np.random.default_rng(2)
     people = ta.Dataset.from_arrays(rng.integers(0, 5, (1500, 8)), rng.integers(0, 2, 1500))
     release = ta.publish(people, ta.Marginals(4), [ta.Suppression(10), ta.Rounding(5)])

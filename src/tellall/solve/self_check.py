@@ -19,7 +19,7 @@ __all__ = ["Rehearsal", "rehearse"]
 _NOTICED = 3.0  # standard errors of the number of wrong guesses: the log-odds are mended
 _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
-_MENDABLE = 0.3  # log-odds too large by more than this are no matter of degree
+_MENDABLE = 0.5  # log-odds that are too large by more than this are no matter of degree
 _ENOUGH = 3000  # people guessed in rehearsal
 _MOST_DRAWS = 10
 _STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
@@ -68,7 +68,7 @@ def rehearse(
     If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
     decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
     by the number that makes the simulated secrets likeliest; where they are far off, they are trusted only
-    if they are not off by more than a factor of three and, mended on one half, hold on the other. That
+    if they are not off by more than a factor of two and, mended on one half, hold on the other. That
     is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
     be sure, fairly sure and unsure. One more run of the decoder; up to ten where there are few people.
     """
@@ -89,21 +89,21 @@ def rehearse(
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
     """Whether as many guesses were wrong as the log-odds' strength says."""
     missed = size - right
-    wrong, foreseen = float(missed.sum()), float(size @ (1 / (1 + np.exp(strength))))
+    wrong, foreseen = float(missed.sum()), float(size @ _doubt(strength))
     noticed, calibrated = _off(strength, missed, size)
     if not noticed:
         return Rehearsal(wrong, foreseen)
     if not calibrated:  # does what mends the one half hold on the other?
         half = strength.size // 2
         factor = _temperature(strength[:half], right[:half], missed[:half])
-        if factor >= _MENDABLE:
+        if _MENDABLE <= factor <= 1 / _MENDABLE:
             calibrated = _off(factor * strength[half:], missed[half:], size[half:])[1]
     return Rehearsal(wrong, foreseen, _temperature(strength, right, missed), calibrated)
 
 
 def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
     """Whether it shows that the log-odds are off, and whether they are near enough to be trusted."""
-    doubt = 1 / (1 + np.exp(strength))
+    doubt = _doubt(strength)
     expected, variance = size * doubt, size * doubt * (1 - doubt)
     excess = abs(float((missed - expected).sum()))
     noticed = bool(excess > _NOTICED * np.sqrt(variance.sum()) + 1)
@@ -115,6 +115,14 @@ def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
         noticed |= bool(over > _NOTICED * np.sqrt(spread) + 0.5)  # one sure and wrong is one too many
         calibrated &= over <= _room(float(expected[here].sum()), spread)
     return noticed, calibrated
+
+
+def _doubt(strength: Array) -> Array:
+    """The chance that a guess of such log-odds is wrong."""
+    from scipy.special import expit
+
+    out: Array = expit(-strength)
+    return out
 
 
 def _room(expected: float, variance: float) -> float:

@@ -68,7 +68,8 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     ======================================================== =======================================
     at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything
     gross errors declared                                    posterior; LP too where it is not trusted
-    entries of one size, or at most 5000 unknowns            posterior
+    entries of one size, or at most 5000 unknowns            posterior; where it fails its own checks, on
+                                                             the values shown alone
     else, and where the posterior fails its own checks       least squares
     ======================================================== =======================================
 
@@ -92,6 +93,12 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
             return tried[0]
+        # intervals of withheld values tell more, and are harder to be sure with; under noise, which values are
+        # withheld is chance, and leaving them out would mislead
+        if undecided is not shown and np.isfinite(shown.bound).all():
+            alone = _posterior(replace(shown, everything=None), rng)
+            if alone.status.settled:
+                return alone
     if undecided.contaminated:
         robust, loose = _least_absolute(undecided, rng), tried[0]
         misses = {each.name: _misfit(undecided, each.value) for each in (robust, loose)}

@@ -93,8 +93,8 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
             return tried[0]
-        # intervals of withheld values tell more, and are harder to be sure with; under noise, which values are
-        # withheld is chance, and leaving them out would mislead
+        # intervals of withheld values tell more, and are harder to be sure with; under noise it is chance
+        # which values are withheld, and leaving them out would mislead
         if undecided is not shown and np.isfinite(shown.bound).all():
             alone = _posterior(replace(shown, everything=None), rng)
             if alone.status.settled:

@@ -1,4 +1,4 @@
-"""A sweep of many blocks: one process, two, a Dask cluster of one and two workers, one of them killed; see scale.py."""
+"""A sweep of many blocks: one process, two, Dask with one and two workers, one killed; see scale.py."""
 
 from __future__ import annotations
 

@@ -58,6 +58,15 @@ def test_memory_grows_with_people_and_adds_up() -> None:
     assert "MiB of memory" in str(small) or "GiB of memory" in str(small)
 
 
+def test_attributes_of_one_product_are_bits_on_a_device() -> None:
+    everybody = people(800, 40)
+    for function in ("xor", "and", "or"):
+        statistic = ta.Predicates(function, ways=3)
+        assert statistic.memory(everybody.public, packed=True) == 800 * 40 // 8
+    majority = ta.Predicates("majority", ways=3)
+    assert majority.memory(everybody.public, packed=True) == majority.memory(everybody.public)
+
+
 def test_blocks_need_what_the_largest_needs() -> None:
     rng = np.random.default_rng(1)
     county = np.repeat(["a", "b"], [50, 400])

@@ -163,7 +163,7 @@ def test_a_place_that_is_not_there_falls_back_with_a_sentence(monkeypatch: pytes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert find_place("cpu") is HOST
-    for wrong in ("gpu", "", 3, "mps"):
+    for wrong in ("gpu", "", 3, "mps", "cpu:0", "cuda:abc", "cuda:-1", "cuda:0:0"):
         with pytest.raises(InvalidInput, match="device must be"):
             find_place(wrong)  # type: ignore[arg-type]
 

@@ -167,9 +167,10 @@ def reconstruct(
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
     place = find_place(device)
-    if place is not HOST:
-        evidence = evidence.on(place)
-    return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
+    if place is HOST:
+        return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
+    with place.short_of_memory():
+        return reconstruct_codes(evidence.on(place), view, chosen, decoder, prior, rng)
 
 
 def reconstruct_codes(

@@ -103,7 +103,8 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> 
             host += 2 * 8 * rows * unknowns
     if place.name == "cpu":
         return host, 0
-    return host, equations + vectors + place.block
+    there = sum(statistic.memory(public, packed=True) for statistic in statistics)
+    return host, there + vectors + place.block
 
 
 def _said(size: int) -> str:

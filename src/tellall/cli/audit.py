@@ -72,8 +72,10 @@ def audit(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
-    device = find_place(device).name
-    needed = chosen.memory(people, device)
+    chosen = replace(chosen, device=find_place(device).name)
+    if chosen.device != "cpu" and jobs < 0:
+        jobs = 1  # attacks at once would share one device's memory
+    needed = chosen.memory(people, chosen.device)
     if not needed.fits and not quiet:
         talk.print(f"This audit needs {needed}; it may be stopped.", highlight=False, markup=False)
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
@@ -85,7 +87,7 @@ def audit(
                 chosen,
                 progress,
                 processes=jobs or 1,
-                device=device,
+                device=chosen.device,
                 cluster=cluster,
                 work=work,
                 name=(data or Path(chosen.data)).name,

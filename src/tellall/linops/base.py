@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from tellall.errors import TellallError, invalid
 from tellall.linops.place import HOST, Place
@@ -112,10 +112,10 @@ class LinearOperator(ABC):
 
 def stack_columns(product: Callable[[Array], Array], block: Array, rows: int) -> Array:
     """A product with each column of a block, side by side."""
-    if not block.shape[1]:
-        return np.zeros((rows, 0), dtype=block.dtype)
-    columns = [product(block[:, c]) for c in range(block.shape[1])]
-    out: Array = array_namespace(block).stack(columns, axis=1)
+    xp = array_namespace(block)
+    columns = [product(block[:, c])[:, None] for c in range(block.shape[1])]
+    nothing = xp.zeros((rows, 0), dtype=block.dtype, device=device(block))
+    out: Array = xp.concat(columns, axis=1) if columns else nothing
     return out
 
 

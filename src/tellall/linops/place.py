@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import re
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, final
 
 import array_api_compat.numpy
@@ -81,6 +85,16 @@ class Place:
         high = self.xp.astype(array, dtype)
         return [high, self.xp.astype(array - self.xp.astype(high, array.dtype), dtype)]
 
+    @contextmanager
+    def short_of_memory(self) -> Iterator[None]:
+        """What the libraries raise where a device has too little memory becomes a MemoryError."""
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ in ("OutOfMemoryError", "AcceleratorError") and self.name != "cpu":
+                raise MemoryError(f"too little memory on {self.name}") from error
+            raise
+
     def product(self, left: Any, right: Any) -> Any:
         """The matrix product; of narrow factors summed, and given, in single precision."""
         if self.narrow is None or left.dtype != self.narrow:
@@ -126,7 +140,7 @@ class Place:
     def free_memory(self) -> int:
         """Bytes of the device, or of the host, that can still be had."""
         if not self.name.startswith("cuda"):
-            return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+            return _free_on_host()
         cuda = self.xp.cuda
         free = cuda.mem_get_info(self.device) if hasattr(cuda, "mem_get_info") else self.device.mem_info
         return int(free[0])
@@ -135,9 +149,19 @@ class Place:
 HOST = Place("cpu", array_api_compat.numpy)
 
 
+def _free_on_host() -> int:
+    """Bytes that programs can still have, caches given up; as many as there can be where nobody says."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            told = dict(line.split(":", 1) for line in lines)
+        return 1024 * int(told["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return sys.maxsize
+
+
 def find_place(device: str) -> Place:
     """The place of that name, "cpu", "cuda" or "cuda:1"; the host, with a warning, where there is none."""
-    if not isinstance(device, str) or device.partition(":")[0] not in ("cpu", "cuda"):
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
         raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", device)
     if device == "cpu":
         return HOST
@@ -169,6 +193,10 @@ def _cupy(device: str) -> tuple[Place | None, str]:
     except ImportError:
         return None, f"device={device!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
     index = int(device.partition(":")[2] or 0)
-    if cupy.cuda.runtime.getDeviceCount() <= index:
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver
+        count = 0
+    if count <= index:
         return None, f"device={device!r}: CuPy sees no such CUDA device on this machine"
     return Place(device, namespace, cupy.cuda.Device(index), panel=512), ""

@@ -80,8 +80,11 @@ class Statistic(ABC):
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
 
-    def memory(self, public: Public) -> int:
-        """Bytes that its equations take: here those of a matrix, a row per value and a column per person."""
+    def memory(self, public: Public, *, packed: bool = False) -> int:
+        """Bytes that its equations take: here those of a matrix, a row per value and a column per person.
+
+        ``packed`` as they are kept on a device, where attributes of products are bits.
+        """
         return 8 * self.size(public) * public.n
 
     @property

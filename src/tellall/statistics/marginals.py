@@ -120,10 +120,12 @@ class Marginals(Statistic):
             raise invalid("levels", "two or more, for a table", levels)
         return self.size(public) // 2 * levels
 
-    def memory(self, public: Public) -> int:
+    def memory(self, public: Public, *, packed: bool = False) -> int:
         sets = self.sets(public)
-        as_products = _products_are_cheaper(public, sets)
-        return 4 * public.n * (sum(public.levels) if as_products else len(sets))
+        if not _products_are_cheaper(public, sets):
+            return 4 * public.n * len(sets)
+        bits = public.n * sum(public.levels)
+        return bits // 8 if packed else 4 * bits
 
     def equations(self, public: Public, values: Array) -> Equations:
         sets = self.sets(public)

@@ -130,9 +130,11 @@ class Predicates(Statistic):
         """Bounds on the L1 and L2 sensitivities of the counts, one person replaced."""
         return float(self.size(public)), sqrt(self.size(public))
 
-    def memory(self, public: Public) -> int:
-        indicators = len(Indicators(public))
-        return min(2 * 8 * indicators * public.n, super().memory(public))
+    def memory(self, public: Public, *, packed: bool = False) -> int:
+        bits = len(Indicators(public)) * public.n
+        if packed and self.function in ("xor", "and", "or") and self.attributes is None:
+            return bits // 8  # one product of attributes each
+        return min(2 * 8 * bits, super().memory(public))
 
     def values(self, dataset: Dataset) -> Array:
         secret = dataset.bits.astype(np.float64)

@@ -10,13 +10,15 @@ import argparse
 from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
+from tellall.linops import HOST, find_place
 from timing import Section
 
 SECTIONS = {"cells": cells, "cluster": cluster, "gpu": gpu}
+PARTS = {"cells": "tables", "cluster": "many blocks", "gpu": "on a GPU"}
 
 
 def main() -> None:
-    """Run the sections, print each row when it is there; the results are kept where all of them ran."""
+    """Run the sections, print each row when it is there; those that cannot run here keep what they had."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all where none is given")
     parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
@@ -25,10 +27,11 @@ def main() -> None:
     if unknown:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
     names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
-    table = Section("scale.py", names, keep=not (chosen.quick or chosen.sections))
     for name in chosen.sections or SECTIONS:
+        possible = name != "gpu" or find_place("cuda") is not HOST
+        section = Section("scale.py", names, part=PARTS[name], keep=possible and not chosen.quick)
         for row in SECTIONS[name](chosen.quick):
-            table.add(row)
+            section.add(row)
 
 
 if __name__ == "__main__":

@@ -77,8 +77,10 @@ def machine() -> str:
 class Section:
     """A table that is printed as its rows are measured, and put into RESULTS.md after each of them."""
 
-    def __init__(self, script: str, names: Sequence[str], *, note: str = "", keep: bool = True) -> None:
-        self.title, self.keep = TITLES[script], keep
+    def __init__(
+        self, script: str, names: Sequence[str], *, note: str = "", part: str = "", keep: bool = True
+    ) -> None:
+        self.title, self.keep = TITLES[script] + (f": {part}" if part else ""), keep
         above = [machine()] + ([note] if note else [])
         self.lines = [*above, "", "| " + " | ".join(names) + " |", "| --- " * len(names) + "|"]
         sys.stdout.write(f"## {self.title}\n\n" + "\n".join(self.lines) + "\n")
@@ -98,6 +100,7 @@ def write_section(title: str, body: str, path: Path = RESULTS) -> None:
     text = path.read_text(encoding="utf-8") if path.is_file() else PREFACE
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
     found = dict(zip(parts[1::2], parts[2::2], strict=True)) | {title: f"\n{body}\n\n"}
-    order = [*TITLES.values(), *(name for name in found if name not in TITLES.values())]
-    kept = [f"## {name}\n{found[name].rstrip()}\n" for name in order if name in found]
+    known = list(TITLES.values())
+    order = sorted(found, key=lambda name: next(i for i, t in enumerate([*known, ""]) if name.startswith(t)))
+    kept = [f"## {name}\n{found[name].rstrip()}\n" for name in order]
     path.write_text("\n".join([PREFACE, *kept]), encoding="utf-8")

@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import pytest
 
 import tellall as ta
 from tellall.cells import parquet
+from tellall.cells.behind_ibis import from_spark
 from tellall.cells.coding import quantiles
 from tellall.cells.files import portions
 
@@ -326,3 +329,20 @@ def test_people_larger_than_the_memory_allowed_are_counted_in_it(tmp_path):
         [sys.executable, "-c", _COUNT, path], capture_output=True, text=True, check=True, timeout=280
     )
     assert int(done.stdout) < 400 * 1024  # KiB
+
+
+def test_every_spark_frame_has_a_view_of_its_own(monkeypatch):
+    views = {}
+
+    class Frame:
+        sparkSession = None
+
+        def createOrReplaceTempView(self, name):
+            views[name] = weakref.ref(self)
+
+    spark = SimpleNamespace(connect=lambda session: SimpleNamespace(table=lambda name: name))
+    monkeypatch.setitem(sys.modules, "ibis", SimpleNamespace(pyspark=spark))
+    again = Frame()
+    engines = [from_spark(Frame()), from_spark(Frame()), from_spark(again), from_spark(again)]
+    assert len({engine.table for engine in engines}) == len(views) == 4
+    assert all(views[engine.table]() is engine.kept is not None for engine in engines)

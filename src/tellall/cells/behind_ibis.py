@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ class BehindIbis(Engine):
     """
 
     table: Any
+    kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, alive as long as it
 
     @property
     def place(self) -> str:
@@ -139,14 +141,14 @@ class BehindIbis(Engine):
         return ibis.ifelse(self._missing(coding.name), coding.column.levels - 1, code).cast("int64")
 
 
-def from_spark(frame: Any) -> Any:
-    """The Ibis table of a Spark frame."""
+def from_spark(frame: Any) -> BehindIbis:
+    """A Spark frame, under a name of its own that no other frame's view can take."""
     import ibis
 
     connection = ibis.pyspark.connect(frame.sparkSession)
-    name = f"tellall_{id(frame)}"
+    name = f"tellall_{uuid4().hex}"
     frame.createOrReplaceTempView(name)
-    return connection.table(name)
+    return BehindIbis(connection.table(name), frame)
 
 
 def _kind(kind: Any) -> str:

@@ -278,6 +278,23 @@ def test_a_store_that_changed_is_noticed(tmp_path):
         ta.count_cells(people, 2)
 
 
+@pytest.mark.parametrize("most", [100, 2**20])
+def test_files_of_different_columns_and_types_are_counted_as_one(tmp_path, monkeypatch, most):
+    """Read alone, together with their like or with all: a column that a file lacks is missing there."""
+    monkeypatch.setattr(parquet, "portions", lambda files, sizes, _: portions(files, sizes, most))
+    whole = frame(540)[["county", "age", "flag", "ill"]]
+    whole["y"] = np.where(whole.index < 300, np.nan, whole.index % 3)
+    whole["z"] = np.where(whole.index < 500, None, whole["county"])
+    whole["flag"] = whole["flag"].astype(float)
+    for place, (begin, end) in enumerate([(0, 250), (250, 270), (270, 300), (300, 500), (500, 540)]):
+        part = whole[begin:end].dropna(axis=1, how="all").copy()
+        if place < 3:
+            part["flag"] = part["flag"].astype(bool)  # a number in the other files
+        part.to_parquet(tmp_path / f"{place}.parquet")
+    people = ta.Dataset.from_frame(whole[["county", "age", "flag", "ill", "y", "z"]], secret="ill")
+    same(ta.scan(tmp_path, secret="ill"), people)
+
+
 @pytest.mark.parametrize("pieces", [2, 3, 10, 17])
 @pytest.mark.parametrize("seed", range(4))
 def test_quantiles_of_counted_values_are_numpys(pieces, seed):

@@ -184,7 +184,7 @@ class Parquet(Engine):
         with self._connection() as connection:
             for files, begin, rows in portions(self.files, self._sizes, most):
                 whole = begin is None
-                query = f"{select(chosen)} FROM {self._source(files, numbered=not whole)}"
+                query = f"{select(chosen)} FROM {self._portion(files, numbered=not whole)}"
                 if begin is not None:
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
                 block = list(connection.execute(query).fetchnumpy().values())
@@ -231,6 +231,15 @@ class Parquet(Engine):
                 kinds = ", ".join(f"{quoted(key)}: {text(self._described[key])}" for key in self._keys)
                 options += f", hive_types = {{{kinds}}}"
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
+
+    def _portion(self, files: Sequence[str], *, numbered: bool) -> str:
+        """Some of the files with the columns of all: NULL in those that none of these has, the same types."""
+        source = self._source(files, numbered=numbered)
+        if len(self.files) == 1:
+            return source
+        countable = {name: kind for name, kind in self._described.items() if self.types[name] in _TYPES}
+        nobody = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in countable.items())
+        return f"(SELECT * FROM {source} UNION ALL BY NAME SELECT {nobody} WHERE false)"
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:

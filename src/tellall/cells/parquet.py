@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.cells.coding import Coding, Values
-from tellall.cells.engine import Engine, Progress
+from tellall.cells.engine import Engine, Progress, changed
 from tellall.cells.expressions import code_of, has_code, literal, number_of, quoted, select, text
 from tellall.cells.files import portions
 from tellall.cells.tally import Tally
 from tellall.data.imprint import digests
-from tellall.errors import InvalidInput, invalid
+from tellall.errors import invalid
 from tellall.store import SETTINGS
 
 __all__ = ["Parquet"]
@@ -189,7 +189,7 @@ class Parquet(Engine):
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
                 block = list(connection.execute(query).fetchnumpy().values())
                 if len(block[0]) != rows:
-                    raise _changed(self.place)
+                    raise changed(self.place)
                 yield block
                 done += rows
                 if progress:
@@ -252,7 +252,7 @@ def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
     """The codes, if every person has one."""
     if isinstance(row, np.ma.MaskedArray):
         if np.ma.getmaskarray(row).any():
-            raise _changed(f"column '{name}'")
+            raise changed(f"column '{name}'")
         return row.data
     return row
 
@@ -260,7 +260,3 @@ def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
 def _with_nan(row: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
     plain = row.astype(np.float64)
     return plain.filled(np.nan) if isinstance(plain, np.ma.MaskedArray) else plain
-
-
-def _changed(what: str) -> InvalidInput:
-    return invalid("source", "the same as when it was scanned", f"other values in {what}", "Scan it again.")

@@ -5,6 +5,7 @@ import sys
 import weakref
 from types import SimpleNamespace
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -274,6 +275,20 @@ def test_a_store_that_changed_is_noticed(tmp_path):
     with pytest.raises(ta.InvalidInput, match="Scan it again"):
         ta.count_cells(people, 2)
     pd.DataFrame({"x": ["a", "b"], "ill": [0, 1]}).to_parquet(path)
+    with pytest.raises(ta.InvalidInput, match="Scan it again"):
+        ta.count_cells(people, 2)
+
+
+@pytest.mark.parametrize("bins", [None, {"x": [1.7]}])
+@pytest.mark.parametrize("gap", ["NULL", "'nan'"])
+def test_a_gap_that_was_not_there_is_noticed(tmp_path, gap, bins):
+    path = tmp_path / "p.parquet"
+    rows = "(1.5, 0), (2.5, 1), (2.5, 1)"
+    make = "COPY (SELECT x::DOUBLE AS x, ill FROM (VALUES {}) AS p(x, ill)) TO '{}'"
+    duckdb.execute(make.format(rows, path))
+    people = ta.scan(path, secret="ill", bins=bins)
+    assert ta.count_cells(people, 2).counts.tolist() == [1, 0, 0, 2]
+    duckdb.execute(make.format(rows.replace("1.5", f"{gap}::DOUBLE"), path))
     with pytest.raises(ta.InvalidInput, match="Scan it again"):
         ta.count_cells(people, 2)
 

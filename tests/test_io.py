@@ -68,6 +68,15 @@ def test_bad_files_get_one_clear_sentence(tmp_path, name, content, says):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["folder", "folder.parquet", "folder/*.parquet", "folder/*"])
+def test_many_files_are_sent_where_they_can_be_counted(tmp_path, name):
+    (tmp_path / name.split("/")[0]).mkdir()
+    with pytest.raises(
+        ta.InvalidInput, match=r"one file; .* tellall publish and by ta\.scan; .* one of them"
+    ):
+        ta.read(tmp_path / name, secret="ill")
+
+
 def test_formulas_in_cells_are_text(tmp_path):
     (tmp_path / "f.csv").write_text('x,ill\n"=1+1",0\n"=cmd|\' /C calc\'!A0",1\n')
     people = ta.read(tmp_path / "f.csv", secret="ill")

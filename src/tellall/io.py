@@ -16,6 +16,7 @@ __all__ = ["ParquetColumns", "read", "read_table"]
 
 _DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
+_MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
 _PANDAS = {".dta": "read_stata", ".sas7bdat": "read_sas"}
 
 
@@ -38,6 +39,8 @@ def read_table(path: str | Path) -> Any:
     place = Path(path)
     ending = place.suffix.lower()
     known = (*_DELIMITED, *_PARQUET, *_PANDAS)
+    if place.is_dir() or ("*" in place.name and not place.exists()):
+        raise invalid("path", "one file", str(path), _MANY)
     if ending not in known:
         raise invalid("path", f"a file ending in {', '.join(known)}", str(path))
     if not place.is_file():

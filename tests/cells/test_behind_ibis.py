@@ -56,6 +56,33 @@ def test_cut_points_need_no_list_of_values(file):
     assert ta.count_cells(people, 3).counts.tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE people SET sex = 'x' WHERE id = 3",
+        "UPDATE people SET sex = NULL WHERE id = 3",
+        "UPDATE people SET age = NULL WHERE id = 3",
+        "UPDATE people SET weight = NULL WHERE id = 3",
+        "UPDATE people SET weight = 'nan' WHERE id = 3",
+        "INSERT INTO people SELECT id + 4, sex, age, weight, ill FROM people",
+    ],
+)
+def test_a_table_that_changed_is_noticed(change):
+    connection = ibis.duckdb.connect()
+    rows = "(1, 'f', 30, 1.5, 0), (2, 'm', 40, 2.5, 1), (3, 'f', 40, 1.5, 1), (4, 'm', 30, 2.5, 1)"
+    connection.raw_sql("CREATE TABLE people (id INT, sex VARCHAR, age INT, weight DOUBLE, ill INT)")
+    connection.raw_sql(f"INSERT INTO people VALUES {rows}")
+    public = ["sex", "age", "weight"]
+    people = ta.scan(connection.table("people"), secret="ill", public=public)
+    assert ta.count_cells(people, 2).table("sex", "ill").tolist() == [[1, 1], [0, 2]]
+    connection.raw_sql(change)
+    with pytest.raises(ta.InvalidInput, match="Scan it again"):
+        ta.count_cells(people, 2)
+    if change.startswith("UPDATE"):
+        with pytest.raises(ta.InvalidInput, match="Scan it again"):
+            people.load()
+
+
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore")  # Spark's own, about pandas and about sockets
 def test_spark_agrees(file):

@@ -2,13 +2,17 @@
 
 import subprocess
 import sys
+import weakref
+from types import SimpleNamespace
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import tellall as ta
 from tellall.cells import parquet
+from tellall.cells.behind_ibis import from_spark
 from tellall.cells.coding import quantiles
 from tellall.cells.files import portions
 
@@ -275,6 +279,37 @@ def test_a_store_that_changed_is_noticed(tmp_path):
         ta.count_cells(people, 2)
 
 
+@pytest.mark.parametrize("bins", [None, {"x": [1.7]}])
+@pytest.mark.parametrize("gap", ["NULL", "'nan'"])
+def test_a_gap_that_was_not_there_is_noticed(tmp_path, gap, bins):
+    path = tmp_path / "p.parquet"
+    rows = "(1.5, 0), (2.5, 1), (2.5, 1)"
+    make = "COPY (SELECT x::DOUBLE AS x, ill FROM (VALUES {}) AS p(x, ill)) TO '{}'"
+    duckdb.execute(make.format(rows, path))
+    people = ta.scan(path, secret="ill", bins=bins)
+    assert ta.count_cells(people, 2).counts.tolist() == [1, 0, 0, 2]
+    duckdb.execute(make.format(rows.replace("1.5", f"{gap}::DOUBLE"), path))
+    with pytest.raises(ta.InvalidInput, match="Scan it again"):
+        ta.count_cells(people, 2)
+
+
+@pytest.mark.parametrize("most", [100, 2**20])
+def test_files_of_different_columns_and_types_are_counted_as_one(tmp_path, monkeypatch, most):
+    """Read alone, together with their like or with all: a column that a file lacks is missing there."""
+    monkeypatch.setattr(parquet, "portions", lambda files, sizes, _: portions(files, sizes, most))
+    whole = frame(540)[["county", "age", "flag", "ill"]]
+    whole["y"] = np.where(whole.index < 300, np.nan, whole.index % 3)
+    whole["z"] = np.where(whole.index < 500, None, whole["county"])
+    whole["flag"] = whole["flag"].astype(float)
+    for place, (begin, end) in enumerate([(0, 250), (250, 270), (270, 300), (300, 500), (500, 540)]):
+        part = whole[begin:end].dropna(axis=1, how="all").copy()
+        if place < 3:
+            part["flag"] = part["flag"].astype(bool)  # a number in the other files
+        part.to_parquet(tmp_path / f"{place}.parquet")
+    people = ta.Dataset.from_frame(whole[["county", "age", "flag", "ill", "y", "z"]], secret="ill")
+    same(ta.scan(tmp_path, secret="ill"), people)
+
+
 @pytest.mark.parametrize("pieces", [2, 3, 10, 17])
 @pytest.mark.parametrize("seed", range(4))
 def test_quantiles_of_counted_values_are_numpys(pieces, seed):
@@ -326,3 +361,20 @@ def test_people_larger_than_the_memory_allowed_are_counted_in_it(tmp_path):
         [sys.executable, "-c", _COUNT, path], capture_output=True, text=True, check=True, timeout=280
     )
     assert int(done.stdout) < 400 * 1024  # KiB
+
+
+def test_every_spark_frame_has_a_view_of_its_own(monkeypatch):
+    views = {}
+
+    class Frame:
+        sparkSession = None
+
+        def createOrReplaceTempView(self, name):
+            views[name] = weakref.ref(self)
+
+    spark = SimpleNamespace(connect=lambda session: SimpleNamespace(table=lambda name: name))
+    monkeypatch.setitem(sys.modules, "ibis", SimpleNamespace(pyspark=spark))
+    again = Frame()
+    engines = [from_spark(Frame()), from_spark(Frame()), from_spark(again), from_spark(again)]
+    assert len({engine.table for engine in engines}) == len(views) == 4
+    assert all(views[engine.table]() is engine.kept is not None for engine in engines)

@@ -229,6 +229,13 @@ def test_a_folder_of_parquet_files_is_published_without_loading_it(tellall, peop
     code, _, err = tellall("publish", "plan.toml", "--data", "nothing/*.parquet")
     assert code == 2
     assert "Parquet files that exist" in err
+    code, _, err = tellall("publish", "plan.toml", "--stream")
+    assert code == 2
+    assert "Leave --stream out." in err
+    for command in (["audit", "plan.toml", "--data"], ["attack", "memory.json", "--public"]):
+        code, _, err = tellall(*command, "folder")
+        assert code == 2
+        assert "tellall publish" in err
 
 
 @pytest.mark.parametrize("what", HOSTILE)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.cells.coding import Coding, Values
 from tellall.cells.cover import cover, fold
-from tellall.cells.engine import Engine, Progress
+from tellall.cells.engine import Engine, Progress, changed
 
 __all__ = ["BehindIbis", "from_spark"]
 
@@ -30,6 +31,7 @@ class BehindIbis(Engine):
     """
 
     table: Any
+    kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, alive as long as it
 
     @property
     def place(self) -> str:
@@ -70,6 +72,8 @@ class BehindIbis(Engine):
             progress(0, self.people)
         for whole, inside in cover(levels, sets, _MOST_GROUPS):
             keys, people = self._grouped([codings[place] for place in whole])
+            if people.sum() != self.people:
+                raise changed(self.place)
             shape = [levels[place] for place in whole]
             for number in inside:
                 found[number] = fold(keys, people, shape, [whole.index(place) for place in sets[number]])
@@ -91,7 +95,9 @@ class BehindIbis(Engine):
         frame = self.table.filter(*wanted) if wanted else self.table
         found = frame.select(**chosen).execute()
         codes = [
-            found[f"c{place}"].to_numpy().astype(np.min_scalar_type(max(coding.column.levels - 1, 0)))
+            _known(found[f"c{place}"], coding.name).astype(
+                np.min_scalar_type(max(coding.column.levels - 1, 0))
+            )
             for place, coding in enumerate(codings)
         ]
         numbers: list[npt.NDArray[Any] | None] = [None] * len(codings)
@@ -110,7 +116,8 @@ class BehindIbis(Engine):
             return np.zeros(1, np.int64), np.array([self.people], dtype=np.int64)
         coded = self.table.select(key=key)
         found = coded.group_by("key").aggregate(people=coded.count()).execute()
-        return found["key"].to_numpy().astype(np.int64), found["people"].to_numpy().astype(np.int64)
+        names = ", ".join(coding.name for coding in codings)
+        return _known(found["key"], names), found["people"].to_numpy().astype(np.int64)
 
     def _number(self, name: str) -> Any:
         column = self.table[name]
@@ -123,30 +130,39 @@ class BehindIbis(Engine):
         return absent | self._number(name).isnan() if self.types[name] == "real" else absent
 
     def _code(self, coding: Coding) -> Any:
+        """The code of a person; NULL for a text or a gap that was not there when the column was scanned."""
         import ibis
 
+        nothing = ibis.null("int64")
         if coding.texts is not None:
             column = self.table[coding.name].cast("string")
-            code = ibis.literal(0, "int64")
-            for place, text in enumerate(coding.texts):
-                code = code + ibis.ifelse(column == text, place, 0).cast("int64")
+            places = [
+                (column == text, ibis.literal(place, "int64")) for place, text in enumerate(coding.texts)
+            ]
+            code = ibis.cases(*places, else_=nothing) if places else nothing
         else:
             number, code = self._number(coding.name), ibis.literal(0, "int64")
             for point in coding.above or ():
                 code = code + ibis.ifelse(number > point, 1, 0).cast("int64")
-        if not coding.column.gaps:
-            return code
-        return ibis.ifelse(self._missing(coding.name), coding.column.levels - 1, code).cast("int64")
+        absent = ibis.literal(coding.column.levels - 1, "int64") if coding.column.gaps else nothing
+        return ibis.ifelse(self._missing(coding.name), absent, code).cast("int64")
 
 
-def from_spark(frame: Any) -> Any:
-    """The Ibis table of a Spark frame."""
+def _known(codes: Any, names: str) -> npt.NDArray[np.int64]:
+    """The codes, if every person has one."""
+    if codes.isna().any():
+        raise changed(f"column '{names}'" if "," not in names else f"columns {names}")
+    return np.asarray(codes.to_numpy(), dtype=np.int64)
+
+
+def from_spark(frame: Any) -> BehindIbis:
+    """A Spark frame, under a name of its own that no other frame's view can take."""
     import ibis
 
     connection = ibis.pyspark.connect(frame.sparkSession)
-    name = f"tellall_{id(frame)}"
+    name = f"tellall_{uuid4().hex}"
     frame.createOrReplaceTempView(name)
-    return connection.table(name)
+    return BehindIbis(connection.table(name), frame)
 
 
 def _kind(kind: Any) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.cells.coding import Coding, Values
+from tellall.errors import InvalidInput, invalid
 
-__all__ = ["MOST_VALUES", "Engine", "Progress"]
+__all__ = ["MOST_VALUES", "Engine", "Progress", "changed"]
 
 Progress = Callable[[int, int], object]
 MOST_VALUES = 1_000_000  # of one column; beyond, it is a name or a measurement and no group
@@ -71,3 +72,8 @@ class Engine(ABC):
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
         """The codes and numbers of the people who have these codes and whose columns equal these values."""
+
+
+def changed(what: str) -> InvalidInput:
+    """The refusal to count people who are not those that were scanned."""
+    return invalid("source", "the same as when it was scanned", f"other values in {what}", "Scan it again.")

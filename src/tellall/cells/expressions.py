@@ -36,9 +36,10 @@ def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
         code = " + ".join(f"({test})::{small}" for test in _tests(coding, kind, boolean))
     else:
         code = f"CASE WHEN {quoted(coding.name)} IS NULL THEN NULL ELSE 0::{small} END"
-    if not column.gaps:
+    if not column.gaps and kind != "real":  # compared with NULL all is NULL, but NaN is above every point
         return code
-    return f"CASE WHEN {_missing(coding.name, kind)} THEN {column.levels - 1}::{small} ELSE {code} END"
+    absent = f"{column.levels - 1}::{small}" if column.gaps else "NULL"
+    return f"CASE WHEN {_missing(coding.name, kind)} THEN {absent} ELSE {code} END"
 
 
 def has_code(coding: Coding, code: int, kind: str) -> str:

@@ -8,22 +8,22 @@ from pathlib import Path
 
 from tellall.errors import invalid
 
-__all__ = ["files_of", "portions"]
+__all__ = ["ENDINGS", "files_of", "portions"]
 
-_ENDINGS = (".parquet", ".pq", ".parq")
+ENDINGS = (".parquet", ".pq", ".parq")
 
 
 def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
     """The files that a path means (a file, a pattern, a folder), and the folder they were looked for in."""
     text, place = str(source), Path(source)
     if place.is_file():
-        if place.suffix.lower() not in _ENDINGS:
+        if place.suffix.lower() not in ENDINGS:
             raise invalid(
                 "source", "a Parquet file, a pattern or a folder", text, "Read others with ta.read."
             )
         return (text,), ""
     if place.is_dir():
-        found = (file for file in place.rglob("*") if file.suffix.lower() in _ENDINGS)
+        found = (file for file in place.rglob("*") if file.suffix.lower() in ENDINGS)
         folder = place
     else:
         found = (Path(file) for file in glob.iglob(text, recursive=True))

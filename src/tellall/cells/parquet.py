@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.cells.coding import Coding, Values
-from tellall.cells.engine import Engine, Progress
+from tellall.cells.engine import Engine, Progress, changed
 from tellall.cells.expressions import code_of, has_code, literal, number_of, quoted, select, text
 from tellall.cells.files import portions
 from tellall.cells.tally import Tally
 from tellall.data.imprint import digests
-from tellall.errors import InvalidInput, invalid
+from tellall.errors import invalid
 from tellall.store import SETTINGS
 
 __all__ = ["Parquet"]
@@ -184,12 +184,12 @@ class Parquet(Engine):
         with self._connection() as connection:
             for files, begin, rows in portions(self.files, self._sizes, most):
                 whole = begin is None
-                query = f"{select(chosen)} FROM {self._source(files, numbered=not whole)}"
+                query = f"{select(chosen)} FROM {self._portion(files, numbered=not whole)}"
                 if begin is not None:
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
                 block = list(connection.execute(query).fetchnumpy().values())
                 if len(block[0]) != rows:
-                    raise _changed(self.place)
+                    raise changed(self.place)
                 yield block
                 done += rows
                 if progress:
@@ -232,6 +232,15 @@ class Parquet(Engine):
                 options += f", hive_types = {{{kinds}}}"
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
 
+    def _portion(self, files: Sequence[str], *, numbered: bool) -> str:
+        """Some of the files with the columns of all: NULL in those that none of these has, the same types."""
+        source = self._source(files, numbered=numbered)
+        if len(self.files) == 1:
+            return source
+        countable = {name: kind for name, kind in self._described.items() if self.types[name] in _TYPES}
+        nobody = ", ".join(f"NULL::{kind} AS {quoted(name)}" for name, kind in countable.items())
+        return f"(SELECT * FROM {source} UNION ALL BY NAME SELECT {nobody} WHERE false)"
+
     @cached_property
     def _keys(self) -> tuple[str, ...]:
         """The columns that the names of folders give: ``county=Kent/part-0.parquet``."""
@@ -243,7 +252,7 @@ def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
     """The codes, if every person has one."""
     if isinstance(row, np.ma.MaskedArray):
         if np.ma.getmaskarray(row).any():
-            raise _changed(f"column '{name}'")
+            raise changed(f"column '{name}'")
         return row.data
     return row
 
@@ -251,7 +260,3 @@ def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
 def _with_nan(row: npt.NDArray[Any]) -> npt.NDArray[np.floating[Any]]:
     plain = row.astype(np.float64)
     return plain.filled(np.nan) if isinstance(plain, np.ma.MaskedArray) else plain
-
-
-def _changed(what: str) -> InvalidInput:
-    return invalid("source", "the same as when it was scanned", f"other values in {what}", "Scan it again.")

@@ -206,9 +206,9 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
     if type(source).__module__.split(".")[0] == "pyspark":
         if find_spec("ibis") is None:
             raise InvalidInput(f"Counting on Spark needs Ibis. Install it with: {_SPARK}")
-        from tellall.cells.behind_ibis import BehindIbis, from_spark
+        from tellall.cells.behind_ibis import from_spark
 
-        return BehindIbis(from_spark(source))
+        return from_spark(source)
     raise invalid(
         "source",
         "the path of Parquet files, an Ibis table or a Spark frame",

@@ -43,6 +43,7 @@ def publish(
     give --seed in rehearsals only.
     """
     from tellall.audit import Plan
+    from tellall.cells.files import ENDINGS
     from tellall.cli.progress import progress_bar
     from tellall.release import publish as make
     from tellall.report import text
@@ -54,11 +55,14 @@ def publish(
     if chosen.by is not None:
         rule = "left out: a file is about one set of people. Publish each block by ta.publish in Python"
         raise invalid("by", rule, chosen.by)
+    source = data or (chosen.folder or Path()) / chosen.data
+    if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
+        raise invalid("data", "Parquet files, to be streamed", source.name, "Leave --stream out.")
     names = _numbered(target, len(chosen.releases))
     made = []
     with progress_bar(talk, "Counting people", quiet=quiet) as bar:
         people: Dataset | Stored
-        if stream or _is_store(data or (chosen.folder or Path()) / chosen.data):
+        if stream or _is_store(source):
             people = chosen.stored(data, bar)
         else:
             people = chosen.dataset(data)

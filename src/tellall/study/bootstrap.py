@@ -65,8 +65,8 @@ class Resamples:
         Bootstrap over people and over draws; in every resample the strongest baseline is chosen again. A
         baseline chosen once, as by :func:`tellall.score`, makes the interval jump where two of them change
         places as the noise grows. The spread of the resamples is laid around the advantage itself, since the
-        maximum over baselines shifts them down a little; the interval always holds the advantage. Of an attack
-        that guesses as a baseline does it has no width, however few the people.
+        maximum over baselines shifts them down a little; the interval always holds the advantage. For
+        an attack that guesses as a baseline does it has no width, however few the people.
         """
         draws = attack.shape[0]
         everything = np.concatenate([attack, baselines]).astype(np.float64).T

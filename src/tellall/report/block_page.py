@@ -97,7 +97,7 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
 
 
 def _swept(block: dict[str, Any], limit: float) -> dict[str, Any]:
-    """A block's row of the largest advantage, and the least error at which all decoders stay under the limit."""
+    """A block's row of the largest advantage, and the least error at which it stays under the limit."""
     worst = max(block["rows"], key=lambda row: (row["advantage"], row["low"]))
     highest: dict[str, tuple[float, float]] = {}
     for row in block["rows"]:

@@ -9,6 +9,7 @@ import pytest
 import tellall as ta
 from tellall import cli
 from tellall.attacks import tracing_blocks
+from tellall.cli.limit import _sentence
 from tellall.io import ParquetColumns
 from tellall.report.trace_page import render
 from tests.report.pages import Tags, refuses_the_world
@@ -210,6 +211,17 @@ def test_genomes_are_traced_from_plink_files(tmp_path):
     np.testing.assert_array_equal(alignment.reference.block(0, 3000), calls[40:])
 
 
+@pytest.mark.parametrize(("power", "told"), [([0.01, 0.04, 0.2], True), ([0.01, 0.06, 0.2], False)])
+def test_a_limit_set_by_few_trials_says_so(power, told):
+    """The second count is refused for its interval alone, or for its power."""
+    found = ta.ReleaseLimit(
+        10, np.array([10, 20, 30]), np.array(power), np.zeros(3), np.array([0.03, 0.08, 0.3]), True
+    )
+    sentence = _sentence(found, 100, 0.05, 0.01, 200)
+    assert sentence.startswith("About 10 means")
+    assert ("with only 200 simulated releases" in sentence) == told
+
+
 def test_the_limit_of_a_release(tables, capsys, monkeypatch):
     def limit(*arguments):
         monkeypatch.setattr(sys, "argv", ["tellall", "limit", str(tables / "means.csv"), *arguments])
@@ -221,6 +233,7 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
     code, said = limit("-n", "100", *small)
     assert code == 0
     assert "means can be published with at most 5 in 100 of the 100 people" in said.out
+    assert "with only 1,000 simulated releases; more trials may allow more." in said.out
     found = {}
     for name, options in (("exact", []), ("noisy", ["--noise", "0.2"]), ("rounded", ["--round", "0.5"])):
         code, said = limit("-n", "100", "--json", *small, *options)

@@ -170,3 +170,15 @@ def test_twenty_audits_killed_at_random_points(done, tmp_path):
     for number in range(20):
         killed += kill_and_resume(tmp_path / f"work{number}", wanted, [whole * rng.uniform(0.2, 0.95)])
     assert killed >= 15
+
+
+def test_draws_that_happen_to_be_equal_are_kept(people):
+    """Noise of 0.001 is gone after rounding to tens: the two draws are the same numbers."""
+    steps = [{"kind": "Gaussian", "std": 0.001}, {"kind": "Rounding", "base": 10}]
+    release = {"name": "tens", "statistic": {"kind": "Marginals", "ways": 2}, "protect": steps}
+    plan = {"repeats": 2, "steps": False, "releases": [release]}
+    assert ta.audit(people, plan).findings[0].summary.draws == 2
+    assert (
+        ta.audit(people, plan | {"releases": [release | {"protect": steps[1:]}]}).findings[0].summary.draws
+        == 1
+    )

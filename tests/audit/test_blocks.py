@@ -8,9 +8,11 @@ import pytest
 import tellall as ta
 from tellall.audit import blocks as room
 from tellall.audit import reveal
+from tellall.audit.pooled import _promised
 from tellall.audit.run import jobs_of
 from tellall.data import split
 from tellall.report.html import render
+from tellall.report.summary import Promised
 from tellall.schemas.documents import AuditDocument
 from tests.report.pages import Tags, refuses_the_world
 
@@ -283,3 +285,9 @@ def test_many_blocks_of_noise_do_not_fail_by_luck():
     audit = ta.audit(people, plan)
     assert audit.verdict.word != "fail"
     assert not any(block.surely for block in audit.judged_blocks)
+
+
+def test_a_promise_about_all_blocks_is_for_a_row_that_stays_in_its_block():
+    weak, strong = Promised(2.0, 0.0, "one row replaced", "a"), Promised(1.0, 0.0, "one row replaced", "a")
+    assert _promised([strong, weak, None]) == Promised(2.0, 0.0, "one row replaced within its block", "a")
+    assert _promised([strong, Promised()]) == Promised()

@@ -30,6 +30,7 @@ from tellall.protections import (
     Trivial,
     WalshNoise,
     guarantee_of,
+    is_random,
 )
 from tellall.statistics import Tables
 from tellall.testing import check_protection
@@ -76,6 +77,14 @@ def _name(value):
 def test_no_kind_of_protection_is_left_out():
     tried = {type(p).__name__ for entry in [*ANYWHERE, *TABLES_ONLY] for p in _listed(entry)}
     assert set(catalogue.kinds("protection")) == tried
+
+
+@pytest.mark.parametrize("protect", [*ANYWHERE, *TABLES_ONLY, CellKey(TABLE), ta.Gaussian(0.0)], ids=repr)
+def test_what_calls_itself_random_is(protect):
+    """On 80 cells: twelve equal draws of what is random are unheard of."""
+    releases = [ta.publish(PEOPLE, ta.Marginals(3), protect, rng=seed) for seed in range(12)]
+    same = all(np.array_equal(releases[0].values, one.values, equal_nan=True) for one in releases)
+    assert is_random(releases[0].protections) != same
 
 
 def test_what_is_filled_in_is_saved_and_not_asked_for():

@@ -1,14 +1,17 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tellall as ta
 from tellall.data import split
-from tellall.report.block_page import swept_lines
+from tellall.report.block_page import swept_blocks, swept_lines
 from tellall.report.study_page import render_block_calibration, render_sweep
 from tellall.study import blocks as room
 from tellall.study.block_keys import study_key
+from tellall.study.block_totals import worst_block_first
+from tellall.study.swept import SweptBlock
 
 QUICK = {"decoders": ["least-squares"], "repeats": 3}
 TRIED = [None, ta.Gaussian]
@@ -177,8 +180,30 @@ def test_the_page_and_the_terminal_show_the_worst_blocks(done):
     }
     page = render_sweep(document)
     assert "Block by block: town" in page
+    assert "for one row replaced within its block" in page
     assert "&lt;b&gt;a" in page
     assert "<b>a" not in page
+
+
+def test_the_worst_row_of_a_block_is_that_of_the_largest_advantage(done):
+    """A narrow row of a well protected release has the higher lower end; it is not the worst."""
+    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
+    block = next(one for one in release["blocks"] if len(one["rows"]) > 1)
+    narrow, wide = block["rows"][:2]
+    block["rows"] = [
+        narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0},
+        wide | {"advantage": 0.3, "low": -0.1, "high": 0.6},
+    ]
+    shown = swept_blocks({**release, "blocks": [block]}, 0.05)
+    assert shown is not None
+    assert shown["shown"][0]["advantage"] == 0.3
+
+    def made(name, *rows):
+        chosen = [{"advantage": advantage, "low": low} for advantage, low in rows]
+        return SweptBlock(name, 30, 0, SimpleNamespace(rows=chosen), None)
+
+    blocks = [made("mixed", (0.0, 0.0), (0.3, -0.1)), made("surely", (0.1, 0.05)), made("none", (0.0, -0.05))]
+    assert [block.name for block in worst_block_first(blocks)] == ["surely", "none", "mixed"]
 
 
 def test_what_is_wrong_is_said_once(people):

@@ -71,3 +71,15 @@ def test_many_people_are_resampled_less_often(monkeypatch) -> None:
     assert few.count == 200
     few.interval(EITHER[:1], EITHER)
     assert few._kept is None
+
+
+def test_the_interval_holds_its_own_point() -> None:
+    """An attack that guesses with the majority in 23 people; which value that is, few resamples doubt."""
+    rng = np.random.default_rng(0)
+    for trial in range(40):
+        secret = rng.random(23) < 0.3
+        either = np.stack([secret == 0, secret == 1])
+        usual = either[int(secret.mean() >= 0.5)]
+        flipped = usual ^ (rng.random((2, 23)) < (trial % 2) * 0.03)
+        low, high = Resamples(23, trial).interval(flipped, either)
+        assert low <= flipped.mean() - usual.mean() <= high

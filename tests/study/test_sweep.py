@@ -237,3 +237,10 @@ def test_people_without_a_fitting_secret_are_refused() -> None:
         ta.sweep([[1, 2]], TABLES, ta.Gaussian(1.0))  # type: ignore[arg-type]
     with pytest.raises(ta.InvalidInput, match="statistic must be"):
         ta.sweep(PEOPLE, "tables", ta.Gaussian(1.0))  # type: ignore[arg-type]
+
+
+def test_draws_that_happen_to_be_equal_are_kept() -> None:
+    """Little is left of what is random after rounding to tens, so that two draws are often the same."""
+    quick = [[ta.Swapping(0.05), ta.Rounding(10)], [ta.Gaussian(0.5), ta.Rounding(10)], ta.Rounding(10)]
+    found = ta.sweep(PEOPLE, ta.Marginals(1), quick, repeats=6, decoders=["least-squares"])
+    assert [row["draws"] for row in found.rows] == [6, 6, 1]

@@ -19,7 +19,7 @@ from tellall.attacks.tracing_contributions import (
 from tellall.errors import invalid
 from tellall.linops import Array, IntArray
 from tellall.noise import Rng, as_rng
-from tellall.protections import Protection, Subsample, apply, as_protections
+from tellall.protections import CellKey, Protection, Subsample, Suppression, apply, as_protections
 
 __all__ = ["ReleaseLimit", "release_limit"]
 
@@ -79,7 +79,8 @@ def release_limit(
     n
         How many people the means are over.
     protect
-        What is done to each published frequency; a subsample of the people may come first.
+        What is done to each published frequency, in shares of one; a subsample of the people may come first.
+        What is made for counts is refused.
     power, rate
         The power allowed at this false-positive rate; power must be at least the rate.
     reference
@@ -117,6 +118,7 @@ def release_limit(
     if pool < 1:
         raise invalid("reference", "one person or more", reference)
     protections = as_protections(protect)
+    _check_fits(protections)
     kept = n
     for protection in protections:
         if isinstance(protection, Subsample):
@@ -193,6 +195,19 @@ def _limit(inside: Array, outside: Array, counts: IntArray, power: float, rate: 
     first = int(above[0]) if above.size else counts.size
     attributes = int(counts[first - 1]) if first else 0
     return ReleaseLimit(attributes, counts, hits / trials, low, high, bool(above.size))
+
+
+def _check_fits(protections: Sequence[Protection]) -> None:
+    """Refuse what is made for counts: published frequencies are from 0 to 1."""
+    rule = "one that fits frequencies from 0 to 1"
+    for protection in protections:
+        if isinstance(protection, CellKey):
+            raise invalid("protect", f"{rule}; CellKey fits counts in tables", protection)
+        if isinstance(protection, Suppression) and protection.below >= 1:
+            advice = "Divide the limit by the number of people."
+            raise invalid(
+                "protect", f"{rule}; this hides every one under {protection.below:g}", protection, advice
+            )
 
 
 def _contribution(attack: str, n: int, coding: Coding, alpha: float | None) -> Contribution:

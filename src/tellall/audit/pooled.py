@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -121,8 +122,12 @@ def _foreseen(known: Sequence[Foreseen | None]) -> Foreseen | None:
 
 
 def _promised(known: Sequence[Promised | None]) -> Promised | None:
-    """The weakest promise of any block: nobody is in two, so promises do not add up."""
+    """The weakest promise of any block, for a row that changes within its block.
+
+    Promises do not add up then; for a row that moves to another block those of the two blocks would.
+    """
     parts = [one for one in known if one is not None]
     if not parts or any(one.epsilon is None for one in parts):
         return Promised() if parts else None
-    return max(parts, key=lambda one: (one.epsilon or 0.0, one.delta or 0.0))
+    weakest = max(parts, key=lambda one: (one.epsilon or 0.0, one.delta or 0.0))
+    return replace(weakest, relation=f"{weakest.relation} within its block")

@@ -22,6 +22,7 @@ from tellall.audit.work import Workplace
 from tellall.data import Dataset
 from tellall.errors import TellallError, invalid
 from tellall.linops import find_place
+from tellall.protections import is_random
 from tellall.release import Release, publish
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average, summarise
 from tellall.risk import Risk, Tally, interval_over_draws, score
@@ -236,13 +237,9 @@ def _summary(
     rows: list[ReleaseSummary] = []
     risks: list[Risk] = []
     guessed: list[dict[str, Any]] = []
-    first: list[Release] = []
     known: tuple[Foreseen | None, Promised] | None = None  # the same for every draw
-    for draw in range(plan.repeats):
+    for draw in range(_draws(plan, job)):
         releases = published(dataset, plan, job, draw)
-        if draw and all(map(_same, releases, first)):
-            break  # nothing random in it: another draw is the same release
-        first = first or releases
         attack = _attack(dataset, plan, job, releases, draw)
         risk, baselines = _score(dataset, plan, job, attack, before, draw)
         known = known or _known_before(dataset, plan, job, len(attack.evidence.groups))
@@ -288,8 +285,10 @@ def _score(
     return score(attack, dataset.secret, baselines, rng=generator), baselines
 
 
-def _same(one: Release, other: Release) -> bool:
-    return bool(np.array_equal(one.values, other.values, equal_nan=True))
+def _draws(plan: Plan, job: Job) -> int:
+    """How often the releases of a job are drawn: once where nothing in them is random."""
+    steps = [step for place, kept in job.members for step in plan.releases[place].protections[:kept]]
+    return plan.repeats if is_random(steps) else 1
 
 
 def _rng(plan: Plan, *place: int) -> np.random.Generator:

@@ -74,7 +74,7 @@ def limit(
         trials=trials,
         rng=seed,
     )
-    sentence = _sentence(found, n, power, rate)
+    sentence = _sentence(found, n, power, rate, trials)
     if not as_json and not quiet:
         typer.echo(sentence)
     emit(
@@ -116,15 +116,26 @@ def _protections(subsample: float | None, std: float | None, base: float | None)
     return chosen + ([] if base is None else [tellall.Rounding(base)])
 
 
-def _sentence(found: tellall.ReleaseLimit, n: int, power: float, rate: float) -> str:
+def _sentence(found: tellall.ReleaseLimit, n: int, power: float, rate: float, trials: int) -> str:
     asked = (
         f"with at most {100 * power:g} in 100 of the {n:,} people traced at {100 * rate:g} % false positives"
     )
     if not found.searched:
         return f"All {found.attributes:,} means tried can be published {asked}; more may be too."
+    few = (
+        f", with only {trials:,} simulated releases; more trials may allow more"
+        if _set_by_interval(found, power)
+        else ""
+    )
     if not found.attributes:
-        return f"Not one mean can be published {asked}."
+        return f"Not one mean can be published {asked}{few}."
     return (
         f"About {found.attributes:,} means can be published {asked}, by simulation with independent "
-        "attributes against this attack."
+        f"attributes against this attack{few}."
     )
+
+
+def _set_by_interval(found: tellall.ReleaseLimit, power: float) -> bool:
+    """Whether the first count refused is so for the upper end of its interval, not for the power itself."""
+    refused = int(np.flatnonzero(found.high > power)[0])
+    return bool(found.power[refused] <= power)

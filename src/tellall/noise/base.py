@@ -93,6 +93,11 @@ class Noise(ABC):
         """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
         return False
 
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.std > 0
+
     def spread(self, rows: Rows) -> Array:
         """The standard deviation of the error of each published value.
 
@@ -161,6 +166,10 @@ class Sum(Noise):
     @property
     def varies(self) -> bool:
         return any(part.varies for part in self.parts)
+
+    @property
+    def random(self) -> bool:
+        return any(part.random for part in self.parts)
 
     def spread(self, rows: Rows) -> Array:
         squares = [part.spread(rows) ** 2 for part in self.parts]

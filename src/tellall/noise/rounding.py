@@ -69,6 +69,10 @@ class Rounding(Noise):
         # the triangular law of random rounding is an interval of this half-width and as much noise again
         return self.base / 2
 
+    @property
+    def random(self) -> bool:
+        return self.mode != "nearest"
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2
         drawn = generator.uniform(-half, half, size)

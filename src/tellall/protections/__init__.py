@@ -5,6 +5,7 @@ from tellall.protections.base import (
     apply,
     as_protections,
     carry_out,
+    is_random,
     noise_of,
     prepare,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "as_protections",
     "carry_out",
     "guarantee_of",
+    "is_random",
     "noise_of",
     "prepare",
 ]

@@ -17,6 +17,8 @@ what they offer beside it:
     the law of the error that an attacker reckons with, where the protection is no ``Noise`` itself;
 ``hides``
     the limit under which values are not shown, where all others are; None where others may be hidden too;
+``random``
+    whether publishing twice may give two answers; taken for true where it is not offered;
 ``guarantee(statistic, public, delta=1e-6)``
     the differential privacy that it promises, at this δ where that is a whole curve.
 """
@@ -40,6 +42,7 @@ __all__ = [
     "carry_out",
     "check_count",
     "check_counts",
+    "is_random",
     "needs_people",
     "noise_of",
     "prepare",
@@ -191,6 +194,20 @@ def noise_of(protections: Sequence[Protection]) -> Noise:
     if not laws:
         return Exact()
     return laws[0] if len(laws) == 1 else Sum(laws)
+
+
+def is_random(protections: Sequence[Protection]) -> bool:
+    """Whether publishing twice with these protections may give two answers.
+
+    Asked of the protections, not of two releases: equal ones may be luck.
+
+    Examples
+    --------
+    >>> from tellall.noise import Gaussian
+    >>> is_random([Rounding(10)]), is_random([Gaussian(0.5), Rounding(10)])
+    (False, True)
+    """
+    return any(bool(getattr(protection, "random", True)) for protection in protections)
 
 
 def tables_of(statistic: Published, public: Public, levels: int = 2) -> Layout:

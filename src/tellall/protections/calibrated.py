@@ -128,6 +128,11 @@ class Trivial:
         """The law of the error of a value: nothing is known of it."""
         return Unknown()
 
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return False
+
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         return np.where(np.isnan(values), np.nan, 0.0)
 

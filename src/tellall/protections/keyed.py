@@ -86,6 +86,10 @@ class CellKey(Noise):
     def bound(self) -> float:
         return self.errors.bound
 
+    @property
+    def random(self) -> bool:
+        return self.key is None and self.std > 0
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return self.errors.sample(size, rng)
 
@@ -149,6 +153,11 @@ class Complement:
         if self.people is None or self.fraction == 0:
             return None
         return Complemented(self.fraction, self.people, self.unit)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction > 0
 
     def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
         """The values, that fraction of them of the opposite secret."""

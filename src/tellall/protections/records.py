@@ -58,6 +58,11 @@ class Swapping:
             return None
         return Swapped(self.fraction, self.people, self.unit)
 
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction > 0
+
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
         """The people after the exchange."""
         if dataset.secret is None:
@@ -117,6 +122,11 @@ class Subsample:
         if self.people is None:
             return None
         return Sampled(self.people, self.kept(self.people), self.unit)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction < 1
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
         """The places of those of n people who are kept."""

@@ -54,6 +54,11 @@ class Suppression:
             raise invalid("complementary", "true or false", self.complementary)
 
     @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return False
+
+    @property
     def hides(self) -> float | None:
         """The limit under which values are not shown; None where others are hidden too."""
         return None if self.complementary else float(self.below)

@@ -94,6 +94,11 @@ class WalshNoise:
             return None
         return Gaussian(self.noise.std * math.sqrt(2**self.ways - 1) / 2**self.ways)
 
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.noise is None or self.noise.random
+
     def perturb(self, values: Array, rng: Rng = None) -> Array:
         raise needs_people(self)
 

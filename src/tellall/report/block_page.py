@@ -97,8 +97,8 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
 
 
 def _swept(block: dict[str, Any], limit: float) -> dict[str, Any]:
-    """A block's worst row, and the least error at which every decoder stays under the limit there."""
-    worst = max(block["rows"], key=lambda row: (row["low"], row["advantage"]))
+    """A block's row of the largest advantage, and the least error at which it stays under the limit."""
+    worst = max(block["rows"], key=lambda row: (row["advantage"], row["low"]))
     highest: dict[str, tuple[float, float]] = {}
     for row in block["rows"]:
         known = highest.get(row["protection"], (-1.0, row["loss"]))

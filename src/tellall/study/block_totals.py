@@ -39,7 +39,8 @@ def sweep_of_all(blocks: Sequence[SweptBlock], seed: int) -> Sweep:
     Notes
     -----
     The error of a published value is the mean over blocks, whose values are as many. An (ε, δ) that holds in
-    every block holds for all, since nobody is in two.
+    every block holds for all, for one row replaced within its block: a row that moves to another block
+    changes two releases, and their ε and δ add up.
     """
     found = [block.sweep for block in blocks if block.sweep is not None]
     by_choice: dict[Key, list[Measured]] = {}
@@ -67,12 +68,19 @@ def sweep_of_all(blocks: Sequence[SweptBlock], seed: int) -> Sweep:
 
 
 def worst_block_first(blocks: Sequence[SweptBlock]) -> tuple[SweptBlock, ...]:
-    """The blocks by how much their worst row gives away at least; those not measured come last."""
+    """The blocks by how much their worst row gives away at least; those not measured come last.
+
+    Notes
+    -----
+    The worst row of a block has the largest advantage: by the lower end of the interval a narrow one of a
+    well protected release would win. Blocks are ordered by that lower end, since by the advantage itself the
+    smallest would come first, where luck is largest.
+    """
 
     def rank(block: SweptBlock) -> tuple[Any, ...]:
         if block.sweep is None:
             return (1, 0.0, 0.0, block.name)
-        worst = max(block.sweep.rows, key=lambda row: (row["low"], row["advantage"]))
+        worst = max(block.sweep.rows, key=lambda row: (row["advantage"], row["low"]))
         return (0, -worst["low"], -worst["advantage"], block.name)
 
     return tuple(sorted(blocks, key=rank))

@@ -19,7 +19,7 @@ from tellall.data import Dataset
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Noise, Rng, as_rng
-from tellall.protections import Protection, guarantee_of, noise_of, prepare
+from tellall.protections import Protection, guarantee_of, is_random, noise_of, prepare
 from tellall.release import Computed, Release
 from tellall.risk import Tally, score
 from tellall.statistics import Estimator, Statistic
@@ -165,13 +165,8 @@ class Prepared:
         """
         ready = prepare(protections, self.statistic, self.dataset.public)
         known = Computed(self.statistic, self.dataset, self.clean.values)
-        releases: list[Release] = []
-        for draw in range(draws):
-            release = known.publish(ready, self._rng(_PUBLISHING, draw))
-            if releases and np.array_equal(release.values, releases[0].values, equal_nan=True):
-                break
-            releases.append(release)
-        return releases
+        needed = draws if is_random(ready) else min(draws, 1)
+        return [known.publish(ready, self._rng(_PUBLISHING, draw)) for draw in range(needed)]
 
     def warm_baselines(self) -> None:
         """The exact release and the baselines that no release changes, made now."""

@@ -283,3 +283,34 @@ def test_many_blocks_of_noise_do_not_fail_by_luck():
     audit = ta.audit(people, plan)
     assert audit.verdict.word != "fail"
     assert not any(block.surely for block in audit.judged_blocks)
+
+
+@pytest.mark.parametrize("exposed_limit", [None, 1000])
+def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, exposed_limit):
+    """With a limit of 0.9 everything stays below it; fixed seed."""
+    people = people_in({"a": 10, "b": 12, "c": 8})
+    plan = {**PLAN, "limit": 0.9, "repeats": 1} | (
+        {} if exposed_limit is None else {"exposed_limit": exposed_limit}
+    )
+    assert ta.audit(people, plan).verdict.word == "pass"
+    attack = room.attack_block
+
+    def partly(payload):
+        done = attack(payload)
+        if payload[0].n > 8:
+            skip = {"outcome": "skipped", "reason": "no equations", "summary": None, "tally": None}
+            done["findings"][0] = skip
+        return done
+
+    monkeypatch.setattr(room, "attack_block", partly)
+    audit = ta.audit(people, plan)
+    assert audit.verdict.word == "review"
+    assert "counts (not attacked in 2 of 3 blocks)" in audit.verdict.sentence
+    assert audit.findings[0].summary.status == "not attacked in 2 of 3 blocks"
+    assert audit.findings[1].summary.status in ("solved", "trusted")
+    said = audit.document["not_tested"]
+    assert "counts: not attacked in 2 of 3 blocks" in said
+    assert any(line.startswith("counts in 2 of 3 blocks, with 22 people") for line in said)
+    assert any(line.endswith("no equations") for line in said)
+    AuditDocument.model_validate_json(json.dumps(audit.document))
+    assert "not attacked in 2 of 3 blocks" in render(audit.document)

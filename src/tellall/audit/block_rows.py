@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellall.audit.finding import BlockFindings, Finding, Skipped
-from tellall.report.block_verdict import JudgedBlock
+from tellall.report.block_verdict import JudgedBlock, block_name
 
 __all__ = ["ASSUMED_OF_BLOCKS", "SAME_SECRET", "block_csv", "block_rows", "judged", "not_tested_in_blocks"]
 
@@ -134,6 +134,7 @@ def not_tested_in_blocks(blocks: Sequence[BlockFindings]) -> list[str]:
     same = [block for block in blocks if block.constant and block.reason is None]
     people = sum(block.people for block in left_out)
     return [
+        *_partly_attacked(blocks),
         *(
             [f"{len(left_out)} of {len(blocks)} blocks, with {people:,} people, which could not be attacked."]
             if left_out
@@ -148,4 +149,19 @@ def not_tested_in_blocks(blocks: Sequence[BlockFindings]) -> list[str]:
             else []
         ),
         "What blocks and totals over blocks give away together, where those are published too.",
+    ]
+
+
+def _partly_attacked(blocks: Sequence[BlockFindings]) -> list[str]:
+    """The releases that were not attacked in blocks where others were, with the first reason."""
+    skipped: dict[str, list[tuple[BlockFindings, str]]] = {}
+    for block in blocks:
+        for finding in block.findings if block.worst is not None else ():
+            if isinstance(finding, Skipped):
+                skipped.setdefault(finding.name, []).append((block, finding.reason))
+    return [
+        f"{name} in {len(found):,} of {len(blocks):,} blocks, with "
+        f"{sum(block.people for block, _ in found):,} people, "
+        f"the first “{block_name(found[0][0].name)}”: {found[0][1]}"
+        for name, found in skipped.items()
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tellall import WorkLost, cli
+from tellall import BlockCalibration, WorkLost, cli
 from tellall.audit import blocks
 
 PLAN = """
@@ -117,6 +117,15 @@ def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
     assert "The least noise that stops the attacks in every county" in Path("out/report.html").read_text(
         encoding="utf-8"
     )
+
+
+def test_a_noise_that_is_not_enough_for_all_people_is_inconclusive(tellall, monkeypatch):
+    monkeypatch.setattr(BlockCalibration, "enough", False)
+    arguments = ("calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "--json", *QUICK)
+    code, out, err = tellall(*arguments)
+    assert code == 3
+    assert "This is not enough: over all 22 people" in err
+    assert "This is not enough" in json.loads(out)["releases"][0]["warnings"][1]
 
 
 def test_a_file_takes_its_kept_blocks_beside_it(tellall):

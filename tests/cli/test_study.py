@@ -208,10 +208,6 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
         (("sweep", "people.toml", "--decoder", "oracle"), "decoders must be among"),
         (("sweep", "people.toml", "-o", "no/where"), "--out must be"),
         (("calibrate", "people.toml", "--max-advantage", "0"), "max_advantage must be"),
-        (
-            ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK),
-            "people can resolve",
-        ),
         (("calibrate", "people.toml", "--family", "Noise"), "family must be one of"),
         (("calibrate", "nowhere.toml"), "plan must be a file that exists"),
     ],
@@ -221,6 +217,14 @@ def test_bad_input_is_one_line_and_exit_code_2(tellall, arguments, says):
     assert (code, out) == (2, "")
     assert says in err
     assert "Traceback" not in err
+    assert len(err.splitlines()) == 1
+
+
+def test_too_few_people_to_tell_is_inconclusive(tellall):
+    arguments = ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK, "--quiet")
+    code, out, err = tellall(*arguments)
+    assert (code, out) == (3, "")
+    assert "people can resolve" in err
     assert len(err.splitlines()) == 1
 
 

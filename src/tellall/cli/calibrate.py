@@ -58,7 +58,8 @@ def calibrate(
 
     The statistic of each release is taken alone, without the plan's own protections. With by = "COLUMN" in
     the plan every value of that column is a block of its own, and the answer is one noise that serves them
-    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them.
+    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
+    tell, or an answer that is not enough for all people together.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
@@ -79,6 +80,7 @@ def calibrate(
     chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
+    enough = True
     for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
         talk.print(name, highlight=False, markup=False)
         try:
@@ -114,6 +116,9 @@ def calibrate(
             talk.print(f"no answer: {error}", highlight=False, markup=False)
             continue
         found.append({"name": name, **one.as_json()})
+        if isinstance(one, tellall.BlockCalibration) and not one.enough:
+            enough = False
+            talk.print(one.warnings[0], highlight=False, markup=False)
         if not as_json and not quiet:
             typer.echo(str(one))
     options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
@@ -140,5 +145,5 @@ def calibrate(
         page = store.write_text(out / "report.html", render(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
-    if skipped:
+    if skipped or not enough:
         raise typer.Exit(_INCONCLUSIVE)

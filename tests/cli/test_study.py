@@ -141,6 +141,31 @@ def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers
     assert [one["name"] for one in document["releases"]] == ["every 3-way table", "every 2-way table"]
 
 
+ALIKE = """
+data = "people.csv"
+secret = "ill"
+limit = 0.3
+[[releases]]
+name = "left"
+statistic = { kind = "Marginals", ways = 2, attributes = [["a", "b"], ["b", "c"]] }
+[[releases]]
+name = "right"
+statistic = { kind = "Marginals", ways = 2, attributes = [["d", "e"], ["e", "f"]] }
+[[releases]]
+name = "left, rounded"
+statistic = { kind = "Marginals", ways = 2, attributes = [["a", "b"], ["b", "c"]] }
+protect = { kind = "Rounding", base = 5 }
+"""
+
+
+def test_statistics_that_read_alike_are_both_calibrated(tellall):
+    Path("alike.toml").write_text(ALIKE, encoding="utf-8")
+    code, out, err = tellall("calibrate", "alike.toml", "--draws", "3", "--json", *QUICK)
+    assert code == 0, err
+    names = [one["name"] for one in json.loads(out)["releases"]]
+    assert [name.rpartition(" ")[2] for name in names] == ["(left)", "(right)"]  # the same statistic once
+
+
 def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
     code, out, err = tellall(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tellall
-from tellall import store
+from tellall import catalogue, store
 from tellall.cli.options import (
     AsJson,
     Cluster,
@@ -26,6 +27,10 @@ from tellall.cli.options import (
 from tellall.cli.progress import progress_bar
 from tellall.cli.sweep import Decoders, PlanSeed, going_on
 from tellall.errors import TellallError, WorkLost, invalid
+
+if TYPE_CHECKING:
+    from tellall.audit.plan import Entry, Plan
+    from tellall.statistics import Statistic
 
 __all__ = ["calibrate"]
 
@@ -81,7 +86,8 @@ def calibrate(
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     enough = True
-    for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
+    statistics = _statistics(chosen)
+    for name, statistic in statistics:
         talk.print(name, highlight=False, markup=False)
         try:
             with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
@@ -110,7 +116,7 @@ def calibrate(
         except WorkLost:
             raise
         except TellallError as error:
-            if len(chosen.releases) == 1:
+            if len(statistics) == 1:
                 raise
             skipped.append({"name": name, "reason": str(error)})
             talk.print(f"no answer: {error}", highlight=False, markup=False)
@@ -147,3 +153,16 @@ def calibrate(
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
     if skipped or not enough:
         raise typer.Exit(_INCONCLUSIVE)
+
+
+def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
+    """Each statistic of a plan once, by its description, and by its release where two read alike."""
+    different: dict[str, Entry] = {}
+    for entry in plan.releases:
+        different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
+    entries = list(different.values())
+    described = [entry.statistic.describe() for entry in entries]
+    return [
+        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry.statistic)
+        for text, entry in zip(described, entries, strict=True)
+    ]

@@ -118,6 +118,11 @@ def test_what_is_kept_depends_on_everything_that_decides_the_numbers():
         study_key("sweep", "people", ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
     ]
     assert len({key, *others}) == 7
+    listed = study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": [1.0, 4.0]})
+    for scales in (np.array([1.0, 4.0]), np.geomspace(1, 4, 2), [np.float64(1), np.float32(4)], (1.0, 4.0)):
+        assert study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": scales}) == listed
+    few = {**options, "repeats": np.int64(3)}
+    assert study_key("sweep", "people", ta.Marginals(3), 1, few) == key
     own = {"protections": [lambda scale: ta.Gaussian(scale)]}
     assert study_key("sweep", "people", ta.Marginals(3), 1, own) is None
 

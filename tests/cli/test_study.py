@@ -70,10 +70,10 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
     for words in ("exact", "Rounding(base=5)", "Laplace(scale=1)", "Laplace(scale=8)", "on the frontier"):
         assert words in out
     assert "no guarantee" in err
-    assert "The page is out/report.html" in err
+    assert "The page is out/sweep.html" in err
     assert sorted(p.name for p in Path("out").iterdir()) == [
-        "report.html",
         "sweep.csv",
+        "sweep.html",
         "sweep.json",
         "sweep.parquet",
     ]
@@ -147,13 +147,13 @@ secret = "ill"
 limit = 0.3
 [[releases]]
 name = "left"
-statistic = { kind = "Marginals", ways = 2, attributes = [["a", "b"], ["b", "c"]] }
+statistic = { kind = "Marginals", ways = 3, attributes = [["a", "b"], ["b", "c"]] }
 [[releases]]
 name = "right"
-statistic = { kind = "Marginals", ways = 2, attributes = [["d", "e"], ["e", "f"]] }
+statistic = { kind = "Marginals", ways = 3, attributes = [["d", "e"], ["e", "f"]] }
 [[releases]]
 name = "left, rounded"
-statistic = { kind = "Marginals", ways = 2, attributes = [["a", "b"], ["b", "c"]] }
+statistic = { kind = "Marginals", ways = 3, attributes = [["a", "b"], ["b", "c"]] }
 protect = { kind = "Rounding", base = 5 }
 """
 
@@ -214,13 +214,13 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
     assert SweepDocument.model_validate(document)
     assert document["releases"][0]["real"] is True
     assert document["releases"][0]["secret"] == "rate"
-    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
+    assert "unit of rate" in Path("out/sweep.html").read_text(encoding="utf-8")
     code, out, err = tellall(
         "calibrate", "counties.toml", "--max-advantage", "2", "--draws", "3", "--json", "-o", "out"
     )
     assert code == 0, err
     assert CalibrateDocument.model_validate_json(out)
-    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
+    assert "unit of rate" in Path("out/calibrate.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,8 @@ def calibrate(
 ) -> None:
     """Find the least noise that keeps every attack on a plan's statistics under a limit.
 
-    The statistic of each release is taken alone, without the plan's own protections. With by = "COLUMN" in
+    The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
+    calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in
     the plan every value of that column is a block of its own, and the answer is one noise that serves them
     all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
     tell, or an answer that is not enough for all people together.
@@ -101,7 +102,7 @@ def calibrate(
                 if chosen.by is None:
                     one = tellall.calibrate(people, statistic, kind, limit, **common)
                 else:
-                    place = kept_beside(out)
+                    place = kept_beside(out, "calibrate")
                     one = tellall.calibrate_blocks(
                         people,
                         statistic,
@@ -148,7 +149,7 @@ def calibrate(
         out.mkdir(exist_ok=True)
         store.write_json(out / "calibrate.json", document)
         render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
-        page = store.write_text(out / "report.html", render(document))
+        page = store.write_text(out / "calibrate.html", render(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
     if skipped or not enough:

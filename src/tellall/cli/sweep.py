@@ -67,9 +67,9 @@ def sweep(
     """Measure protections of everything a plan would publish: what they stop and what they cost.
 
     Each release of the plan is tried with nothing done, as the plan says, and with every family at every
-    scale. With -o FOLDER a page is written, with the table as JSON, CSV and Parquet beside it. With
-    by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks are
-    kept there, so that a sweep that was stopped goes on.
+    scale. With -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it.
+    With by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks
+    are kept there, so that a sweep that was stopped goes on.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
@@ -107,7 +107,7 @@ def sweep(
                 one = tellall.sweep(people, entry.statistic, tried, scales=known, **common)
             else:
                 known = given or suggest_block_scales(people, entry.statistic, chosen.by)
-                place = kept_beside(out)
+                place = kept_beside(out, "sweep")
                 work = place and place / f"{len(found) + 1}"
                 one = tellall.sweep_blocks(
                     people, entry.statistic, tried, scales=known, by=chosen.by, work=work, **common
@@ -142,7 +142,7 @@ def sweep(
             whole = one.whole if isinstance(one, tellall.BlockSweep) else one
             whole.to_csv(out / f"{name}.csv")
             whole.to_parquet(out / f"{name}.parquet")
-        page = store.write_text(out / "report.html", study_page.render_sweep(document))
+        page = store.write_text(out / "sweep.html", study_page.render_sweep(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
 

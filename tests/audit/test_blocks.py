@@ -10,6 +10,7 @@ from tellall.audit import blocks as room
 from tellall.audit import reveal
 from tellall.audit.run import jobs_of
 from tellall.data import split
+from tellall.report.block_page import audit_lines
 from tellall.report.html import render
 from tellall.schemas.documents import AuditDocument
 from tests.report.pages import Tags, refuses_the_world
@@ -314,3 +315,12 @@ def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, expose
     assert any(line.endswith("no equations") for line in said)
     AuditDocument.model_validate_json(json.dumps(audit.document))
     assert "not attacked in 2 of 3 blocks" in render(audit.document)
+
+
+def test_one_block_of_one_person_is_told_in_the_singular():
+    people = people_in({"a": 10, "b": 12, "one": 1})
+    audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": PLAN["releases"][:1]})
+    assert audit_lines(audit.document)[-1] == "not attacked: 1 block with 1 person"
+    assert audit.verdict.sentence.endswith("1 of 3 blocks could not be: “one” (1 person).")
+    assert "1 of 3 blocks, with 1 person, which could not be attacked." in audit.document["not_tested"]
+    assert "1 person is in blocks" in render(audit.document)

@@ -52,7 +52,7 @@ def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
     document = json.loads(out)
     assert document["blocks"]["by"] == "county"
     assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
-    for words in ("block", "<b>b", "all", "not attacked: 1 blocks with 2 people"):
+    for words in ("block", "<b>b", "all", "not attacked: 1 block with 2 people"):
         assert words in err
     assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
     monkeypatch.setattr(blocks, "attack_block", None)  # nothing is left to compute

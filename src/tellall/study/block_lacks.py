@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellall.data import Block
-from tellall.data.blocks import too_small
+from tellall.data.blocks import count_blocks, too_small
 from tellall.errors import InvalidInput, TooLittlePower
 
 __all__ = ["Lack", "count_lacks", "few_people", "nothing_found", "same_secret"]
@@ -65,7 +65,7 @@ def count_lacks(lacks: Sequence[Lack]) -> str:
     parts = [f"{count:,} {_WORDS[kind]}" for kind, count in counts.items() if count]
     if len(parts) == 1:
         parts = [_WORDS[next(kind for kind, count in counts.items() if count)]]
-    return f"{len(lacks):,} {'block' if len(lacks) == 1 else 'blocks'}, {', '.join(parts)}"
+    return f"{count_blocks(len(lacks))}, {', '.join(parts)}"
 
 
 def nothing_found(by: str, lacks: Sequence[tuple[int, Lack]]) -> InvalidInput:

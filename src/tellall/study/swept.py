@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tellall.data.blocks import count_blocks
 from tellall.risk import Tally
 from tellall.study.block_lacks import Lack, count_lacks
 from tellall.study.calibrate import NO_GUARANTEE
@@ -72,7 +73,9 @@ class BlockSweep:
     def __str__(self) -> str:
         missing = sum(block.sweep is None for block in self.blocks)
         left_out = f", {missing:,} of them not measured" if missing else ""
-        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {_short(self.by)}{left_out}"
+        people = (
+            f"{self.whole.people:,} people in {count_blocks(len(self.blocks))} by {_short(self.by)}{left_out}"
+        )
         return f"{people}\n{self.whole}"
 
     __repr__ = __str__
@@ -189,7 +192,7 @@ class BlockCalibration:
         none = "none is needed" if self.enough else "none was found"
         needed = self.protection if self.scale else none
         lines = [
-            f"One noise for {answered:,} {'block' if answered == 1 else 'blocks'} by {_short(self.by)}, "
+            f"One noise for {count_blocks(answered)} by {_short(self.by)}, "
             f"for an advantage of at most {self.max_advantage:.1%} in each: {needed}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "

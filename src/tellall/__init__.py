@@ -20,7 +20,14 @@ from tellall.attacks.rows import reconstruct_rows
 from tellall.audit import Audit, Finding, Plan, Skipped, audit
 from tellall.cells import Cells, Stored, count_cells, scan
 from tellall.data import Dataset, Public
-from tellall.errors import CannotLinearise, InvalidInput, SolverFailed, TellallError, WorkLost
+from tellall.errors import (
+    CannotLinearise,
+    InvalidInput,
+    SolverFailed,
+    TellallError,
+    TooLittlePower,
+    WorkLost,
+)
 from tellall.evidence import Evidence
 from tellall.io import read
 from tellall.noise import (
@@ -132,6 +139,7 @@ __all__ = [
     "Sweep",
     "Tables",
     "TellallError",
+    "TooLittlePower",
     "Tracing",
     "TracingPlan",
     "TracingRisk",

@@ -5,7 +5,15 @@ Every message has one shape: ``{parameter} must be {rule}; got {value}. {what to
 
 from __future__ import annotations
 
-__all__ = ["CannotLinearise", "InvalidInput", "SolverFailed", "TellallError", "WorkLost", "invalid"]
+__all__ = [
+    "CannotLinearise",
+    "InvalidInput",
+    "SolverFailed",
+    "TellallError",
+    "TooLittlePower",
+    "WorkLost",
+    "invalid",
+]
 
 
 class TellallError(Exception):
@@ -14,6 +22,10 @@ class TellallError(Exception):
 
 class InvalidInput(TellallError, ValueError):
     """An argument, a file or a column breaks a rule; the text names parameter, rule and value."""
+
+
+class TooLittlePower(InvalidInput):
+    """Too few people to answer what was asked; the text says what they could answer."""
 
 
 class CannotLinearise(TellallError):

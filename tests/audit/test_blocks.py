@@ -11,6 +11,7 @@ from tellall.audit import reveal
 from tellall.audit.pooled import _promised
 from tellall.audit.run import jobs_of
 from tellall.data import split
+from tellall.report.block_page import audit_lines
 from tellall.report.html import render
 from tellall.report.summary import Promised
 from tellall.schemas.documents import AuditDocument
@@ -291,3 +292,43 @@ def test_a_promise_about_all_blocks_is_for_a_row_that_stays_in_its_block():
     weak, strong = Promised(2.0, 0.0, "one row replaced", "a"), Promised(1.0, 0.0, "one row replaced", "a")
     assert _promised([strong, weak, None]) == Promised(2.0, 0.0, "one row replaced within its block", "a")
     assert _promised([strong, Promised()]) == Promised()
+
+
+@pytest.mark.parametrize("exposed_limit", [None, 1000])
+def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, exposed_limit):
+    """With a limit of 0.9 everything stays below it; fixed seed."""
+    people = people_in({"a": 10, "b": 12, "c": 8})
+    plan = {**PLAN, "limit": 0.9, "repeats": 1} | (
+        {} if exposed_limit is None else {"exposed_limit": exposed_limit}
+    )
+    assert ta.audit(people, plan).verdict.word == "pass"
+    attack = room.attack_block
+
+    def partly(payload):
+        done = attack(payload)
+        if payload[0].n > 8:
+            skip = {"outcome": "skipped", "reason": "no equations", "summary": None, "tally": None}
+            done["findings"][0] = skip
+        return done
+
+    monkeypatch.setattr(room, "attack_block", partly)
+    audit = ta.audit(people, plan)
+    assert audit.verdict.word == "review"
+    assert "counts (not attacked in 2 of 3 blocks)" in audit.verdict.sentence
+    assert audit.findings[0].summary.status == "not attacked in 2 of 3 blocks"
+    assert audit.findings[1].summary.status in ("solved", "trusted")
+    said = audit.document["not_tested"]
+    assert "counts: not attacked in 2 of 3 blocks" in said
+    assert any(line.startswith("counts in 2 of 3 blocks, with 22 people") for line in said)
+    assert any(line.endswith("no equations") for line in said)
+    AuditDocument.model_validate_json(json.dumps(audit.document))
+    assert "not attacked in 2 of 3 blocks" in render(audit.document)
+
+
+def test_one_block_of_one_person_is_told_in_the_singular():
+    people = people_in({"a": 10, "b": 12, "one": 1})
+    audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": PLAN["releases"][:1]})
+    assert audit_lines(audit.document)[-1] == "not attacked: 1 block with 1 person"
+    assert audit.verdict.sentence.endswith("1 of 3 blocks could not be: “one” (1 person).")
+    assert "1 of 3 blocks, with 1 person, which could not be attacked." in audit.document["not_tested"]
+    assert "1 person is in blocks" in render(audit.document)

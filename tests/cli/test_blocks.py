@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tellall import WorkLost, cli
+from tellall import BlockCalibration, WorkLost, cli
 from tellall.audit import blocks
 
 PLAN = """
@@ -52,7 +52,7 @@ def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
     document = json.loads(out)
     assert document["blocks"]["by"] == "county"
     assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
-    for words in ("block", "<b>b", "all", "not attacked: 1 blocks with 2 people"):
+    for words in ("block", "<b>b", "all", "not attacked: 1 block with 2 people"):
         assert words in err
     assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
     monkeypatch.setattr(blocks, "attack_block", None)  # nothing is left to compute
@@ -90,18 +90,18 @@ def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
     assert code == 0
     assert "22 people in 3 blocks by county, 1 of them not measured" in out
     assert "enough for 30%" in out
-    assert "The page is out/report.html" in err
+    assert "The page is out/sweep.html" in err
     assert sorted(path.name for path in Path("out").iterdir()) == [
         ".blocks",
-        "report.html",
         "sweep.csv",
+        "sweep.html",
         "sweep.json",
         "sweep.parquet",
     ]
     (release,) = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))["releases"]
     assert release["by"] == "county"
     assert {block["name"] for block in release["blocks"]} == {"a", "<b>b", "../c"}
-    page = Path("out/report.html").read_text(encoding="utf-8")
+    page = Path("out/sweep.html").read_text(encoding="utf-8")
     assert "Block by block: county" in page
     assert "<b>b" not in page
 
@@ -114,9 +114,30 @@ def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
     assert out.startswith("One noise for 2 blocks by county")
     document = json.loads(Path("out/calibrate.json").read_text(encoding="utf-8"))
     assert document["by"] == "county"
-    assert "The least noise that stops the attacks in every county" in Path("out/report.html").read_text(
+    assert "The least noise that stops the attacks in every county" in Path("out/calibrate.html").read_text(
         encoding="utf-8"
     )
+
+
+def test_a_noise_that_is_not_enough_for_all_people_is_inconclusive(tellall, monkeypatch):
+    monkeypatch.setattr(BlockCalibration, "enough", False)
+    arguments = ("calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "--json", *QUICK)
+    code, out, err = tellall(*arguments)
+    assert code == 3
+    assert "This is not enough: over all 22 people" in err
+    assert "This is not enough" in json.loads(out)["releases"][0]["warnings"][1]
+
+
+def test_a_sweep_and_a_calibration_share_a_folder(tellall):
+    swept = ("sweep", "people.toml", "--scales", "9", "--repeats", "1", "-o", "study", "--quiet", *QUICK)
+    assert tellall(*swept)[0] == 0
+    before = {path: path.read_bytes() for path in Path("study").rglob("*") if path.is_file()}
+    limit = ("--draws", "3", "--max-advantage", "0.5")
+    assert tellall("calibrate", "people.toml", *limit, "-o", "study", "--quiet", *QUICK)[0] == 0
+    assert {path: path.read_bytes() for path in before} == before
+    assert sum(path.suffix == ".json" for path in before) == 3  # two blocks and the document
+    assert {path.name for path in Path("study").iterdir()} >= {"sweep.html", "calibrate.html"}
+    assert sorted(path.name for path in Path("study/.blocks").iterdir()) == ["calibrate", "sweep"]
 
 
 def test_a_file_takes_its_kept_blocks_beside_it(tellall):

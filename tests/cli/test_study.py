@@ -70,10 +70,10 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
     for words in ("exact", "Rounding(base=5)", "Laplace(scale=1)", "Laplace(scale=8)", "on the frontier"):
         assert words in out
     assert "no guarantee" in err
-    assert "The page is out/report.html" in err
+    assert "The page is out/sweep.html" in err
     assert sorted(p.name for p in Path("out").iterdir()) == [
-        "report.html",
         "sweep.csv",
+        "sweep.html",
         "sweep.json",
         "sweep.parquet",
     ]
@@ -141,6 +141,31 @@ def test_the_plans_limit_is_the_default_and_several_releases_are_several_answers
     assert [one["name"] for one in document["releases"]] == ["every 3-way table", "every 2-way table"]
 
 
+ALIKE = """
+data = "people.csv"
+secret = "ill"
+limit = 0.3
+[[releases]]
+name = "left"
+statistic = { kind = "Marginals", ways = 3, attributes = [["a", "b"], ["b", "c"]] }
+[[releases]]
+name = "right"
+statistic = { kind = "Marginals", ways = 3, attributes = [["d", "e"], ["e", "f"]] }
+[[releases]]
+name = "left, rounded"
+statistic = { kind = "Marginals", ways = 3, attributes = [["a", "b"], ["b", "c"]] }
+protect = { kind = "Rounding", base = 5 }
+"""
+
+
+def test_statistics_that_read_alike_are_both_calibrated(tellall):
+    Path("alike.toml").write_text(ALIKE, encoding="utf-8")
+    code, out, err = tellall("calibrate", "alike.toml", "--draws", "3", "--json", *QUICK)
+    assert code == 0, err
+    names = [one["name"] for one in json.loads(out)["releases"]]
+    assert [name.rpartition(" ")[2] for name in names] == ["(left)", "(right)"]  # the same statistic once
+
+
 def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
     code, out, err = tellall(
@@ -189,13 +214,13 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
     assert SweepDocument.model_validate(document)
     assert document["releases"][0]["real"] is True
     assert document["releases"][0]["secret"] == "rate"
-    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
+    assert "unit of rate" in Path("out/sweep.html").read_text(encoding="utf-8")
     code, out, err = tellall(
         "calibrate", "counties.toml", "--max-advantage", "2", "--draws", "3", "--json", "-o", "out"
     )
     assert code == 0, err
     assert CalibrateDocument.model_validate_json(out)
-    assert "unit of rate" in Path("out/report.html").read_text(encoding="utf-8")
+    assert "unit of rate" in Path("out/calibrate.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -208,10 +233,6 @@ def test_regressions_of_a_real_secret_are_swept_and_calibrated(tellall):
         (("sweep", "people.toml", "--decoder", "oracle"), "decoders must be among"),
         (("sweep", "people.toml", "-o", "no/where"), "--out must be"),
         (("calibrate", "people.toml", "--max-advantage", "0"), "max_advantage must be"),
-        (
-            ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK),
-            "people can resolve",
-        ),
         (("calibrate", "people.toml", "--family", "Noise"), "family must be one of"),
         (("calibrate", "nowhere.toml"), "plan must be a file that exists"),
     ],
@@ -221,6 +242,14 @@ def test_bad_input_is_one_line_and_exit_code_2(tellall, arguments, says):
     assert (code, out) == (2, "")
     assert says in err
     assert "Traceback" not in err
+    assert len(err.splitlines()) == 1
+
+
+def test_too_few_people_to_tell_is_inconclusive(tellall):
+    arguments = ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK, "--quiet")
+    code, out, err = tellall(*arguments)
+    assert (code, out) == (3, "")
+    assert "people can resolve" in err
     assert len(err.splitlines()) == 1
 
 

@@ -121,6 +121,11 @@ def test_what_is_kept_depends_on_everything_that_decides_the_numbers():
         study_key("sweep", "people", ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
     ]
     assert len({key, *others}) == 7
+    listed = study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": [1.0, 4.0]})
+    for scales in (np.array([1.0, 4.0]), np.geomspace(1, 4, 2), [np.float64(1), np.float32(4)], (1.0, 4.0)):
+        assert study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": scales}) == listed
+    few = {**options, "repeats": np.int64(3)}
+    assert study_key("sweep", "people", ta.Marginals(3), 1, few) == key
     own = {"protections": [lambda scale: ta.Gaussian(scale)]}
     assert study_key("sweep", "people", ta.Marginals(3), 1, own) is None
 
@@ -217,3 +222,51 @@ def test_what_is_wrong_is_said_once(people):
     reals = ta.Dataset.from_frame(frame, "s", kind="reals")
     with pytest.raises(ta.InvalidInput, match="real numbers"):
         ta.sweep_blocks(reals, ta.Estimator("linear"), [None], by="town")
+
+
+def mixed_people(constant: int, small: int) -> ta.Dataset:
+    """A town where nobody is ill, and small ones where every second is."""
+    rng = np.random.default_rng(8)
+    town = np.array(["well"] * constant + [f"t{j}" for j in range(small) for _ in range(8)], dtype=object)
+    frame = {f"x{j}": rng.integers(0, 2, town.size) for j in range(6)}
+    ill = np.r_[np.zeros(constant, dtype=int), np.arange(8 * small) % 2]
+    return ta.Dataset.from_frame({**frame, "town": town, "ill": ill}, secret="ill")
+
+
+def test_a_block_where_all_have_the_same_secret_sets_no_noise():
+    """Towns of 8 cannot resolve 2 %, and the one that could has nothing to tell: no answer, not "none"."""
+    options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"]}
+    with pytest.raises(ta.TooLittlePower, match="same secret") as told:
+        ta.calibrate_blocks(mixed_people(40, 6), ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert "7 blocks, 6 with too few people to tell, 1 where everybody has the same secret" in str(told.value)
+
+
+def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
+    """One town answers "none", the others have no answer, and all people together are far above the limit."""
+    people = mixed_people(40, 6)
+    ready = room._calibrate_block
+
+    def one_answers(payload):
+        dataset, study = payload
+        if dataset.n == 8 and study.seed != first:
+            return ready(payload)
+        answer = ready((dataset, room._Study(study.statistic, study.seed, {**study.options, **loose})))
+        return {**answer, "scale": 0.0, "protection": "exact"}
+
+    loose = {"max_advantage": 0.95}
+    first = next(block.seed(0) for block in split(people, "town") if block.name == "t0")
+    monkeypatch.setattr(room, "_calibrate_block", one_answers)
+    options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"], "work": tmp_path}
+    found = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert found.scale == 0
+    assert [block.name for block in found.blocks if block.answer] == ["t0"]
+    assert found.worst["low"] > 0.02
+    assert not found.enough
+    assert found.warnings[0].startswith("This is not enough: over all 88 people")
+    assert "none is needed" not in str(found)
+    assert "One noise for 1 block by town" in str(found)
+    assert "6 blocks, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)
+    computed = []
+    monkeypatch.setattr(room, "_calibrate_block", computed.append)
+    again = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert (again.as_json(), computed) == (found.as_json(), [])  # those without an answer are kept too

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellall.audit.finding import BlockFindings, Finding, Skipped
-from tellall.report.block_verdict import JudgedBlock
+from tellall.data.blocks import count_blocks, count_people
+from tellall.report.block_verdict import JudgedBlock, block_name
 
 __all__ = ["ASSUMED_OF_BLOCKS", "SAME_SECRET", "block_csv", "block_rows", "judged", "not_tested_in_blocks"]
 
@@ -132,20 +133,36 @@ def not_tested_in_blocks(blocks: Sequence[BlockFindings]) -> list[str]:
     """What an audit of blocks says nothing about."""
     left_out = [block for block in blocks if block.worst is None]
     same = [block for block in blocks if block.constant and block.reason is None]
-    people = sum(block.people for block in left_out)
+    people, of_all = sum(block.people for block in left_out), count_blocks(len(blocks))
     return [
+        *_partly_attacked(blocks),
         *(
-            [f"{len(left_out)} of {len(blocks)} blocks, with {people:,} people, which could not be attacked."]
+            [f"{len(left_out):,} of {of_all}, with {count_people(people)}, which could not be attacked."]
             if left_out
             else []
         ),
         *(
             [
-                f"{len(same)} of {len(blocks)} blocks in which everybody has the same secret: a release says "
+                f"{len(same):,} of {of_all} in which everybody has the same secret: a release says "
                 "so of everybody, and since the commoner value does too, that counts as no advantage."
             ]
             if same
             else []
         ),
         "What blocks and totals over blocks give away together, where those are published too.",
+    ]
+
+
+def _partly_attacked(blocks: Sequence[BlockFindings]) -> list[str]:
+    """The releases that were not attacked in blocks where others were, with the first reason."""
+    skipped: dict[str, list[tuple[BlockFindings, str]]] = {}
+    for block in blocks:
+        for finding in block.findings if block.worst is not None else ():
+            if isinstance(finding, Skipped):
+                skipped.setdefault(finding.name, []).append((block, finding.reason))
+    return [
+        f"{name} in {len(found):,} of {count_blocks(len(blocks))}, with "
+        f"{count_people(sum(block.people for block, _ in found))}, "
+        f"the first “{block_name(found[0][0].name)}”: {found[0][1]}"
+        for name, found in skipped.items()
     ]

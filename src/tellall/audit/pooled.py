@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from tellall.audit.finding import BlockFindings, Finding, Job, Skipped
+from tellall.data.blocks import count_blocks
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary
 from tellall.risk import total
 from tellall.solve import SETTLED
@@ -24,7 +25,8 @@ def pooled(
     Notes
     -----
     Counts add up; accuracy, baselines, advantage and its interval are those of :func:`tellall.risk.total`.
-    Blocks in which this attack was impossible are left out.
+    Blocks in which this attack was impossible are left out, and the status says how many they were: what was
+    not attacked everywhere is not settled.
     """
     found = [(finding, holders) for finding, holders in blocks if isinstance(finding, Finding)]
     if not found:
@@ -49,7 +51,7 @@ def pooled(
             level: {value: sum(row.exposed[level][value] for row in rows) for value in rows[0].exposed[level]}
             for level in rows[0].exposed
         },
-        status=_status(rows),
+        status=_status(rows, len(blocks)),
         people=whole.people,
         curve=tuple(
             (level, sum(row.curve[place][1] for row in rows))
@@ -89,10 +91,12 @@ def _found(found: Sequence[tuple[Finding, int]]) -> float:
     return right / holders if holders else math.nan
 
 
-def _status(rows: Sequence[ReleaseSummary]) -> str:
+def _status(rows: Sequence[ReleaseSummary], blocks: int) -> str:
+    if len(rows) < blocks:
+        return f"not attacked in {blocks - len(rows):,} of {count_blocks(blocks)}"
     troubled = [row.status for row in rows if row.status not in SETTLED]
     if troubled:
-        return f"in {len(troubled)} of {len(rows)} blocks not settled, the first {troubled[0]}"
+        return f"in {len(troubled):,} of {count_blocks(len(rows))} not settled, the first {troubled[0]}"
     return "solved" if all(row.status == "solved" for row in rows) else "trusted"
 
 

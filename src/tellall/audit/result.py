@@ -150,7 +150,7 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
     """What the audit says nothing about."""
     missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
     unsolved = [
-        f"{finding.name}: the attack ended {finding.summary.status}"
+        f"{finding.name}: {finding.summary.status}"
         for finding in findings
         if isinstance(finding, Finding) and finding.summary.status not in SETTLED
     ]

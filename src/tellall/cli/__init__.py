@@ -23,7 +23,7 @@ from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
-from tellall.errors import TellallError, WorkLost
+from tellall.errors import TellallError, TooLittlePower, WorkLost
 
 __all__ = ["app", "main"]
 
@@ -81,11 +81,13 @@ def _say(message: Warning | str, *rest: object, **more: object) -> None:
 
 
 def main() -> None:
-    """The command `tellall`: an error of ours is one or two lines and exit code 2."""
+    """The command `tellall`: an error of ours is one or two lines and exit code 2, or 3 where it is not the
+    question that is wrong.
+    """
     warnings.showwarning = _say
     try:
         app()
-    except WorkLost as error:
+    except (TooLittlePower, WorkLost) as error:
         typer.echo(f"tellall: {error}", err=True)
         sys.exit(3)
     except TellallError as error:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,6 +22,7 @@ from tellall.cli.options import (
     kept_beside,
     write_secret,
 )
+from tellall.cli.progress import progress_bar
 
 __all__ = ["EXIT_CODES", "audit"]
 
@@ -81,7 +80,7 @@ def audit(
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
     try:
-        with _progress(talk, quiet=quiet) as progress:
+        with progress_bar(talk, "attacking", quiet=quiet) as progress:
             result = run(
                 people,
                 chosen,
@@ -107,20 +106,6 @@ def audit(
         talk.print(f"Who is named is in {marked}", highlight=False, markup=False, soft_wrap=True)
     emit(result.document, as_json=as_json, out=None)
     raise typer.Exit(EXIT_CODES[result.verdict.word])
-
-
-@contextmanager
-def _progress(talk: Any, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """What the audit calls after each attack: a bar with the time left, where there is a terminal."""
-    if quiet or not talk.is_terminal:
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("attacking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=talk, transient=True) as bar:
-        task = bar.add_task("attacking", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _tidy(work: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tellall
-from tellall import store
+from tellall import catalogue, store
 from tellall.cli.options import (
     AsJson,
     Cluster,
@@ -26,6 +27,10 @@ from tellall.cli.options import (
 from tellall.cli.progress import progress_bar
 from tellall.cli.sweep import Decoders, PlanSeed, going_on
 from tellall.errors import TellallError, WorkLost, invalid
+
+if TYPE_CHECKING:
+    from tellall.audit.plan import Entry, Plan
+    from tellall.statistics import Statistic
 
 __all__ = ["calibrate"]
 
@@ -56,9 +61,11 @@ def calibrate(
 ) -> None:
     """Find the least noise that keeps every attack on a plan's statistics under a limit.
 
-    The statistic of each release is taken alone, without the plan's own protections. With by = "COLUMN" in
+    The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
+    calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in
     the plan every value of that column is a block of its own, and the answer is one noise that serves them
-    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them.
+    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
+    tell, or an answer that is not enough for all people together.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
@@ -79,7 +86,9 @@ def calibrate(
     chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
-    for name, statistic in {entry.statistic.describe(): entry.statistic for entry in chosen.releases}.items():
+    enough = True
+    statistics = _statistics(chosen)
+    for name, statistic in statistics:
         talk.print(name, highlight=False, markup=False)
         try:
             with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
@@ -93,7 +102,7 @@ def calibrate(
                 if chosen.by is None:
                     one = tellall.calibrate(people, statistic, kind, limit, **common)
                 else:
-                    place = kept_beside(out)
+                    place = kept_beside(out, "calibrate")
                     one = tellall.calibrate_blocks(
                         people,
                         statistic,
@@ -108,12 +117,15 @@ def calibrate(
         except WorkLost:
             raise
         except TellallError as error:
-            if len(chosen.releases) == 1:
+            if len(statistics) == 1:
                 raise
             skipped.append({"name": name, "reason": str(error)})
             talk.print(f"no answer: {error}", highlight=False, markup=False)
             continue
         found.append({"name": name, **one.as_json()})
+        if isinstance(one, tellall.BlockCalibration) and not one.enough:
+            enough = False
+            talk.print(one.warnings[0], highlight=False, markup=False)
         if not as_json and not quiet:
             typer.echo(str(one))
     options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
@@ -137,8 +149,21 @@ def calibrate(
         out.mkdir(exist_ok=True)
         store.write_json(out / "calibrate.json", document)
         render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
-        page = store.write_text(out / "report.html", render(document))
+        page = store.write_text(out / "calibrate.html", render(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
-    if skipped:
+    if skipped or not enough:
         raise typer.Exit(_INCONCLUSIVE)
+
+
+def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
+    """Each statistic of a plan once, by its description, and by its release where two read alike."""
+    different: dict[str, Entry] = {}
+    for entry in plan.releases:
+        different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
+    entries = list(different.values())
+    described = [entry.statistic.describe() for entry in entries]
+    return [
+        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry.statistic)
+        for text, entry in zip(described, entries, strict=True)
+    ]

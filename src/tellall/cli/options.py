@@ -79,11 +79,15 @@ def is_folder(out: Path | None) -> bool:
     return out is not None and (out.is_dir() or out.suffix.lower() != ".json")
 
 
-def kept_beside(out: Path | None) -> Path | None:
-    """Where finished blocks are kept: in the output folder, or beside the output file."""
+def kept_beside(out: Path | None, study: str = "") -> Path | None:
+    """Where finished blocks are kept: in the output folder, or beside the output file.
+
+    A sweep and a calibration in one folder keep theirs apart, each in a folder named after the study.
+    """
     if out is None:
         return None
-    return out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
+    place = out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
+    return place / study if study else place
 
 
 def check_page(out: Path | None) -> None:

@@ -67,9 +67,9 @@ def sweep(
     """Measure protections of everything a plan would publish: what they stop and what they cost.
 
     Each release of the plan is tried with nothing done, as the plan says, and with every family at every
-    scale. With -o FOLDER a page is written, with the table as JSON, CSV and Parquet beside it. With
-    by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks are
-    kept there, so that a sweep that was stopped goes on.
+    scale. With -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it.
+    With by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks
+    are kept there, so that a sweep that was stopped goes on.
     """
     from tellall.audit import Plan
     from tellall.report import study_page, text
@@ -88,8 +88,8 @@ def sweep(
     chosen.check(people, bits=False)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else numbers("--scales", scales)
-    found: list[tuple[str, tellall.Sweep]] = []
-    blocks: dict[str, tellall.BlockSweep] = {}
+    found: list[tuple[str, tellall.Sweep | tellall.BlockSweep]] = []
+    one: tellall.Sweep | tellall.BlockSweep
     for entry in chosen.releases:
         talk.print(entry.name, highlight=False, markup=False)
         tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
@@ -107,17 +107,15 @@ def sweep(
                 one = tellall.sweep(people, entry.statistic, tried, scales=known, **common)
             else:
                 known = given or suggest_block_scales(people, entry.statistic, chosen.by)
-                place = kept_beside(out)
+                place = kept_beside(out, "sweep")
                 work = place and place / f"{len(found) + 1}"
-                several = tellall.sweep_blocks(
+                one = tellall.sweep_blocks(
                     people, entry.statistic, tried, scales=known, by=chosen.by, work=work, **common
                 )
-                one = several.whole
-                blocks[entry.name] = several
         found.append((entry.name, one))
         if not as_json and not quiet:
-            typer.echo(str(blocks.get(entry.name, one)))
-            for line in swept_lines(blocks.get(entry.name, one).as_json(), chosen.limit):
+            typer.echo(str(one))
+            for line in swept_lines(one.as_json(), chosen.limit):
                 typer.echo(line)
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats), "--seed", str(chosen.seed)]
@@ -132,7 +130,7 @@ def sweep(
         "repeats": repeats,
         "limit": chosen.limit,
         "warning": NO_GUARANTEE,
-        "releases": [{"name": name, **blocks.get(name, one).as_json()} for name, one in found],
+        "releases": [{"name": name, **one.as_json()} for name, one in found],
     }
     if not as_json:
         talk.print(NO_GUARANTEE, highlight=False, markup=False)
@@ -141,9 +139,10 @@ def sweep(
         store.write_json(out / "sweep.json", document)
         for number, (_, one) in enumerate(found, start=1):
             name = "sweep" if len(found) == 1 else f"sweep-{number}"
-            one.to_csv(out / f"{name}.csv")
-            one.to_parquet(out / f"{name}.parquet")
-        page = store.write_text(out / "report.html", study_page.render_sweep(document))
+            whole = one.whole if isinstance(one, tellall.BlockSweep) else one
+            whole.to_csv(out / f"{name}.csv")
+            whole.to_parquet(out / f"{name}.parquet")
+        page = store.write_text(out / "sweep.html", study_page.render_sweep(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
 

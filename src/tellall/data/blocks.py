@@ -15,7 +15,17 @@ from tellall.data.layout import unknown_name
 from tellall.data.people import Dataset, IntArray, Public
 from tellall.errors import invalid
 
-__all__ = ["FEWEST", "Block", "block_seed", "fingerprint", "split", "too_small", "values_as_text"]
+__all__ = [
+    "FEWEST",
+    "Block",
+    "block_seed",
+    "count_blocks",
+    "count_people",
+    "fingerprint",
+    "split",
+    "too_small",
+    "values_as_text",
+]
 
 FEWEST = 4  # people, to compare an attack with a baseline
 
@@ -108,6 +118,28 @@ def too_small(block: Block) -> str | None:
     return (
         f"{whose}. Baselines need {FEWEST} people, so nothing is known; better publish nothing of it alone."
     )
+
+
+def count_blocks(count: int, kind: str = "") -> str:
+    """So many blocks, as a sentence has it.
+
+    Examples
+    --------
+    >>> count_blocks(1), count_blocks(3142), count_blocks(1, "more")
+    ('1 block', '3,142 blocks', '1 more block')
+    """
+    return f"{count:,} {kind}{' ' if kind else ''}{'block' if count == 1 else 'blocks'}"
+
+
+def count_people(count: int) -> str:
+    """So many people, as a sentence has it.
+
+    Examples
+    --------
+    >>> count_people(1), count_people(3142)
+    ('1 person', '3,142 people')
+    """
+    return f"{count:,} {'person' if count == 1 else 'people'}"
 
 
 def block_seed(seed: int, name: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tellall.data.blocks import count_blocks, count_people
 from tellall.report import figures
 from tellall.report.block_verdict import block_name
 
@@ -93,7 +94,7 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
         for row in view["shown"][:_LINES]
     ]
     more = view["measured"] - len(body)
-    return [*_aligned(head, body), *([f"... and {more:,} more blocks"] if more > 0 else [])]
+    return [*_aligned(head, body), *([f"... and {count_blocks(more, 'more')}"] if more > 0 else [])]
 
 
 def _swept(block: dict[str, Any], limit: float) -> dict[str, Any]:
@@ -143,9 +144,10 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     ]
     lines = _aligned(head, [*body, *whole])
     more = view["attacked"] - len(body)
-    listed = [f"... and {more:,} more blocks, in audit.json"] if more > 0 else []
+    listed = [f"... and {count_blocks(more, 'more')}, in audit.json"] if more > 0 else []
     left_out = view["people_not_attacked"]
-    gone = [f"not attacked: {view['blocks'] - view['attacked']:,} blocks with {left_out:,} people"]
+    missing = count_blocks(view["blocks"] - view["attacked"])
+    gone = [f"not attacked: {missing} with {count_people(left_out)}"]
     return [*lines[: 1 + len(body)], *listed, *lines[1 + len(body) :], *(gone if left_out else [])]
 
 

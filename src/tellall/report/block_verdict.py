@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tellall.data.blocks import count_blocks, count_people
 from tellall.report.summary import ReleaseSummary
 from tellall.report.verdict import Verdict
 
@@ -101,11 +102,13 @@ def _with(sentence: str, more: str) -> str:
 
 
 def _count(some: Sequence[JudgedBlock], blocks: Sequence[JudgedBlock]) -> str:
-    return f"{len(some):,} of {len(blocks):,} blocks"
+    return f"{len(some):,} of {count_blocks(len(blocks))}"
 
 
 def _list(blocks: Sequence[JudgedBlock]) -> str:
-    named = ", ".join(f"“{block_name(block.name)}” ({block.people:,} people)" for block in blocks[:_LISTED])
+    named = ", ".join(
+        f"“{block_name(block.name)}” ({count_people(block.people)})" for block in blocks[:_LISTED]
+    )
     more = len(blocks) - _LISTED
     return f"{named} and {more:,} more" if more > 0 else named
 

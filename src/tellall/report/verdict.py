@@ -46,7 +46,7 @@ def judge(
     above = [row for row in rows if row[1].interval[0] > limit]
     crowded = [row for row in rows if exposed_limit is not None and row[1].exposed_people > exposed_limit]
     unsure = [row for row in rows if row[1].interval[0] <= limit < row[1].interval[1]]
-    unsolved = [title for title, row in rows if row.status not in SETTLED]
+    unsolved = [f"{title} ({row.status})" for title, row in rows if row.status not in SETTLED]
     if above:
         named = max(above, key=lambda row: row[1].advantage)
         return Verdict("fail", f"{_found(*named)} The limit is {_points(limit)}.")

@@ -242,6 +242,7 @@ class CalibratedBlocks(_Strict):
     units: str
     seed: Annotated[int, Field(ge=0)]
     together: Annotated[SweepRow, Field(description="All people of all blocks at that noise.")]
+    warnings: list[str]
     blocks: Annotated[list[CalibratedBlockDocument], Field(description="Those that need most noise first.")]
 
 

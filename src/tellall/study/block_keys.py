@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from tellall import catalogue
 from tellall.errors import TellallError
 from tellall.protections import Protection
@@ -48,6 +50,8 @@ def _plain(value: Any) -> Any:
         if value.name not in known or as_family(value.name) != value:
             raise TypeError(value.name)
         return value.name
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if value is None or isinstance(value, str | int | float):

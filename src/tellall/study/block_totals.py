@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall.data.blocks import count_blocks
 from tellall.risk import Tally, total
 from tellall.study.frontier import frontier
 from tellall.study.measurement import NORMAL
@@ -158,4 +159,4 @@ def _skipped(blocks: Sequence[SweptBlock]) -> tuple[tuple[str, str], ...]:
     for block in blocks:
         for one in () if block.sweep is None else block.sweep.skipped:
             found[one] = found.get(one, 0) + 1
-    return tuple((name, f"in {count:,} blocks: {reason}") for (name, reason), count in found.items())
+    return tuple((name, f"in {count_blocks(count)}: {reason}") for (name, reason), count in found.items())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tellall.data import Block, Dataset, split
-from tellall.data.blocks import fingerprint, too_small
-from tellall.errors import InvalidInput, invalid
+from tellall.data.blocks import fingerprint
+from tellall.errors import TooLittlePower, invalid
 from tellall.noise import Rng
 from tellall.statistics import Statistic
 from tellall.study.block_keys import study_key
+from tellall.study.block_lacks import Lack, few_people, nothing_found, same_secret
 from tellall.study.block_totals import sweep_of_all, worst_block_first
 from tellall.study.calibrate import calibrate
 from tellall.study.families import Family, as_family
@@ -23,6 +24,8 @@ from tellall.study.swept import BlockCalibration, BlockSweep, CalibratedBlock, S
 from tellall.work import Failed, Kept, Progress, Task, Workers, run
 
 __all__ = ["calibrate_blocks", "sweep_blocks"]
+
+_NO_ANSWER = "no_answer"  # the piece of a block whose people are too few to tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +99,11 @@ def sweep_blocks(
     swept = [
         SweptBlock(block.name, block.n, block.seed(seed), sweep_from_json(piece), None)
         if isinstance(piece, dict)
-        else SweptBlock(block.name, block.n, block.seed(seed), None, piece)
+        else SweptBlock(block.name, block.n, block.seed(seed), None, piece.reason)
         for block, piece in found
     ]
     if all(block.sweep is None for block in swept):
-        raise _nothing(by, [(block.people, block.reason) for block in swept])
+        raise nothing_found(by, [(block.n, lack) for block, lack in found if isinstance(lack, Lack)])
     return BlockSweep(by, sweep_of_all(swept, seed), worst_block_first(swept))
 
 
@@ -133,9 +136,10 @@ def calibrate_blocks(
 
     Notes
     -----
-    A block of few people cannot tell a small advantage from none, and has no answer of its own. The noise for
-    all blocks is the largest that any block with an answer needs; it is then measured on every block, those
-    without an answer included, and added up over all people.
+    A block of few people cannot tell a small advantage from none, and one where everybody has the same secret
+    has none to tell: neither has an answer of its own. The noise for all blocks is the largest that any block
+    with an answer needs; it is then measured on every block, those without an answer included, and added up
+    over all people. Where their advantage surely exceeds the limit the result is not ``enough``, and says so.
     """
     blocks = _blocks(dataset, by)
     seed, kind = seed_of(rng), as_family(family)
@@ -150,16 +154,34 @@ def calibrate_blocks(
     }
     workers = Workers(processes, cluster)
     first, second = _halves(progress)
-    found = _each(_calibrate_block, "calibrate", blocks, statistic, seed, options, workers, work, first)
+    found = [
+        (
+            block,
+            Lack("people", piece[_NO_ANSWER]) if isinstance(piece, dict) and _NO_ANSWER in piece else piece,
+        )
+        for block, piece in _each(
+            _calibrate_block,
+            "calibrate",
+            blocks,
+            statistic,
+            seed,
+            options,
+            workers,
+            work,
+            first,
+            lacks=lambda block: few_people(block) or same_secret(block),
+        )
+    ]
     answers = [
         CalibratedBlock(block.name, block.n, block.seed(seed), piece, None)
         if isinstance(piece, dict)
-        else CalibratedBlock(block.name, block.n, block.seed(seed), None, piece)
+        else CalibratedBlock(block.name, block.n, block.seed(seed), None, piece.reason)
         for block, piece in found
     ]
+    lacks = [(block.n, lack) for block, lack in found if isinstance(lack, Lack)]
     answered = [block.answer for block in answers if block.answer is not None]
     if not answered:
-        raise _nothing(by, [(block.people, block.reason) for block in answers])
+        raise nothing_found(by, lacks)
     most = max(answered, key=lambda answer: answer["scale"])
     together = sweep_blocks(
         dataset,
@@ -178,7 +200,14 @@ def calibrate_blocks(
         answers, key=lambda one: (one.answer is None, -(one.answer or {"scale": 0.0})["scale"], one.name)
     )
     return BlockCalibration(
-        by, kind.name, most["scale"], str(most["protection"]), max_advantage, together, tuple(ordered)
+        by,
+        kind.name,
+        most["scale"],
+        str(most["protection"]),
+        max_advantage,
+        together,
+        tuple(ordered),
+        tuple(lack for _, lack in lacks),
     )
 
 
@@ -206,10 +235,11 @@ def _each(
     workers: Workers,
     work: str | Path | None,
     progress: Progress | None,
-) -> list[tuple[Block, dict[str, Any] | str]]:
+    lacks: Callable[[Block], Lack | None] = few_people,
+) -> list[tuple[Block, dict[str, Any] | Lack]]:
     """Each block with what the function made of it, or why it did not."""
-    found: dict[int, dict[str, Any] | str] = {
-        place: reason for place, block in enumerate(blocks) if (reason := too_small(block)) is not None
+    found: dict[int, dict[str, Any] | Lack] = {
+        place: lack for place, block in enumerate(blocks) if (lack := lacks(block)) is not None
     }
     places = [place for place in range(len(blocks)) if place not in found]
     studies = [_Study(statistic, blocks[place].seed(seed), options) for place in places]
@@ -226,16 +256,12 @@ def _each(
         for place, study in zip(places, studies, strict=True)
     ]
     for outcome in run(function, tasks, workers=workers, kept=kept, parse=_CHECKS[what], progress=progress):
-        found[places[outcome.place]] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
+        found[places[outcome.place]] = (
+            Lack("other", outcome.reason) if isinstance(outcome, Failed) else outcome.piece
+        )
     if kept is not None:
         kept.prune(task.key for task in tasks if task.key is not None)
     return [(block, found[place]) for place, block in enumerate(blocks)]
-
-
-def _nothing(by: str, reasons: Sequence[tuple[int, str | None]]) -> InvalidInput:
-    """The error where no block has an answer: that of the largest."""
-    people, reason = max(reasons, key=lambda pair: pair[0])
-    return InvalidInput(f"No block by {by} has an answer; the largest, of {people:,} people: {reason}")
 
 
 def _payload(block: Block, study: _Study) -> tuple[Dataset, _Study]:
@@ -256,7 +282,10 @@ def _calibrate_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
     options = dict(study.options)
     family: Family = options.pop("family")
     limit: float = options.pop("max_advantage")
-    return calibrate(dataset, study.statistic, family, limit, rng=study.seed, **options).as_json()
+    try:
+        return calibrate(dataset, study.statistic, family, limit, rng=study.seed, **options).as_json()
+    except TooLittlePower as error:
+        return {_NO_ANSWER: str(error)}
 
 
 def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
@@ -267,6 +296,8 @@ def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
 
 def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
     """The piece, if it is a block's calibration."""
+    if isinstance(piece.get(_NO_ANSWER), str):
+        return piece
     CalibratedBlock("", 0, 0, piece, None).as_json()
     _ = piece["warnings"]
     return piece

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tellall.data import Dataset
-from tellall.errors import InvalidInput, invalid
+from tellall.errors import InvalidInput, TooLittlePower, invalid
 from tellall.noise import Rng
 from tellall.noise.base import above_zero
 from tellall.protections import Guarantee, Protection, noise_of, prepare
@@ -320,7 +320,8 @@ def _amount(value: float, real: bool, sign: str = "") -> str:
 def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: int) -> InvalidInput:
     halves = _unresolved(history, limit)
     if halves:
-        return invalid("max_advantage", f"above {max(halves):.3g}, what {n:,} people can resolve", limit)
+        rule = f"above {max(halves):.3g}, what {n:,} people can resolve"
+        return TooLittlePower(str(invalid("max_advantage", rule, limit)))
     last = max(history, key=lambda one: one.scale)
     return invalid(
         "max_advantage",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tellall.data.blocks import count_blocks
 from tellall.risk import Tally
+from tellall.study.block_lacks import Lack, count_lacks
 from tellall.study.calibrate import NO_GUARANTEE
 from tellall.study.sweep import Sweep
 
@@ -71,7 +73,9 @@ class BlockSweep:
     def __str__(self) -> str:
         missing = sum(block.sweep is None for block in self.blocks)
         left_out = f", {missing:,} of them not measured" if missing else ""
-        people = f"{self.whole.people:,} people in {len(self.blocks):,} blocks by {_short(self.by)}{left_out}"
+        people = (
+            f"{self.whole.people:,} people in {count_blocks(len(self.blocks))} by {_short(self.by)}{left_out}"
+        )
         return f"{people}\n{self.whole}"
 
     __repr__ = __str__
@@ -125,6 +129,8 @@ class BlockCalibration:
         What that noise achieves and costs, in every block and for all people.
     blocks
         The answer of each block, those that need most noise first, those without an answer last.
+    lacks
+        Why the blocks without an answer have none.
     """
 
     by: str
@@ -134,14 +140,29 @@ class BlockCalibration:
     max_advantage: float
     together: BlockSweep
     blocks: tuple[CalibratedBlock, ...]
+    lacks: tuple[Lack, ...] = ()
+
+    @property
+    def enough(self) -> bool:
+        """Whether that noise is enough, as far as one can tell: False where all people surely are above."""
+        return all(row["low"] <= self.max_advantage for row in self.together.whole.rows)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to keep in mind of the block that needs most noise, in sentences."""
+        """What to keep in mind of that noise and of the block that needs most, in sentences."""
         decisive = self.blocks[0]
         said = [] if decisive.answer is None else decisive.answer["warnings"]
         who = f"{_short(decisive.name)}, the block that needs most: "
-        return tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
+        found = tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
+        return found if self.enough else (self._not_enough(), *found)
+
+    def _not_enough(self) -> str:
+        whole, highest = self.together.whole, max(self.together.whole.rows, key=lambda row: row["low"])
+        return (
+            f"This is not enough: over all {whole.people:,} people the advantage of {highest['decoder']} is "
+            f"at least {highest['low']:.1%}, above the limit of {self.max_advantage:.1%}, since blocks "
+            "without an answer of their own need more. Take more noise, or larger blocks."
+        )
 
     @property
     def worst(self) -> dict[str, Any]:
@@ -166,12 +187,13 @@ class BlockCalibration:
         }
 
     def __str__(self) -> str:
-        worst, missing = self.worst, sum(block.answer is None for block in self.blocks)
+        worst, answered = self.worst, sum(block.answer is not None for block in self.blocks)
         low, high = f"{worst['low']:+.1%}", f"{worst['high']:+.1%}"
-        needed = self.protection if self.scale else "none is needed"
+        none = "none is needed" if self.enough else "none was found"
+        needed = self.protection if self.scale else none
         lines = [
-            f"One noise for {len(self.blocks) - missing:,} blocks by {_short(self.by)}, for an advantage of "
-            f"at most {self.max_advantage:.1%} in each: {needed}",
+            f"One noise for {count_blocks(answered)} by {_short(self.by)}, "
+            f"for an advantage of at most {self.max_advantage:.1%} in each: {needed}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "
             f"mean error {worst['loss']:.3g}",
@@ -182,8 +204,8 @@ class BlockCalibration:
             if block.answer is not None
         ]
         lines += [f"  {sentence}" for sentence in (*self.warnings, NO_GUARANTEE)]
-        if missing:
-            lines.append(f"  no answer of their own: {missing:,} blocks, most with too few people to tell")
+        if self.lacks:
+            lines.append(f"  no answer of their own: {count_lacks(self.lacks)}")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -232,4 +232,7 @@ def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
     np.minimum.at(high, index, np.where(sign > 0, rows.high, -rows.low))
     back = sign[first] > 0
     ends = np.where(back, low, -high), np.where(back, high, -low)
-    return _Rows(rows.place[first], *ends, rows.std[first], ends[1] - _HALF)
+    # what a gross error hid may be anything
+    loose = np.zeros(first.size, dtype=bool)
+    np.logical_or.at(loose, index, ~np.isfinite(rows.hard))
+    return _Rows(rows.place[first], *ends, rows.std[first], np.where(loose, inf, ends[1] - _HALF))

@@ -158,3 +158,14 @@ def test_odd_arguments_get_one_sentence(call):
     attack = ta.reconstruct(ta.publish(crowd, ta.Marginals(2)), crowd.public)
     with pytest.raises(ta.InvalidInput):
         call(attack, crowd.secret)
+
+
+@pytest.mark.parametrize("gross", [ta.Complement(0.2), ta.Corruption(0.2, 10.0)])
+def test_what_a_gross_error_may_have_hidden_proves_nothing(gross):
+    for seed in range(6):
+        crowd = people(6 + 2 * seed, 3, seed, rate=0.3)
+        release = ta.publish(crowd, ta.Marginals(3), [gross, ta.Suppression(3)], rng=seed)
+        evidence = ta.linearise(release, crowd.public)
+        assert np.isinf(evidence.blocks[0].intervals.bound).all()
+        assert (evidence.enclosure.lower == 0).all()
+        assert (evidence.enclosure.upper == evidence.system.size).all()

@@ -169,3 +169,23 @@ def test_what_a_gross_error_may_have_hidden_proves_nothing(gross):
         assert np.isinf(evidence.blocks[0].intervals.bound).all()
         assert (evidence.enclosure.lower == 0).all()
         assert (evidence.enclosure.upper == evidence.system.size).all()
+
+
+@pytest.mark.parametrize("fraction", [0.9, 1.0])
+@pytest.mark.parametrize("scale", ["counts", "fractions"])
+def test_counts_of_the_others_are_as_good_where_nearly_all_are(fraction, scale):
+    statistic = ta.SubsetCounts(np.random.default_rng(1).random((150, 60)) < 0.5, scale=scale)
+    crowd = people(60, 6, seed=4, rate=0.3)
+    release = ta.publish(crowd, statistic, ta.Complement(fraction), rng=4)
+    attack = ta.reconstruct(release, crowd.public)
+    same = ta.reconstruct(ta.publish(crowd, statistic, ta.Complement(1 - fraction), rng=5), crowd.public)
+    right, other = ((each.guess == crowd.secret).mean() for each in (attack, same))
+    assert other > 0.85
+    assert right > other - 0.1
+
+
+@pytest.mark.parametrize("gross", [ta.Complement(0.5), ta.Complement(0.46), ta.Corruption(0.6, 10.0)])
+def test_gross_errors_that_are_no_minority_are_not_trusted(gross):
+    crowd = people(60, 5, seed=4, rate=0.3)
+    attack = ta.reconstruct(ta.publish(crowd, ta.Marginals(3), gross, rng=4), crowd.public)
+    assert not attack.status.settled

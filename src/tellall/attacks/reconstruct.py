@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.decoders import DECODERS, Decoded, decode
+from tellall.attacks.doubts import with_gross_errors
 from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
@@ -285,6 +286,7 @@ def _reckons_with_selection(release: Release) -> bool:
 def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """The status, changed where the model of the errors is known to be wrong."""
     status = _with_sampling(_with_selection(status, releases, decoder), releases)
+    status = with_gross_errors(status, releases)
     return _with_approximation(status, releases, public)
 
 

@@ -189,3 +189,30 @@ def test_gross_errors_that_are_no_minority_are_not_trusted(gross):
     crowd = people(60, 5, seed=4, rate=0.3)
     attack = ta.reconstruct(ta.publish(crowd, ta.Marginals(3), gross, rng=4), crowd.public)
     assert not attack.status.settled
+
+
+def test_cells_that_share_noise_are_not_trusted():
+    crowd = people(60, 4, seed=4)
+    for std, settled in ((0.0, True), (3.0, False)):
+        release = ta.publish(crowd, ta.Marginals(2), ta.WalshNoise(std), rng=4)
+        assert ta.reconstruct(release, crowd.public).status.settled is settled
+
+
+@pytest.mark.parametrize("decoder", ["auto", "posterior", "least-squares", "lp"])
+def test_who_is_told_nothing_says_so_and_prints_nothing(decoder, capfd):
+    crowd = people(12, 3, seed=4)
+    hidden = ta.Release.from_values(ta.Marginals(2), [np.nan] * 12, public=crowd.public)
+    attack = ta.reconstruct(hidden, crowd.public, decoder, prior=0.3)
+    assert attack.status.word == "uncalibrated"
+    assert attack.status.advice == "nothing is published about the secret"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_rate_read_off_the_few_values_shown_is_not_trusted():
+    crowd = people(60, 5, seed=4, rate=0.3)
+    release = ta.publish(crowd, ta.Marginals(3), ta.Suppression(9, complementary=True), rng=4)
+    assert np.isnan(release.values).mean() > 0.5
+    assert not ta.reconstruct(release, crowd.public).status.settled
+    alright = ta.publish(crowd, ta.Marginals(3), ta.Suppression(2, complementary=True), rng=4)
+    assert np.isnan(alright.values).mean() < 0.5
+    assert ta.reconstruct(alright, crowd.public).status.settled

@@ -216,3 +216,17 @@ def test_a_rate_read_off_the_few_values_shown_is_not_trusted():
     alright = ta.publish(crowd, ta.Marginals(3), ta.Suppression(2, complementary=True), rng=4)
     assert np.isnan(alright.values).mean() < 0.5
     assert ta.reconstruct(alright, crowd.public).status.settled
+
+
+def test_of_two_thresholds_in_a_row_the_higher_counts():
+    crowd = people(40, 4, seed=4, rate=0.3)
+    for noise in ([], [ta.Gaussian(1.0)]):
+        hide = [[*noise, ta.Suppression(3), ta.Suppression(6)], [*noise, ta.Suppression(6)]]
+        both, one = (ta.publish(crowd, ta.Marginals(3), protect, rng=4) for protect in hide)
+        assert np.array_equal(both.values, one.values, equal_nan=True)
+        told, wanted = (ta.linearise(each, crowd.public).blocks[0].intervals for each in (both, one))
+        for name in ("target", "slack", "rest", "bound"):
+            assert np.array_equal(getattr(told, name), getattr(wanted, name))
+    apart = [ta.Suppression(3), ta.Gaussian(1.0), ta.Suppression(6)]
+    release = ta.publish(crowd, ta.Marginals(3), apart, rng=4)
+    assert ta.linearise(release, crowd.public).blocks[0].intervals is None

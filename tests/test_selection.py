@@ -139,7 +139,9 @@ def test_only_a_known_rule_gives_a_threshold():
 
     assert threshold_of((ta.Gaussian(1),), 1) is None
     assert threshold_of((ta.Suppression(3), Mine()), 1) is None
-    assert threshold_of((ta.Suppression(3), ta.Suppression(5)), 1) is None
+    assert threshold_of((ta.Suppression(3), ta.Suppression(5)), 1) == threshold_of((ta.Suppression(5),), 1)
+    assert threshold_of((ta.Suppression(3), ta.Gaussian(1), ta.Suppression(5)), 1) is None
+    assert threshold_of((ta.Suppression(3), ta.Suppression(5, complementary=True)), 1) is None
     assert threshold_of((ta.Suppression(3, complementary=True),), 1) is None
     assert threshold_of((ta.Gaussian(1), ta.Suppression(3)), 1).complete
     assert not threshold_of((ta.Gaussian(1), ta.Suppression(3), ta.Gaussian(1)), 1).complete

@@ -18,6 +18,7 @@ from tellall.evidence import Block, Evidence
 from tellall.linops import Array, RowSelect
 from tellall.noise import Exact, Noise, Rng
 from tellall.noise.base import Rows
+from tellall.noise.sampling import turn_back
 from tellall.protections import Protection, as_protections, carry_out, noise_of, prepare
 from tellall.protections.base import tables_of
 from tellall.saved import Saved, load, save
@@ -213,7 +214,8 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     One row per published value; suppressed values, and those of which nothing is known, have none (what is
     known of a suppressed value is in the block's ``intervals``, apart from the equations). The target
     is the value on the count scale less the part that does not depend on the secret, so that ``operator @
-    secret == target`` on an exact release.
+    secret == target`` on an exact release. Where more than half of the counts are of the people without the
+    secret, all are turned round first.
     """
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
@@ -249,6 +251,10 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
         equations = release.statistic.equations(view, np.nan_to_num(counts))
         intervals = intervals_of(threshold, equations, counts, hidden)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
+    noise, turned = turn_back(noise)
+    if turned:  # what hides a complemented count says nothing simple about the count
+        everybody = equations.operator @ np.ones(equations.operator.shape[1])
+        equations, intervals = replace(equations, target=everybody - equations.target), None
     rows = equations.target.size
     error = np.hypot(_times(_spread(noise, equations, counts), equations.gain, rows), equations.doubt)
     shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))

@@ -61,17 +61,20 @@ class Threshold:
 
 
 def threshold_of(protections: Sequence[Protection], units: float) -> Threshold | None:
-    """The threshold by which values were hidden; None where none was, or others may be hidden too."""
+    """The threshold by which values were hidden; None where none was, or others may be hidden too.
+
+    Of thresholds one right after the other the highest counts.
+    """
     places = [place for place, protection in enumerate(protections) if hasattr(protection, "hides")]
-    if len(places) != 1:
+    if not places or places[-1] - places[0] != len(places) - 1:
         return None
-    (place,) = places
-    below = protections[place].hides  # type: ignore[attr-defined]
-    others = [*protections[:place], *protections[place + 1 :]]
-    if below is None or not all(isinstance(p, Noise) or getattr(p, "law", None) is not None for p in others):
+    parts = protections[: places[0]], protections[places[-1] + 1 :]
+    limits = [protections[place].hides for place in places]  # type: ignore[attr-defined]
+    known = all(isinstance(p, Noise) or getattr(p, "law", None) is not None for part in parts for p in part)
+    if not known or any(limit is None for limit in limits):
         return None
-    before, after = (noise_of(part).scaled(units) for part in (protections[:place], protections[place + 1 :]))
-    return Threshold(below, units, before, after)
+    before, after = (noise_of(part).scaled(units) for part in parts)
+    return Threshold(max(limits), units, before, after)
 
 
 def intervals_of(
@@ -232,4 +235,7 @@ def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
     np.minimum.at(high, index, np.where(sign > 0, rows.high, -rows.low))
     back = sign[first] > 0
     ends = np.where(back, low, -high), np.where(back, high, -low)
-    return _Rows(rows.place[first], *ends, rows.std[first], ends[1] - _HALF)
+    # what a gross error hid may be anything
+    loose = np.zeros(first.size, dtype=bool)
+    np.logical_or.at(loose, index, ~np.isfinite(rows.hard))
+    return _Rows(rows.place[first], *ends, rows.std[first], np.where(loose, inf, ends[1] - _HALF))

@@ -158,3 +158,75 @@ def test_odd_arguments_get_one_sentence(call):
     attack = ta.reconstruct(ta.publish(crowd, ta.Marginals(2)), crowd.public)
     with pytest.raises(ta.InvalidInput):
         call(attack, crowd.secret)
+
+
+@pytest.mark.parametrize("gross", [ta.Complement(0.2), ta.Corruption(0.2, 10.0)])
+def test_what_a_gross_error_may_have_hidden_proves_nothing(gross):
+    for seed in range(6):
+        crowd = people(6 + 2 * seed, 3, seed, rate=0.3)
+        release = ta.publish(crowd, ta.Marginals(3), [gross, ta.Suppression(3)], rng=seed)
+        evidence = ta.linearise(release, crowd.public)
+        assert np.isinf(evidence.blocks[0].intervals.bound).all()
+        assert (evidence.enclosure.lower == 0).all()
+        assert (evidence.enclosure.upper == evidence.system.size).all()
+
+
+@pytest.mark.parametrize("fraction", [0.9, 1.0])
+@pytest.mark.parametrize("scale", ["counts", "fractions"])
+def test_counts_of_the_others_are_as_good_where_nearly_all_are(fraction, scale):
+    statistic = ta.SubsetCounts(np.random.default_rng(1).random((150, 60)) < 0.5, scale=scale)
+    crowd = people(60, 6, seed=4, rate=0.3)
+    release = ta.publish(crowd, statistic, ta.Complement(fraction), rng=4)
+    attack = ta.reconstruct(release, crowd.public)
+    same = ta.reconstruct(ta.publish(crowd, statistic, ta.Complement(1 - fraction), rng=5), crowd.public)
+    right, other = ((each.guess == crowd.secret).mean() for each in (attack, same))
+    assert other > 0.85
+    assert right > other - 0.1
+
+
+@pytest.mark.parametrize("gross", [ta.Complement(0.5), ta.Complement(0.46), ta.Corruption(0.6, 10.0)])
+def test_gross_errors_that_are_no_minority_are_not_trusted(gross):
+    crowd = people(60, 5, seed=4, rate=0.3)
+    attack = ta.reconstruct(ta.publish(crowd, ta.Marginals(3), gross, rng=4), crowd.public)
+    assert not attack.status.settled
+
+
+def test_cells_that_share_noise_are_not_trusted():
+    crowd = people(60, 4, seed=4)
+    for std, settled in ((0.0, True), (3.0, False)):
+        release = ta.publish(crowd, ta.Marginals(2), ta.WalshNoise(std), rng=4)
+        assert ta.reconstruct(release, crowd.public).status.settled is settled
+
+
+@pytest.mark.parametrize("decoder", ["auto", "posterior", "least-squares", "lp"])
+def test_who_is_told_nothing_says_so_and_prints_nothing(decoder, capfd):
+    crowd = people(12, 3, seed=4)
+    hidden = ta.Release.from_values(ta.Marginals(2), [np.nan] * 12, public=crowd.public)
+    attack = ta.reconstruct(hidden, crowd.public, decoder, prior=0.3)
+    assert attack.status.word == "uncalibrated"
+    assert attack.status.advice == "nothing is published about the secret"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_rate_read_off_the_few_values_shown_is_not_trusted():
+    crowd = people(60, 5, seed=4, rate=0.3)
+    release = ta.publish(crowd, ta.Marginals(3), ta.Suppression(9, complementary=True), rng=4)
+    assert np.isnan(release.values).mean() > 0.5
+    assert not ta.reconstruct(release, crowd.public).status.settled
+    alright = ta.publish(crowd, ta.Marginals(3), ta.Suppression(2, complementary=True), rng=4)
+    assert np.isnan(alright.values).mean() < 0.5
+    assert ta.reconstruct(alright, crowd.public).status.settled
+
+
+def test_of_two_thresholds_in_a_row_the_higher_counts():
+    crowd = people(40, 4, seed=4, rate=0.3)
+    for noise in ([], [ta.Gaussian(1.0)]):
+        hide = [[*noise, ta.Suppression(3), ta.Suppression(6)], [*noise, ta.Suppression(6)]]
+        both, one = (ta.publish(crowd, ta.Marginals(3), protect, rng=4) for protect in hide)
+        assert np.array_equal(both.values, one.values, equal_nan=True)
+        told, wanted = (ta.linearise(each, crowd.public).blocks[0].intervals for each in (both, one))
+        for name in ("target", "slack", "rest", "bound"):
+            assert np.array_equal(getattr(told, name), getattr(wanted, name))
+    apart = [ta.Suppression(3), ta.Gaussian(1.0), ta.Suppression(6)]
+    release = ta.publish(crowd, ta.Marginals(3), apart, rng=4)
+    assert ta.linearise(release, crowd.public).blocks[0].intervals is None

@@ -91,3 +91,13 @@ def test_rounding_errors_do_not_break_the_factorisation():
     )
     assert np.isfinite(got.mean).all()
     assert (got.variance > 0).all()
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_no_rows_leave_the_prior_and_print_nothing(fixed, capfd):
+    precision, pull, none = np.array([2.0, 4.0]), np.array([1.0, 1.0]), np.zeros(0)
+    got = GaussianSteps(Dense(np.zeros((0, 2)))).step(precision, pull, none, none, fixed=fixed)
+    assert got.mean.tolist() == [0.5, 0.25]
+    assert got.variance.tolist() == [0.5, 0.25]
+    assert got.shares().size == 0
+    assert capfd.readouterr() == ("", "")

@@ -3,11 +3,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.linops import Dense
+from tellall.solve.categories import CategoryPrior
 from tellall.solve.channel import Channel
 from tellall.solve.counts import CountPrior
 from tellall.solve.self_check import rehearse
 
 N = 1500
+FEW = 40
 
 
 @dataclass
@@ -63,3 +65,39 @@ def test_sure_and_wrong_people_do_not_hide_among_the_doubtful():
     record = rehearse(prior, Dense(np.eye(N)), Channel(1e-6), np.zeros(N), decode, rng)
     assert abs(record.wrong - record.expected) < 4 * np.sqrt(record.expected / 2)  # together all seems well
     assert not record.calibrated
+
+
+def rehearse_few(strength: float, prior, unknowns: int):
+    """The record of few people, and how often the decoder was asked."""
+    asked = []
+
+    def decode(target):
+        asked.append(1)
+        return Said(np.full(unknowns, strength / 0.36), target)
+
+    rng, eye = np.random.default_rng(2), Dense(np.eye(unknowns))
+    return rehearse(prior, eye, Channel(0.36), np.zeros(unknowns), decode, rng), len(asked)
+
+
+def test_few_people_are_asked_often_enough_to_tell():
+    one = np.ones(FEW)
+    prior = CountPrior(one, 0 * one, one, 0.4)
+    record, asked = rehearse_few(1.0, prior, FEW)
+    assert record.calibrated
+    assert asked == 75
+    record, asked = rehearse_few(1.7, prior, FEW)
+    assert record.temperature < 0.8
+    record, asked = rehearse_few(4.0, prior, FEW)
+    assert not record.calibrated
+    assert asked == 10
+
+
+def test_of_several_values_everybody_counts_once():
+    one = np.ones(3 * FEW)
+    rate = np.repeat([0.5, 0.3, 0.2], FEW)
+    prior = CategoryPrior(np.tile(np.arange(FEW), 3), np.ones(FEW), one, rate, 0 * one, one)
+    record, asked = rehearse_few(1.0, prior, 3 * FEW)
+    assert record.calibrated
+    assert asked == 75
+    assert 0 < record.wrong < 75 * FEW / 2
+    assert not rehearse_few(4.0, prior, 3 * FEW)[0].calibrated

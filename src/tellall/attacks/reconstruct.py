@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.decoders import DECODERS, Decoded, decode
+from tellall.attacks.doubts import with_gross_errors, with_little_shown, with_shared_noise
 from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
@@ -185,11 +186,12 @@ def reconstruct_codes(
     decoded, rates = _decode(evidence, decoder, prior, as_rng(0 if rng is None else rng))
     chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
     estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
+    status = with_little_shown(decoded.status, evidence, chosen, rate_known=prior is not None)
     return Reconstruction(
         estimate=estimate,
         guess=guess,
         confidence=confidence,
-        status=_with_doubts(decoded.status, chosen, view, decoded.name),
+        status=_with_doubts(status, chosen, view, decoded.name),
         decoder=decoded.name,
         prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
@@ -286,6 +288,7 @@ def _reckons_with_selection(release: Release) -> bool:
 def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """The status, changed where the model of the errors is known to be wrong."""
     status = _with_sampling(_with_selection(status, releases, decoder), releases)
+    status = with_shared_noise(with_gross_errors(status, releases), releases)
     return _with_approximation(status, releases, public)
 
 

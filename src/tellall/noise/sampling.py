@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tellall.noise.base import Array, Exact, Noise, Rng, Rows, as_rng
+from tellall.noise.base import Array, Exact, Noise, Rng, Rows, Sum, as_rng
 
-__all__ = ["Complemented", "Sampled", "Swapped", "Unknown"]
+__all__ = ["Complemented", "Sampled", "Swapped", "Unknown", "turn_back"]
 
 
 @dataclass(frozen=True)
@@ -168,3 +168,26 @@ class Unknown(Noise):
 
     def scaled(self, factor: float) -> Unknown:
         return self
+
+
+def turn_back(noise: Noise) -> tuple[Noise, bool]:
+    """The law once complemented counts are the minority, and whether all must be turned round for that.
+
+    Notes
+    -----
+    Complementing a share f of the counts is complementing all of them and then a share 1 − f: where f > 1/2
+    the counts Σ a − A s are the ordinary ones. Decoders take gross errors for the minority.
+    """
+    parts = noise.parts if isinstance(noise, Sum) else (noise,)
+    turned = [isinstance(part, Complemented) and part.fraction > 1 / 2 for part in parts]
+    if not any(turned):
+        return noise, False
+    laws = tuple(_other_way(part) if turn else part for part, turn in zip(parts, turned, strict=True))
+    return (Sum(laws) if len(laws) > 1 else laws[0]), sum(turned) % 2 == 1
+
+
+def _other_way(law: Noise) -> Noise:
+    """The law with the counts that stay and those that are complemented exchanged."""
+    if not isinstance(law, Complemented):
+        return law
+    return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()

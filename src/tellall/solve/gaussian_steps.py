@@ -100,6 +100,9 @@ class GaussianSteps:
         """The posterior of these unknowns, the others absent."""
         right = np.asarray(self.operator.rmatvec(row_pull.astype(self.operator.dtype, copy=False))) + pull
         m, n = self.operator.shape
+        if not m or not free.size:  # LAPACK prints its complaints about matrices of no size
+            nothing = np.zeros_like(weights)
+            return GaussianPosterior(right[free] / precision[free], 1 / precision[free], lambda: nothing)
         short = m * n <= _MOST_ENTRIES and (m <= 2 * _NARROW * n)
         if short and self._distinct.matrix.shape[0] <= _NARROW * free.size:
             return self._by_rows(free, precision[free], right[free], weights)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tellall.linops import LinearOperator
+from tellall.linops import IntArray, LinearOperator
 from tellall.solve.base import Array
 from tellall.solve.categories import CategoryPrior
 from tellall.solve.channel import Channel
@@ -21,7 +21,8 @@ _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
 _MENDABLE = 0.5  # log-odds that are too large by more than this are no matter of degree
 _ENOUGH = 3000  # people guessed in rehearsal
-_MOST_DRAWS = 10
+_MOST_DRAWS = 75
+_LOOKS = (10, 20, 40)  # draws after which a decoder that has failed already is not tried any more
 _STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
 
 
@@ -70,20 +71,35 @@ def rehearse(
     by the number that makes the simulated secrets likeliest; where they are far off, they are trusted only
     if they are not off by more than a factor of two and, mended on one half, hold on the other. That
     is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
-    be sure, fairly sure and unsure. One more run of the decoder; up to ten where there are few people.
+    be sure, fairly sure and unsure. Of several values it is the likeliest one of each group that is guessed,
+    so that everybody counts once. One more run of the decoder; up to 75 where there are few people, fewer
+    where it fails.
     """
-    people = float(prior.size.sum())
-    draws = int(np.clip(np.ceil(_ENOUGH / people), 1, _MOST_DRAWS))
+    people = float(prior.size.sum() if isinstance(prior, CountPrior) else prior.left.sum())
+    draws = int(np.clip(np.ceil(_ENOUGH / max(people, 1.0)), 1, _MOST_DRAWS))
     strength, right, members = list[Array](), list[Array](), list[Array]()
-    for _ in range(draws):
+    for draw in range(draws):
+        if draw in _LOOKS:
+            sofar = _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
+            if not sofar.calibrated:
+                return sofar
         truth = prior.sample(rng)
         image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
         belief = decode(channel.publish(image, target, rng))
         log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
+        asked = slice(None) if isinstance(prior, CountPrior) else _likeliest(prior.group, log_odds)
+        log_odds, truth, size = log_odds[asked], truth[asked], prior.size[asked]
         strength.append(np.abs(log_odds))
-        right.append(np.where(log_odds >= 0, truth, prior.size - truth))
-        members.append(prior.size)
+        right.append(np.where(log_odds >= 0, truth, size - truth))
+        members.append(size)
     return _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
+
+
+def _likeliest(group: IntArray, log_odds: Array) -> IntArray:
+    """The place of the largest log-odds of each group."""
+    order = np.lexsort((-log_odds, group))
+    _, first = np.unique(group[order], return_index=True)
+    return np.asarray(order[first])
 
 
 def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:

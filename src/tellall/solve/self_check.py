@@ -21,7 +21,7 @@ _ALARM = 4.0  # and so many: mending is not enough to be trusted,
 _TOLERATED = 0.1  # unless the excess is this small a share of them
 _MENDABLE = 0.5  # log-odds that are too large by more than this are no matter of degree
 _ENOUGH = 3000  # people guessed in rehearsal
-_MOST_DRAWS = 75
+_MOST_DRAWS = 30
 _LOOKS = (10, 20, 40)  # draws after which a decoder that has failed already is not tried any more
 _STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
 

@@ -72,7 +72,7 @@ def rehearse(
     if they are not off by more than a factor of two and, mended on one half, hold on the other. That
     is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
     be sure, fairly sure and unsure. Of several values it is the likeliest one of each group that is guessed,
-    so that everybody counts once. One more run of the decoder; up to 75 where there are few people, fewer
+    so that everybody counts once. One more run of the decoder; up to 30 where there are few people, fewer
     where it fails.
     """
     people = float(prior.size.sum() if isinstance(prior, CountPrior) else prior.left.sum())

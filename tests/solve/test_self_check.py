@@ -84,7 +84,7 @@ def test_few_people_are_asked_often_enough_to_tell():
     prior = CountPrior(one, 0 * one, one, 0.4)
     record, asked = rehearse_few(1.0, prior, FEW)
     assert record.calibrated
-    assert asked == 75
+    assert asked == 30
     record, asked = rehearse_few(1.7, prior, FEW)
     assert record.temperature < 0.8
     record, asked = rehearse_few(4.0, prior, FEW)
@@ -98,6 +98,6 @@ def test_of_several_values_everybody_counts_once():
     prior = CategoryPrior(np.tile(np.arange(FEW), 3), np.ones(FEW), one, rate, 0 * one, one)
     record, asked = rehearse_few(1.0, prior, 3 * FEW)
     assert record.calibrated
-    assert asked == 75
-    assert 0 < record.wrong < 75 * FEW / 2
+    assert asked == 30
+    assert 0 < record.wrong < 30 * FEW / 2
     assert not rehearse_few(4.0, prior, 3 * FEW)[0].calibrated

@@ -16,25 +16,25 @@ _ROWS = 512  # sites summed in single precision before they are added in double
 
 
 @njit(inline="always")
-def _counts(byte):  # type: ignore[no-untyped-def]
+def _counts(byte):
     """How many bits are set in each of the four pairs of bits."""
     return np.uint8(byte - ((byte >> np.uint8(1)) & np.uint8(0x55)))
 
 
 @njit(inline="always")
-def _absent(byte):  # type: ignore[no-untyped-def]
+def _absent(byte):
     """Which of the four pairs of bits are 01."""
     return np.uint8(byte & ~(byte >> np.uint8(1)) & np.uint8(0x55))
 
 
 @njit(inline="always")
-def _number(byte, mask):  # type: ignore[no-untyped-def]
+def _number(byte, mask):
     # through a 32-bit integer: the vector unit turns those to numbers, not 64-bit ones
     return np.float32(np.int32(np.uint8(byte & np.uint8(mask))))
 
 
 @njit(cache=True, nogil=True)
-def _any_absent(row):  # type: ignore[no-untyped-def]
+def _any_absent(row):
     seen = np.uint8(0)
     for k in range(row.size):
         seen = np.uint8(seen | _absent(row[k]))
@@ -42,7 +42,7 @@ def _any_absent(row):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_LOOSE, cache=True, nogil=True)
-def _add_four(rows, j, slope, sums):  # type: ignore[no-untyped-def]
+def _add_four(rows, j, slope, sums):
     """Four sites at once, so that the sums are fetched and stored a fourth as often."""
     r0, r1, r2, r3 = rows[j], rows[j + 1], rows[j + 2], rows[j + 3]
     w0, w1, w2, w3 = slope[j], slope[j + 1], slope[j + 2], slope[j + 3]
@@ -56,7 +56,7 @@ def _add_four(rows, j, slope, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_LOOSE, cache=True, nogil=True)
-def _add_one(row, weight, sums):  # type: ignore[no-untyped-def]
+def _add_one(row, weight, sums):
     a, b, c, d = sums[0], sums[1], sums[2], sums[3]
     for k in range(row.size):
         x = _counts(row[k])
@@ -67,7 +67,7 @@ def _add_one(row, weight, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_LOOSE, cache=True, nogil=True)
-def _add_absent(row, weight, sums):  # type: ignore[no-untyped-def]
+def _add_absent(row, weight, sums):
     a, b, c, d = sums[0], sums[1], sums[2], sums[3]
     for k in range(row.size):
         x = _absent(row[k])
@@ -78,7 +78,7 @@ def _add_absent(row, weight, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_sums(rows, slope, gap, total):  # type: ignore[no-untyped-def]
+def _add_sums(rows, slope, gap, total):
     height, width = rows.shape
     sums = np.zeros((4, width), dtype=np.float32)
     for start in range(0, height, _ROWS):

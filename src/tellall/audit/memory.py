@@ -42,8 +42,9 @@ class Memory:
     Notes
     -----
     An estimate from above: matrices of unknowns that solvers factorise, equations as they are kept (a table
-    takes four bytes a person, pairs of attributes eight bytes an attribute and person on the host and one bit
-    on a device), forty numbers for each equation and unknown. Each process that attacks needs as much.
+    takes four bytes a person, products of attributes at most sixteen bytes an attribute and person on the
+    host and one bit on a device), forty numbers for each equation and unknown. Each process that attacks
+    needs as much.
     """
 
     releases: tuple[tuple[str, int], ...]

@@ -12,7 +12,7 @@ __all__ = ["demo"]
 
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
-    """Attack "safe" tables of real people; about a minute on two cores."""
+    """Attack "safe" tables of real people; about two minutes on two cores."""
     from rich.console import Console
     from rich.progress import track
 

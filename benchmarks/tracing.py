@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -85,8 +84,7 @@ def main() -> None:
     if chosen.quick:
         chosen.people, chosen.sites = 2000, 5000
     if chosen.without_numba:
-        sys.modules["tellall.attacks.packed_kernel"] = None  # type: ignore[assignment]
-        packed_calls.find_spec = lambda name: None
+        packed_calls.compiled = lambda: None
     rng, calls = np.random.default_rng(0), chosen.people * chosen.sites
     size = f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people"
     note = size + (", without numba." if chosen.without_numba else ".")

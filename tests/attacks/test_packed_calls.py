@@ -61,8 +61,8 @@ def test_large_jobs_lose_no_more_than_single_precision(kernel, missing, monkeypa
     if kernel == "numba":
         pytest.importorskip("numba")
     else:
-        monkeypatch.setattr(packed_calls, "find_spec", lambda name: None)
-    for people, sites in ((1, 3), (203, 1030)):
+        monkeypatch.setattr(packed_calls, "compiled", lambda: None)
+    for people, sites in ((1, 1), (3, 3), (16, 4), (65, 5), (203, 1030), (10_500, 9)):
         plain, packed = random_calls(people, sites, missing, people)
         table = linear_table(sites, 1)
         size = np.abs(table).sum(axis=1).max()

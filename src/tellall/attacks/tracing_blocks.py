@@ -16,12 +16,13 @@ from tellall.attacks.packed_calls import PackedCalls
 from tellall.errors import invalid
 from tellall.linops import Array
 
-__all__ = ["CODINGS", "Blocks", "Coding", "Some", "as_blocks", "blocks_of", "packed_of", "reference_mean"]
+__all__ = ["CODINGS", "Blocks", "Coding", "Some", "as_blocks", "blocks_of", "packed_of"]
 
 Codes = npt.NDArray[np.int8]
 
+_MOST = 16_384  # attributes at once: arrays of their numbers stay in the cache
 _BLOCK_BYTES = 96 * 2**20
-_PACKED_BYTES = 2 * 2**20  # stays in the cache between the reading and the scoring
+_PACKED_BYTES = 4 * 2**20  # stays near in the cache between the reading and the scoring
 
 
 @runtime_checkable
@@ -159,21 +160,12 @@ def _other_coding(name: str) -> str:
     return f"coding may be {'; '.join(other for other in others if not other.startswith(repr(name)))}."
 
 
-def reference_mean(reference: Blocks, coding: Coding, block: slice, rows: slice) -> Array:
-    """The mean of some reference people over a block of attributes, NaN where nobody has a call."""
-    values = coding.numbers("reference", reference.block(block.start, block.stop)[rows])
-    called = ~np.isnan(values)
-    total = np.where(called, values, 0.0).sum(axis=0)
-    counts = called.sum(axis=0)
-    return np.where(counts > 0, total / np.maximum(counts, 1), np.nan)
-
-
 def blocks_of(attributes: int, people: int, *, packed: bool = False) -> Iterator[slice]:
     """Slices of attributes whose block of that many people fits the memory set aside for one."""
     if packed:
         width = _PACKED_BYTES // max((people + 3) // 4, 1)
     else:
         width = min(8192, _BLOCK_BYTES // (8 * max(people, 1)))
-    width = int(max(16, min(65_536, width)))
+    width = int(max(16, min(_MOST, width))) // 16 * 16  # kernels take several attributes at once
     for start in range(0, attributes, width):
         yield slice(start, min(start + width, attributes))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.attacks.calls import calls_of
 from tellall.attacks.packed_calls import PackedCalls
-from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, as_blocks, packed_of, reference_mean
+from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, as_blocks, packed_of
 from tellall.data import Public
 from tellall.errors import invalid
 from tellall.linops import Array, IntArray
@@ -169,9 +169,10 @@ def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None
         return 2 * values - 1
     if alleles is None:
         few = slice(0, _compared(reference))
-        known = (reference_mean(reference, coding, few, slice(None)) + 1) / 2
-        there = ~np.isnan(known)
-        if values[few][there].sum() > _BETWEEN * known[there].sum():
+        total, called = calls_of("reference", reference, few, coding).counts()
+        there = called > 0
+        known = (total[there] / called[there] + 1) / 2
+        if values[few][there].sum() > _BETWEEN * known.sum():
             notes.append("Means read as mean allele counts in [0, 2], as the reference people's are.")
             return values - 1
     return values - 1 if alleles == "counts" else 2 * values - 1

@@ -119,7 +119,7 @@ def _shared_scores(
     """The scores without a population mean; it matters only where a call is missing."""
     people, pool = targets.shape[0], reference.shape[0]
     own, job = np.zeros(people), float(people) * q.size
-    shared, mean, whole = _reference_scores(reference, q, coding, contribution)
+    shared, mean, whole = _reference_scores(reference, q, coding, contribution, job)
     beside = np.broadcast_to(shared, (people, pool)) if whole.all() else np.tile(shared, (people, 1))
     for block in blocks_for(targets, coding, beside=pool):
         y = calls_of("targets", targets, block, coding)
@@ -133,7 +133,7 @@ def _shared_scores(
 
 
 def _reference_scores(
-    reference: Blocks, q: Array, coding: Coding, contribution: Contribution
+    reference: Blocks, q: Array, coding: Coding, contribution: Contribution, job: float
 ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     """Reference people's scores over the attributes that all of them have, their mean, and which those."""
     pool = reference.shape[0]
@@ -145,7 +145,9 @@ def _reference_scores(
         complete = called == pool
         whole[block] = complete
         table = _values(q[block], mean[block], coding, contribution)
-        shared += z.sums(table) if complete.all() else z.at(complete).sums(table[:, complete])
+        if not complete.all():
+            z, table = z.at(complete), table[:, complete]
+        shared += z.sums(table, job=job)
     return shared, mean, whole
 
 

@@ -142,4 +142,5 @@ def add_sums(
         flat = np.ascontiguousarray(some).reshape(-1)
         _add_sums(flat, width, by_count, by_gap, four, four.view(np.int32), sums, total)
     scales = 0.25 ** (np.arange(_PEOPLE) % (_PEOPLE - 1))
-    return np.multiply(total.T, scales, order="C").reshape(-1)[: 4 * width]
+    people = np.ascontiguousarray(total.T) * scales
+    return np.asarray(people.reshape(-1)[: 4 * width])

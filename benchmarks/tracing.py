@@ -84,7 +84,7 @@ def main() -> None:
     if chosen.quick:
         chosen.people, chosen.sites = 2000, 5000
     if chosen.without_numba:
-        packed_calls.compiled = lambda: None
+        packed_calls._numba = lambda: False
     rng, calls = np.random.default_rng(0), chosen.people * chosen.sites
     size = f"{chosen.people:,} targets × {chosen.sites:,} sites, {chosen.reference} reference people"
     note = size + (", without numba." if chosen.without_numba else ".")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.attacks import packed_calls, tracing_scores
+from tellall.attacks import calls, packed_calls, tracing_blocks, tracing_scores
 from tellall.attacks.calls import _ByteCalls
 from tellall.attacks.packed_calls import MISSING, PackedCalls, pack
 from tellall.attacks.tracing_blocks import CODINGS
@@ -61,7 +61,7 @@ def test_large_jobs_lose_no_more_than_single_precision(kernel, missing, monkeypa
     if kernel == "numba":
         pytest.importorskip("numba")
     else:
-        monkeypatch.setattr(packed_calls, "compiled", lambda: None)
+        monkeypatch.setattr(packed_calls, "_numba", lambda: False)
     for people, sites in ((1, 1), (3, 3), (16, 4), (65, 5), (203, 1030), (10_500, 9)):
         plain, packed = random_calls(people, sites, missing, people)
         table = linear_table(sites, 1)
@@ -107,3 +107,22 @@ def test_packed_people_are_traced_like_others(attack, options, missing, threshol
         np.testing.assert_array_equal(other.p_values.round(12), found[0].p_values.round(12))
         if threshold == "empirical":
             np.testing.assert_allclose(other.reference_scores, found[0].reference_scores, atol=1e-10)
+
+
+@pytest.mark.parametrize("attack", ["single", "pool"])
+@pytest.mark.parametrize("threshold", ["empirical", "hoeffding"])
+def test_threads_share_the_sites(attack, threshold, monkeypatch):
+    """Some hundred sites in blocks of sixteen, on three threads: the scores of one."""
+    pytest.importorskip("numba")
+    codes = random_calls(61, 500, 0.02, 5)[0].codes()
+    people = [Both(part, packed=True) for part in (codes[:40], codes[40:])]
+    means = np.random.default_rng(1).uniform(0.05, 0.95, 500)
+    options = {"attack": attack, "alpha": 0.1, "threshold": threshold, "coding": "genotypes"}
+    alone = ta.trace(means, *people, **options)
+    monkeypatch.setattr(packed_calls, "_COMPILED", 0)
+    monkeypatch.setattr(tracing_blocks, "_PACKED_BYTES", 160)
+    monkeypatch.setattr(calls, "_product_threads", lambda: 3)
+    together = ta.trace(means, *people, **options)
+    assert len(list(calls.blocks_for(people[0], GENOTYPES))) > 3
+    np.testing.assert_allclose(together.scores, alone.scores, rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(together.member, alone.member)

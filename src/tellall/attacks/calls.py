@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.packed_calls import PackedCalls
+from tellall.attacks.packed_calls import PackedCalls, worth_compiling
 from tellall.attacks.tracing_blocks import Blocks, Coding, blocks_of, packed_of
 from tellall.linops import Array
 
-__all__ = ["Calls", "Codes", "blocks_for", "calls_of"]
+__all__ = ["Calls", "Codes", "blocks_for", "calls_of", "weighted_sums"]
 
 Codes = npt.NDArray[np.int8]
 
@@ -67,3 +68,39 @@ def blocks_for(people: Blocks, coding: Coding, *, beside: int = 0) -> Iterator[s
     count, attributes = people.shape
     packed = coding.ploidy == 2 and attributes > 0 and packed_of(people, 0, 1) is not None
     return blocks_of(attributes, max(count, beside), packed=packed)
+
+
+def weighted_sums(
+    people: Blocks, coding: Coding, blocks: Iterator[slice], table: Callable[[slice], Array]
+) -> Array:
+    """For every target the sum over all blocks of what their calls add, by a table of values per block.
+
+    Notes
+    -----
+    Large packed sources are shared out over as many threads as matrix products may use, every so-manieth
+    block to each, so that the same number of threads gives the same sums.
+    """
+    job = float(people.shape[0]) * people.shape[1]
+    parts, count = list(blocks), 1
+    if worth_compiling(job) and coding.ploidy == 2 and parts and packed_of(people, 0, 1) is not None:
+        count = min(_product_threads(), len(parts))
+
+    def some(first: int) -> Array:
+        total = np.zeros(people.shape[0])
+        for block in parts[first::count]:
+            total += calls_of("targets", people, block, coding).sums(table(block), job=job)
+        return total
+
+    if count == 1:
+        return some(0)
+    with ThreadPoolExecutor(count) as pool:
+        return np.asarray(sum(pool.map(some, range(count))))
+
+
+def _product_threads() -> int:
+    """How many threads a matrix product takes: what the user, or the one who called us, has set."""
+    from threadpoolctl import threadpool_info
+
+    return max(
+        (int(found["num_threads"]) for found in threadpool_info() if found["user_api"] == "blas"), default=1
+    )

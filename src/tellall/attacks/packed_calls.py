@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.linops import Array
 
-__all__ = ["PackedCalls", "pack"]
+__all__ = ["PackedCalls", "pack", "worth_compiling"]
 
 Bytes = npt.NDArray[np.uint8]
 Table = Callable[[int], Array]
@@ -99,8 +99,9 @@ class PackedCalls:
         slope = table[1] - first
         gap = table[MISSING] - table[1]
         single = job > _COMPILED
-        add_sums = compiled() if single else None
-        if add_sums is not None:
+        if worth_compiling(job):
+            from tellall.attacks.packed_kernel import add_sums
+
             added = add_sums(self.rows, slope.astype(np.float32), gap.astype(np.float32))
             return np.asarray(added[: self.people] + first.sum())
         dtype = np.float32 if single else np.float64
@@ -147,14 +148,14 @@ class PackedCalls:
         return np.asarray(ordered + base)
 
 
-@cache
-def compiled() -> Callable[[Bytes, npt.NDArray[np.float32], npt.NDArray[np.float32]], Array] | None:
-    """The compiled sums, None where numba is not installed."""
-    if find_spec("numba") is None:
-        return None
-    from tellall.attacks.packed_kernel import add_sums
+def worth_compiling(job: float) -> bool:
+    """Whether a job of so many calls goes to the compiled kernel: it is large, and numba is installed."""
+    return job > _COMPILED and _numba()
 
-    return add_sums
+
+@cache
+def _numba() -> bool:
+    return find_spec("numba") is not None
 
 
 def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.calls import Calls, Codes, blocks_for, calls_of
+from tellall.attacks.calls import Calls, Codes, blocks_for, calls_of, weighted_sums
 from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, Some, blocks_of
 from tellall.attacks.tracing_contributions import Contribution, Truncated
 from tellall.linops import Array
@@ -33,11 +33,12 @@ def linear_scores(
     if not coding.values:
         return _real_linear_scores(targets, reference, q)
     z0, weights = _first_and_weights(reference, q, coding, alpha)
-    scores, job = np.zeros(targets.shape[0]), float(targets.shape[0]) * q.size
-    for block in blocks_for(targets, coding):
+
+    def table(block: slice) -> Array:
         adds = [(sign - z0[block]) * weights[block] for sign in coding.signs]
-        table = np.stack([*adds, np.zeros_like(weights[block])])
-        scores += calls_of("targets", targets, block, coding).sums(table, job=job)
+        return np.stack([*adds, np.zeros_like(weights[block])])
+
+    scores = weighted_sums(targets, coding, blocks_for(targets, coding), table)
     return scores, float(weights @ weights)
 
 
@@ -118,17 +119,22 @@ def _shared_scores(
 ) -> tuple[Array, Array]:
     """The scores without a population mean; it matters only where a call is missing."""
     people, pool = targets.shape[0], reference.shape[0]
-    own, job = np.zeros(people), float(people) * q.size
-    shared, mean, whole = _reference_scores(reference, q, coding, contribution, job)
+    shared, mean, whole = _reference_scores(reference, q, coding, contribution, float(people) * q.size)
     beside = np.broadcast_to(shared, (people, pool)) if whole.all() else np.tile(shared, (people, 1))
+
+    def table(block: slice) -> Array:
+        return _values(q[block], mean[block], coding, contribution)
+
+    own = weighted_sums(targets, coding, blocks_for(targets, coding, beside=pool), table)
     for block in blocks_for(targets, coding, beside=pool):
-        y = calls_of("targets", targets, block, coding)
-        own += y.sums(_values(q[block], mean[block], coding, contribution), job=job)
         gaps = ~whole[block]
         if gaps.any():  # a reference person who lacks the call gets the mean, which the target is part of
-            z = calls_of("reference", reference, block, coding).at(gaps)
+            y, z = (
+                calls_of(name, who, block, coding).at(gaps)
+                for name, who in (("targets", targets), ("reference", reference))
+            )
             part = _Block.of(z, q[block][gaps], coding, contribution)
-            beside += y.at(gaps).totals(part.reference_table, np.float64)
+            beside += y.totals(part.reference_table, np.float64)
     return own, beside
 
 

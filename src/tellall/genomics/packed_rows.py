@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,13 @@ class PackedRows:
     Notes
     -----
     Read, not mapped: mapped pages would count as the process's memory, and copying a row costs less than its
-    scoring by far. One thread at a time.
+    scoring by far.
     """
 
     file: Any
     header: int
     width: int
+    _place: Lock = field(default_factory=Lock, repr=False)  # a file has one, and threads read by turns
 
     def __post_init__(self) -> None:
         weakref.finalize(self, self.file.close)
@@ -51,12 +53,13 @@ class PackedRows:
         return rows
 
     def _fill(self, rows: Bytes, first: int) -> None:
-        self.file.seek(self.header + first * self.width)
         left = memoryview(rows.data).cast("B")
-        while left.nbytes:
-            got = self.file.readinto(left)
-            if not got:
-                raise invalid(
-                    "path", "a file that stays as it is while it is read", "one that became shorter"
-                )
-            left = left[got:]
+        with self._place:
+            self.file.seek(self.header + first * self.width)
+            while left.nbytes:
+                got = self.file.readinto(left)
+                if not got:
+                    raise invalid(
+                        "path", "a file that stays as it is while it is read", "one that became shorter"
+                    )
+                left = left[got:]

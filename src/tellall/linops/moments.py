@@ -60,10 +60,10 @@ class Moments(LinearOperator):
         self._indices: dict[tuple[str, int], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self._image, block, self.shape[0])
+        return stack_columns(self.place, self._image, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        return stack_columns(self._back_image, block, self.shape[1])
+        return stack_columns(self.place, self._back_image, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
         out: Array = self._image(vector)

@@ -44,7 +44,7 @@ def audit_blocks(
     steps: dict[int, tuple[Finding | Skipped, ...]] = {}
 
     def parse(piece: dict[str, Any]) -> tuple[int, list[Finding | Skipped]]:
-        return int(piece["holders"]), [from_plain(jobs, piece["findings"][job.index]) for job in jobs]
+        return int(piece["holders"]), [from_plain(job, piece["findings"][job.index]) for job in jobs]
 
     for one in run(attack_block, tasks, workers=workers, kept=kept, parse=parse, progress=progress):
         place = attacked[one.place]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,14 +80,13 @@ class Skipped:
 
 
 def to_plain(finding: Finding | Skipped) -> dict[str, Any]:
-    """The outcome as plain data from which it can be made again: with its job and its tally."""
+    """The outcome as plain data from which it can be made again, with its tally."""
     tally = finding.tally.as_json() if isinstance(finding, Finding) and finding.tally is not None else None
-    return {**finding.as_json(), "job": finding.job.index, "tally": tally}
+    return {**finding.as_json(), "tally": tally}
 
 
-def from_plain(jobs: Sequence[Job], plain: dict[str, Any]) -> Finding | Skipped:
-    """The finding that `to_plain` was given."""
-    job = jobs[plain["job"]]
+def from_plain(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
+    """The finding of a job that `to_plain` was given."""
     if plain["outcome"] == "skipped":
         return Skipped(job, str(plain["reason"]))
     found = Finding(job, ReleaseSummary.from_json(plain["summary"]))

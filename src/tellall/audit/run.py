@@ -198,7 +198,7 @@ def attack_all(
         return Task(job.name, lambda: (dataset, plan, job, before()), key and f"{key}{job.index:04x}")
 
     def parse(piece: dict[str, Any]) -> Finding | Skipped:
-        return from_plain(jobs, piece)
+        return from_plain(jobs[piece["job"]], piece)
 
     found: dict[int, Finding | Skipped] = {}
     for one in run(
@@ -211,10 +211,12 @@ def attack_all(
 def _finding(work: tuple[Dataset, Plan, Job, Sequence[Baseline]]) -> dict[str, Any]:
     """One job from publishing to summary, as plain data; what a worker runs."""
     dataset, plan, job, before = work
+    found: Finding | Skipped
     try:
-        return to_plain(Finding(job, *_summary(dataset, plan, job, before)))
+        found = Finding(job, *_summary(dataset, plan, job, before))
     except TellallError as error:
-        return to_plain(Skipped(job, str(error)))
+        found = Skipped(job, str(error))
+    return {"job": job.index, **to_plain(found)}
 
 
 def _summary(

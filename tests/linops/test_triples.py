@@ -1,38 +1,53 @@
-"""Triples against the matrix, across the borders of their blocks."""
+"""Triples against the matrix, across the borders of their blocks, wherever the arrays are."""
 
 from itertools import combinations
 
+import array_api_strict as strict
 import numpy as np
 import pytest
 
-from tellall.linops import Moments, triples
-from tellall.linops.triples import triples as image
-from tellall.linops.triples import triples_transposed as back
+from tellall.linops import HOST, Moments, Packed, Place, triples
+
+ELSEWHERE = Place("strict", strict, strict.Device("device1"), home=strict.Device("CPU_DEVICE"))
 
 
-@pytest.mark.parametrize("d", [0, 2, 3, 4, 5, 6, 9, 13])
+def products(T):
+    rows = [T[list(choice)].prod(axis=0) for choice in combinations(range(len(T)), 3)]
+    return np.array(rows).reshape(len(rows), T.shape[1])
+
+
+@pytest.mark.parametrize("d", [0, 1, 2, 3, 4, 5, 6, 9, 13])
 @pytest.mark.parametrize("n", [0, 1, 40])
-def test_triples_are_products_of_three_rows(d, n):
+@pytest.mark.parametrize("place", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
+def test_triples_are_products_of_three_rows(d, n, place):
     rng = np.random.default_rng(d)
     T, s = rng.normal(size=(d, n)), rng.normal(size=n)
-    rows = [T[list(choice)].prod(axis=0) for choice in combinations(range(d), 3)]
-    matrix = np.array(rows).reshape(len(rows), n)
-    y = rng.normal(size=len(rows))
-    assert np.allclose(image(T, s), matrix @ s)
-    assert np.allclose(back(T, y), matrix.T @ y)
+    matrix = products(T)
+    y = rng.normal(size=len(matrix))
+    operator = Moments(place.put(T), 3, place=place)
+    assert np.allclose(place.get(operator.matvec(place.put(s))), matrix @ s)
+    assert np.allclose(place.get(operator.rmatvec(place.put(y))), matrix.T @ y)
 
 
-def test_several_blocks_of_people():
+@pytest.mark.parametrize("place", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_several_blocks_of_people(place, packed, monkeypatch):
     rng = np.random.default_rng(1)
     T = rng.choice([-1.0, 1.0], (7, 300))
-    assert len(triples._people(7, 300)) == 1
-    narrow = [slice(0, 128), slice(128, 256), slice(256, 384)]
     s, y = rng.normal(size=300), rng.normal(size=35)
-    whole = image(T, s), back(T, y)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triples, "_people", lambda d, n: narrow)
-        assert np.allclose(image(T, s), whole[0])
-        assert np.allclose(back(T, y), whole[1])
+    factor = Packed.of(T).on(place) if packed else place.put(T)
+    operator, matrix = Moments(factor, 3, place=place), products(T)
+    assert triples._width(place, 7) >= 300
+    for width in (300, 128, 7):
+        monkeypatch.setattr(triples, "_width", lambda place, d, width=width: width)
+        assert np.allclose(place.get(operator.matvec(place.put(s))), matrix @ s)
+        assert np.allclose(place.get(operator.rmatvec(place.put(y))), matrix.T @ y)
+
+
+def test_every_triple_has_one_place():
+    for d in range(12):
+        there = triples.spread(d)[triples.gathered(d)]
+        assert there.tolist() == list(range(len(list(combinations(range(d), 3)))))
 
 
 def test_single_precision_stays_single():

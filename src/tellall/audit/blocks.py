@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from tellall.audit.finding import from_plain, to_plain
 from tellall.audit.plan import Plan
 from tellall.audit.pooled import pooled, worst_first
-from tellall.audit.result import Audit, BlockFindings, Finding, Job, Skipped, describe_people, outcome
-from tellall.audit.run import attack_in_turn, jobs_of, key_of, named_people
+from tellall.audit.result import Audit, BlockFindings, Finding, Job, Skipped, describe_people
+from tellall.audit.run import attack_all, jobs_of, key_of, named_people
 from tellall.data import Block, Dataset, split
 from tellall.data.blocks import too_small
-from tellall.risk import Tally
 from tellall.work import Failed, Kept, Progress, Task, Workers, run
 
 __all__ = ["audit_blocks", "named_in_blocks"]
@@ -35,16 +35,16 @@ def audit_blocks(
     """The audit of every block of a plan with ``by``; see :func:`tellall.audit`."""
     blocks = _blocks(dataset, plan)
     small = {place: reason for place, block in enumerate(blocks) if (reason := too_small(block)) is not None}
-    tasks = [_task(block, plan) for place, block in enumerate(blocks) if place not in small]
     attacked = [place for place in range(len(blocks)) if place not in small]
     kept = None if work is None else Kept.in_folder(work)
+    tasks = [_task(blocks[place], plan, kept) for place in attacked]
     jobs = jobs_of(plan)
     found: dict[int, BlockFindings] = {}
     holders: dict[int, int] = {}
     steps: dict[int, tuple[Finding | Skipped, ...]] = {}
 
     def parse(piece: dict[str, Any]) -> tuple[int, list[Finding | Skipped]]:
-        return int(piece["holders"]), [_from_plain(job, piece["findings"][job.index]) for job in jobs]
+        return int(piece["holders"]), [from_plain(job, piece["findings"][job.index]) for job in jobs]
 
     for one in run(attack_block, tasks, workers=workers, kept=kept, parse=parse, progress=progress):
         place = attacked[one.place]
@@ -84,7 +84,7 @@ def attack_block(payload: tuple[Dataset, Plan]) -> dict[str, Any]:
     assert dataset.secret is not None
     return {
         "holders": int(dataset.secret.sum()),
-        "findings": [_to_plain(finding) for finding in attack_in_turn(dataset, plan)],
+        "findings": [to_plain(finding) for finding in attack_all(dataset, plan)],
     }
 
 
@@ -112,9 +112,10 @@ def _alone(block: Block, plan: Plan) -> Plan:
     return replace(plan, by=None, seed=block.seed(plan.seed))
 
 
-def _task(block: Block, plan: Plan) -> Task:
+def _task(block: Block, plan: Plan, kept: Kept | None) -> Task:
     alone = _alone(block, plan)
-    return Task(block.name, lambda: (block.dataset, alone), key=key_of(alone, block.dataset), size=block.n)
+    key = None if kept is None else key_of(alone, block.dataset)
+    return Task(block.name, lambda: (block.dataset, alone), key, block.n)
 
 
 def _of_all(
@@ -125,13 +126,3 @@ def _of_all(
 ) -> Finding | Skipped:
     rng = np.random.default_rng([plan.seed, _TOTALS, job.index])
     return pooled(job, [(blocks[place][job.index], holders[place]) for place in sorted(blocks)], rng=rng)
-
-
-def _to_plain(finding: Finding | Skipped) -> dict[str, Any]:
-    tally = finding.tally.as_json() if isinstance(finding, Finding) and finding.tally is not None else None
-    return {**finding.as_json(), "tally": tally}
-
-
-def _from_plain(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
-    found = outcome(job, plain)
-    return replace(found, tally=Tally.from_json(plain["tally"])) if isinstance(found, Finding) else found

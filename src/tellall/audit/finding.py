@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.audit.plan import Plan
 from tellall.report.summary import ReleaseSummary
 from tellall.risk import Tally
 
-__all__ = ["BlockFindings", "Finding", "Job", "Skipped", "outcome"]
+__all__ = ["BlockFindings", "Finding", "Job", "Skipped", "from_plain", "to_plain"]
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,18 @@ class Skipped:
         return {"outcome": "skipped", "reason": self.reason, "summary": None}
 
 
-def outcome(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
-    """The finding that ``as_json`` gave."""
+def to_plain(finding: Finding | Skipped) -> dict[str, Any]:
+    """The outcome as plain data from which it can be made again, with its tally."""
+    tally = finding.tally.as_json() if isinstance(finding, Finding) and finding.tally is not None else None
+    return {**finding.as_json(), "tally": tally}
+
+
+def from_plain(job: Job, plain: dict[str, Any]) -> Finding | Skipped:
+    """The finding of a job that `to_plain` was given."""
     if plain["outcome"] == "skipped":
         return Skipped(job, str(plain["reason"]))
-    return Finding(job, ReleaseSummary.from_json(plain["summary"]))
+    found = Finding(job, ReleaseSummary.from_json(plain["summary"]))
+    return found if plain["tally"] is None else replace(found, tally=Tally.from_json(plain["tally"]))
 
 
 @dataclass(frozen=True, eq=False)

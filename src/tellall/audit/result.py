@@ -10,7 +10,7 @@ from typing import Any
 
 from tellall import store
 from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_csv, block_rows, judged, not_tested_in_blocks
-from tellall.audit.finding import BlockFindings, Finding, Job, Skipped, outcome
+from tellall.audit.finding import BlockFindings, Finding, Job, Skipped
 from tellall.audit.plan import Plan
 from tellall.data import Dataset
 from tellall.errors import invalid
@@ -21,7 +21,7 @@ from tellall.schemas import VERSION
 from tellall.solve import SETTLED
 from tellall.version import __version__
 
-__all__ = ["Audit", "BlockFindings", "Finding", "Job", "Skipped", "describe_people", "outcome"]
+__all__ = ["Audit", "BlockFindings", "Finding", "Job", "Skipped", "describe_people"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,19 @@ import numpy as np
 from tellall import catalogue
 from tellall.attacks.baseline import Baseline, majority, population_if_any, public_only
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
+from tellall.audit.finding import from_plain, to_plain
 from tellall.audit.foresight import foreseen, promised
 from tellall.audit.plan import Plan
 from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
-from tellall.audit.work import Workplace
 from tellall.data import Dataset
+from tellall.data.blocks import fingerprint
 from tellall.errors import TellallError, invalid
 from tellall.linops import find_place
 from tellall.protections import is_random
 from tellall.release import Release, publish
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average, summarise
 from tellall.risk import Risk, Tally, interval_over_draws, score
-from tellall.version import __version__
-from tellall.work import Failed, Progress, Task, Workers, run
+from tellall.work import Failed, Kept, Progress, Task, Workers, filed_under, run
 
 __all__ = ["audit", "jobs_of", "published", "reveal"]
 
@@ -82,22 +81,13 @@ def audit(
         return audit_blocks(
             dataset, chosen, progress, workers=workers, work=work, name=called, command=command
         )
-    jobs = jobs_of(chosen)
-    place = Workplace.of(work, key_of(chosen, dataset)) if work is not None else None
-    done = {job.index: kept for job in jobs if place and (kept := place.load(job)) is not None}
-    waiting = [job for job in jobs if job.index not in done]
-    if progress:
-        progress(len(done), len(jobs))
-    for finding in _attack_all(dataset, chosen, waiting, workers, place):
-        done[finding.job.index] = finding
-        if progress:
-            progress(len(done), len(jobs))
-    ordered = [done[job.index] for job in jobs]
+    kept = None if work is None else Kept.in_folder(work)
+    found = attack_all(dataset, chosen, workers, kept, progress)
     return Audit(
         plan=chosen,
         data=describe_people(dataset, called),
-        findings=tuple(finding for finding in ordered if finding.job.role != "step"),
-        steps=tuple(finding for finding in ordered if finding.job.role == "step"),
+        findings=tuple(finding for finding in found if finding.job.role != "step"),
+        steps=tuple(finding for finding in found if finding.job.role == "step"),
         command=command,
     )
 
@@ -178,57 +168,55 @@ def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[d
 
 def key_of(plan: Plan, dataset: Dataset) -> str:
     """A name for the audit of this plan on these people by this version."""
-    assert dataset.secret is not None
-    digest = hashlib.sha256()
-    digest.update(json.dumps([__version__, plan.as_json()], sort_keys=True).encode())
+    # a cell key changes the noise and is never written down but here, in a hash
     keys = [getattr(part, "key", None) for entry in plan.releases for part in entry.protections]
-    digest.update(json.dumps(keys).encode())  # a cell key changes the noise and is never written down
-    digest.update(json.dumps([[c.name, c.labels, c.cuts] for c in dataset.public.columns]).encode())
-    digest.update(np.ascontiguousarray(dataset.public.codes, dtype=np.int64).tobytes())
-    for numbers in dataset.public.numbers:
-        digest.update(b"-" if numbers is None else np.ascontiguousarray(numbers).tobytes())
-    digest.update(dataset.secret.astype(np.int8).tobytes())
-    return digest.hexdigest()[:24]
+    return filed_under("audit", plan.as_json(), plan.device, keys, fingerprint(dataset))
 
 
-def attack_in_turn(dataset: Dataset, plan: Plan) -> list[Finding | Skipped]:
-    """The findings of a plan on these people, one attack after the other."""
+def attack_all(
+    dataset: Dataset,
+    plan: Plan,
+    workers: Workers | None = None,
+    kept: Kept | None = None,
+    progress: Progress | None = None,
+) -> list[Finding | Skipped]:
+    """The findings of a plan on these people, in the order of its jobs; each is kept once it is there."""
     jobs = jobs_of(plan)
-    found = {finding.job.index: finding for finding in _attack_all(dataset, plan, jobs, Workers(), None)}
+    key = None if kept is None else key_of(plan, dataset)
+
+    @cache
+    def before() -> list[Baseline]:
+        """What one would guess without the releases: for every job, if there is one to be done."""
+        from threadpoolctl import threadpool_limits
+
+        assert dataset.secret is not None
+        with threadpool_limits(limits=1):
+            generator = _rng(plan, _PREPARING)
+            return [majority(dataset.secret), public_only(dataset.public, dataset.secret, rng=generator)]
+
+    def task(job: Job) -> Task:
+        return Task(job.name, lambda: (dataset, plan, job, before()), key and f"{key}{job.index:04x}")
+
+    def parse(piece: dict[str, Any]) -> Finding | Skipped:
+        return from_plain(jobs[piece["job"]], piece)
+
+    found: dict[int, Finding | Skipped] = {}
+    for one in run(
+        _finding, list(map(task, jobs)), workers=workers, kept=kept, parse=parse, progress=progress
+    ):
+        found[one.place] = Skipped(jobs[one.place], one.reason) if isinstance(one, Failed) else one.piece
     return [found[job.index] for job in jobs]
 
 
-def _attack_all(
-    dataset: Dataset, plan: Plan, waiting: Sequence[Job], workers: Workers, place: Workplace | None
-) -> Iterator[Finding | Skipped]:
-    """The findings of the waiting jobs, as they come, each kept in its workplace as soon as it is there."""
-    if not waiting:
-        return
-    from threadpoolctl import threadpool_limits
-
-    assert dataset.secret is not None
-    with threadpool_limits(limits=1):
-        generator = _rng(plan, _PREPARING)
-        before = [majority(dataset.secret), public_only(dataset.public, dataset.secret, rng=generator)]
-    tasks = [Task(job.name, partial(tuple, (dataset, plan, job, before))) for job in waiting]
-    for outcome in run(_finding, tasks, workers=workers):
-        if isinstance(outcome, Failed):
-            yield Skipped(waiting[outcome.place], outcome.reason)
-            continue
-        if place is not None:
-            place.keep(outcome.piece)
-        yield outcome.piece
-
-
-def _finding(work: tuple[Dataset, Plan, Job, Sequence[Baseline]]) -> Finding | Skipped:
-    """One job from publishing to summary."""
+def _finding(work: tuple[Dataset, Plan, Job, Sequence[Baseline]]) -> dict[str, Any]:
+    """One job from publishing to summary, as plain data; what a worker runs."""
     dataset, plan, job, before = work
+    found: Finding | Skipped
     try:
-        return Finding(job, *_summary(dataset, plan, job, before))
+        found = Finding(job, *_summary(dataset, plan, job, before))
     except TellallError as error:
-        return Skipped(job, str(error))
-    except MemoryError:
-        return Skipped(job, "too little memory for this attack on this machine")
+        found = Skipped(job, str(error))
+    return {"job": job.index, **to_plain(found)}
 
 
 def _summary(

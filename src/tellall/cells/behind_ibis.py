@@ -61,7 +61,8 @@ class BehindIbis(Engine):
         number = self._number(name)
         infinite = number.isinf().sum() if self.types[name] == "real" else (number != number).sum()
         row = self.table.aggregate(gone=self._missing(name).sum(), infinite=infinite).execute()
-        return tuple(int(np.nan_to_num(row[key].iloc[0])) for key in ("gone", "infinite"))  # type: ignore[return-value]
+        gone, infinities = (int(np.nan_to_num(row[key].iloc[0])) for key in ("gone", "infinite"))
+        return gone, infinities
 
     def count(
         self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None

@@ -81,9 +81,8 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     counts = np.zeros(distinct.size, dtype=np.int64)
     np.add.at(counts, inverse, found.counts[known_numbers])
     most = KEPT_VALUES if bins is None else bins
-    whole = isinstance(most, int | np.integer) and not isinstance(most, bool)
-    if whole and most >= 2 and distinct.size > most:  # type: ignore[operator]
-        pieces = DEFAULT_BINS if bins is None else int(most)  # type: ignore[arg-type]
+    if isinstance(most, int | np.integer) and not isinstance(most, bool) and 2 <= most < distinct.size:
+        pieces = DEFAULT_BINS if bins is None else int(most)
         bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
     column, _, _ = encode(name, found.values, bins)
     points = distinct[:-1].tolist() if column.cuts is None else column.cuts

@@ -195,10 +195,9 @@ def _sets(
     d = len(layout.columns)
     if attributes is None:
         least, most = with_secret, d + with_secret
-        whole = isinstance(ways, int | np.integer) and not isinstance(ways, bool)
-        if not whole or not least <= ways <= most:  # type: ignore[operator]
+        if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not least <= ways <= most:
             raise invalid("ways", f"a whole number from {least} to {most}", ways)
-        k = int(ways) - with_secret  # type: ignore[arg-type]
+        k = int(ways) - with_secret
         _refuse_too_many(_cells_of_all(layout.levels, k))  # before so many sets are listed
         return list(combinations(range(d), k))
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tellall
-from tellall import catalogue, store
+from tellall import store
 from tellall.cli.options import (
     AsJson,
     Cluster,
@@ -158,6 +158,8 @@ def calibrate(
 
 def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
     """Each statistic of a plan once, by its description, and by its release where two read alike."""
+    from tellall import catalogue
+
     different: dict[str, Entry] = {}
     for entry in plan.releases:
         different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)

@@ -12,7 +12,6 @@ import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.cli.trace_files import read_means
 from tellall.errors import invalid
-from tellall.report.installed import versions
 
 __all__ = ["limit"]
 
@@ -54,6 +53,8 @@ def limit(
     out: Out = None,
 ) -> None:
     """Tell how many of these means can be published before people can be traced from them, by simulation."""
+    from tellall.report.installed import versions
+
     check_out(out)
     values, known, kind = read_means(frequencies)
     n = people if people is not None else known

@@ -13,7 +13,6 @@ import typer
 
 import tellall
 from tellall import store
-from tellall.attacks.tracing_blocks import packed_of
 from tellall.cli.options import (
     AsJson,
     OutPage,
@@ -26,7 +25,6 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.cli.trace_files import Inputs, read_files, read_truth
-from tellall.report.installed import versions
 
 if TYPE_CHECKING:
     from tellall.report.plot import Figure
@@ -81,6 +79,8 @@ class _Watched:
         return self.source.block(start, stop)
 
     def packed(self, start: int, stop: int) -> Any:
+        from tellall.attacks.tracing_blocks import packed_of
+
         self.tell(stop)
         return packed_of(self.source, start, stop)
 
@@ -163,6 +163,8 @@ def _document(
     release: Path, tracing: tellall.Tracing, inputs: Inputs, n: int | None, seed: int
 ) -> dict[str, Any]:
     """What was found, counted; no person in it."""
+    from tellall.report.installed import versions
+
     return {
         "schema_version": 1,
         "document": "trace",

@@ -8,7 +8,6 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace, device
 
 from tellall.errors import TellallError, invalid
 from tellall.linops.place import HOST, Place
@@ -110,12 +109,11 @@ class LinearOperator(ABC):
         return self.matvec(block) if block.ndim == 1 else self.matmat(block)
 
 
-def stack_columns(product: Callable[[Array], Array], block: Array, rows: int) -> Array:
-    """A product with each column of a block, side by side."""
-    xp = array_namespace(block)
+def stack_columns(place: Place, product: Callable[[Array], Array], block: Array, rows: int) -> Array:
+    """A product with each column of a block of that place, side by side."""
     columns = [product(block[:, c])[:, None] for c in range(block.shape[1])]
-    nothing = xp.zeros((rows, 0), dtype=block.dtype, device=device(block))
-    out: Array = xp.concat(columns, axis=1) if columns else nothing
+    nothing = place.zeros((rows, 0), block.dtype)
+    out: Array = place.xp.concat(columns, axis=1) if columns else nothing
     return out
 
 

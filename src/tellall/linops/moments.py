@@ -15,7 +15,7 @@ from tellall.errors import invalid
 from tellall.linops.base import Array, IntArray, LinearOperator, stack_columns
 from tellall.linops.packed import Packed, is_two_valued
 from tellall.linops.place import HOST, Place
-from tellall.linops.triples import triples, triples_transposed
+from tellall.linops.triples import gathered, spread, triples, triples_transposed
 
 __all__ = ["Moments", "upper_triangle"]
 
@@ -33,6 +33,7 @@ class Moments(LinearOperator):
     -----
     A s is read off ``(T * s) @ T.T`` and Aᵀ y is ``sum((Y @ T) * T, axis=0)``, Y the upper triangle filled
     with y: two matrix products, O(d^order n) flops, O(n d + d²) memory, instead of C(d, order) × n entries.
+    Of order 3 the same for the products of two rows with the rows after them: see `tellall.linops.triples`.
     A packed factor takes n d / 8 bytes and is expanded in blocks of columns.
     Entry (a, b) of the gram is the elementary symmetric polynomial of the numbers T[i, a] T[i, b], which
     Newton's identities give from the power sums P_j = (T^j)ᵀ (T^j):
@@ -60,10 +61,10 @@ class Moments(LinearOperator):
         self._indices: dict[tuple[str, int], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self._image, block, self.shape[0])
+        return stack_columns(self.place, self._image, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        return stack_columns(self._back_image, block, self.shape[1])
+        return stack_columns(self.place, self._back_image, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
         out: Array = self._image(vector)
@@ -113,10 +114,6 @@ class Moments(LinearOperator):
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
-    @property
-    def _plain(self) -> bool:
-        return self.place is HOST and not isinstance(self.factor, Packed)
-
     def _whole(self) -> Any:
         if isinstance(self.factor, Packed):
             return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
@@ -137,53 +134,37 @@ class Moments(LinearOperator):
             yield 0, self.shape[1], whole
 
     def _image(self, vector: Any) -> Any:
-        if self.order == 3 and self._plain:
-            return triples(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return place.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
-        firsts = range(d - 2) if self.order == 3 else range(1)
-        sizes = [d - 1 - i if self.order == 3 else d for i in firsts]
-        shapes = [(d,) if self.order == 1 else (size, size) for size in sizes]
-        totals = [place.zeros(shape, vector.dtype) for shape in shapes]
-        for start, stop, T in self._blocks(vector.dtype):
-            part = vector[start:stop]
+        blocks = self._blocks(vector.dtype)
+        if self.order == 3:
+            return triples(place, d, vector, blocks, self._index("triples", d, gathered))
+        total = place.zeros((d,) * self.order, vector.dtype)
+        for start, stop, T in blocks:
             if self.order == 1:
-                totals[0] += place.thin_product(T, part)
-            elif self.order == 2:
-                _add_pairs(place, totals[0], T, part)
+                total += place.thin_product(T, vector[start:stop])
             else:
-                for i in firsts:
-                    _add_pairs(place, totals[i], T[i + 1 :, :], xp.astype(T[i, :], vector.dtype) * part)
-        if self.order == 1:
-            return totals[0]
-        parts = [xp.take(xp.reshape(each, (-1,)), self._upper(each.shape[0])) for each in totals]
-        return xp.concat(parts) if parts else place.zeros((0,), vector.dtype)
+                _add_pairs(place, total, T, vector[start:stop])
+        return total if self.order == 1 else xp.take(xp.reshape(total, (-1,)), self._upper(d))
 
     def _back_image(self, vector: Any) -> Any:
-        if self.order == 3 and self._plain:
-            return triples_transposed(self.factor, vector)
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
+        blocks, work = self._blocks(vector.dtype), self._work_dtype(vector.dtype)
+        if self.order == 3:
+            order = self._index("spread triples", d, spread)
+            return triples_transposed(place, d, vector, blocks, order, work)
         out = [place.zeros((0,), vector.dtype)]
-        work = self._work_dtype(vector.dtype)
         pairs = place.parts(self._spread(d, vector), work) if self.order == 2 else []
-        for _, _, T in self._blocks(vector.dtype):
+        for _, _, T in blocks:
             if self.order == 1:
                 out.append(place.thin_product(T.T, vector))
-            elif self.order == 2:
-                out.append(_pairs_transposed(place, T, pairs))
             else:
-                total, first = place.zeros((T.shape[1],), vector.dtype), 0
-                for i in range(d - 2):
-                    last = first + comb(d - 1 - i, 2)
-                    spread = place.parts(self._spread(d - 1 - i, vector[first:last]), work)
-                    total = total + T[i, :] * _pairs_transposed(place, T[i + 1 :, :], spread)
-                    first = last
-                out.append(total)
+                out.append(_pairs_transposed(place, T, pairs))
         return xp.concat(out) if len(out) > 2 else out[-1]
 
     @property

@@ -42,7 +42,7 @@ class Partition(LinearOperator):
         self.dtype = np.dtype(np.float64)
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self._count, block, self.shape[0])
+        return stack_columns(self.place, self._count, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
         place = self.place

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 
-import array_api_compat.numpy
 import numpy as np
-from array_api_compat import to_device
 
 from tellall.errors import invalid
 
@@ -33,7 +31,7 @@ class Place:
     name
         "cpu", or the device's name.
     xp
-        The namespace: numpy, torch or CuPy through array-api-compat.
+        The namespace: NumPy, or another library (or NumPy before 2.1) through array-api-compat.
     device
         What the namespace calls the device.
     narrow
@@ -62,6 +60,8 @@ class Place:
         """The same numbers as a NumPy array."""
         if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
             return array
+        from array_api_compat import to_device
+
         return np.asarray(to_device(array, self.home))
 
     def dtype(self, kind: Any) -> Any:
@@ -146,7 +146,16 @@ class Place:
         return int(free[0])
 
 
-HOST = Place("cpu", array_api_compat.numpy)
+def _host_namespace() -> Any:
+    """NumPy; before 2.1, where it did not have all of the standard's names, behind array-api-compat."""
+    if hasattr(np, "astype"):
+        return np
+    import array_api_compat.numpy
+
+    return array_api_compat.numpy
+
+
+HOST = Place("cpu", _host_namespace())
 
 
 def _free_on_host() -> int:

@@ -66,10 +66,10 @@ class RowFunction(LinearOperator):
         self._indices: dict[tuple[int, ...], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self.matvec, block, self.shape[0])
+        return stack_columns(self.place, self.matvec, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        return stack_columns(self.rmatvec, block, self.shape[1])
+        return stack_columns(self.place, self.rmatvec, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
         xp = self.place.xp

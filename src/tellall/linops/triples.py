@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 
-from tellall.linops.base import Array, IntArray
+from tellall.linops.base import IntArray
+from tellall.linops.place import HOST, Place
 
-__all__ = ["triples", "triples_transposed"]
+__all__ = ["gathered", "spread", "triples", "triples_transposed"]
 
 _MIDDLES = 4  # middle rows whose products share one matrix product
-_NUMBERS = 2**18  # products of two rows held at once
+_NUMBERS = 2**18  # products of two rows held at once on the host
+_BYTES = 16  # and on a device, of a block of work, for each of them
+
+Part = tuple[int, int, Any]  # start, stop and the columns of the factor between
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """The triples i < j < k whose middle row j lies in a block.
+    """The triples i < j < k whose middle row j lies in a block: pairs (i, j) by rows k.
 
     Attributes
     ----------
@@ -36,53 +42,96 @@ class _Block:
     place: IntArray
 
 
-def triples(T: Array, s: Array) -> Array:
+def triples(place: Place, d: int, s: Any, parts: Iterable[Part], order: Any) -> Any:
     """Σ_p T[i,p] T[j,p] T[k,p] s[p] for i < j < k, lexicographic.
+
+    Parameters
+    ----------
+    s
+        In the number type of the result.
+    parts
+        The factor T, some columns at a time, in the type of s or in the place's narrow one.
+    order
+        `gathered`, at that place.
 
     Notes
     -----
     For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, but for k ≤ j
     within a block of four js.
     """
-    d, n = T.shape
-    dtype = np.result_type(T, s)
-    blocks = _blocks(d)
-    totals = [np.zeros(block.place.shape, dtype=dtype) for block in blocks]
-    for columns in _people(d, n):
-        part = np.ascontiguousarray(T[:, columns], dtype=dtype)
-        scaled = part * s[columns]
-        for block, total in zip(blocks, totals, strict=True):
-            pairs = np.empty((total.shape[0], part.shape[1]), dtype=dtype)
-            for j, first in block.middles:
-                np.multiply(part[:j], scaled[j], out=pairs[first : first + j])
-            total += pairs @ part[block.after :].T
-    out = np.empty(comb(d, 3) + 1, dtype=dtype)
-    for block, total in zip(blocks, totals, strict=True):
-        out[block.place] = total
-    return out[:-1]
+    xp, blocks = place.xp, _blocks(d)
+    totals = [place.zeros(block.place.shape, s.dtype) for block in blocks]
+    for start, T in _people(place, parts):
+        for weights in place.parts(s[start : start + T.shape[1]], T.dtype):
+            scaled = T * weights
+            for block, total in zip(blocks, totals, strict=True):
+                total += place.product(_pairs(place, block, T, scaled), T[block.after :, :].T)
+    flat = [place.zeros((0,), s.dtype), *(xp.reshape(total, (-1,)) for total in totals)]
+    return xp.take(xp.concat(flat), order)
 
 
-def triples_transposed(T: Array, y: Array) -> Array:
-    """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p."""
-    d, n = T.shape
-    dtype = np.result_type(T, y)
-    padded = np.append(y, y.dtype.type(0))
-    blocks = _blocks(d)
-    spread = [padded[block.place] for block in blocks]
-    out = np.zeros(n, dtype=dtype)
-    for columns in _people(d, n):
-        part = np.ascontiguousarray(T[:, columns], dtype=dtype)
-        total = out[columns]
-        for block, weights in zip(blocks, spread, strict=True):
-            pairs = weights @ part[block.after :]
+def triples_transposed(place: Place, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
+    """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p.
+
+    As `triples`, but that y is in the type of the result, the parts in that of `work`, `order` is `spread`.
+    """
+    xp, blocks = place.xp, _blocks(d)
+    values = xp.take(xp.concat([y, place.zeros((1,), y.dtype)]), order)
+    weights, start = [], 0
+    for block in blocks:
+        size = block.place.size
+        weights.append(place.parts(xp.reshape(values[start : start + size], block.place.shape), work))
+        start += size
+    out = [place.zeros((0,), y.dtype)]
+    for _, T in _people(place, parts):
+        total = place.zeros((T.shape[1],), y.dtype)
+        for block, known in zip(blocks, weights, strict=True):
+            pairs = place.product(known[0], T[block.after :, :])
+            for more in known[1:]:
+                pairs += place.product(more, T[block.after :, :])
             for j, first in block.middles:
-                total += part[j] * np.einsum("ip,ip->p", pairs[first : first + j], part[:j])
+                total += T[j, :] * place.column_dots(pairs[first : first + j, :], T[:j, :])
+        out.append(total)
+    return xp.concat(out)
+
+
+def _pairs(place: Place, block: _Block, T: Any, scaled: Any) -> Any:
+    """T[i] scaled[j] for every pair of a block."""
+    if place is not HOST:
+        return place.xp.concat([T[:j, :] * scaled[j, :] for j, _ in block.middles])
+    out = np.empty((block.place.shape[0], T.shape[1]), dtype=T.dtype)
+    for j, first in block.middles:
+        np.multiply(T[:j], scaled[j], out=out[first : first + j])
     return out
 
 
-def _people(d: int, n: int) -> list[slice]:
-    width = max(128, _NUMBERS // (_MIDDLES * max(d, 1)) // 64 * 64)
-    return [slice(start, start + width) for start in range(0, n, width)]
+def _people(place: Place, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
+    """The factor's columns, so many at a time as the products of a block's pairs leave room for."""
+    for start, stop, T in parts:
+        width, count = _width(place, T.shape[0]), stop - start
+        for first in range(0, count, width):
+            part = T[:, first : min(first + width, count)]
+            yield start + first, np.ascontiguousarray(part) if place is HOST else part
+
+
+def _width(place: Place, d: int) -> int:
+    numbers = _NUMBERS if place is HOST else place.block // _BYTES
+    return max(128, numbers // (_MIDDLES * max(d, 1)) // 64 * 64)
+
+
+@lru_cache(maxsize=8)
+def spread(d: int) -> IntArray:
+    """For every place in the blocks, one after the other, which triple stands there; their number if none."""
+    places = [block.place.ravel() for block in _blocks(d)]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *places])
+
+
+@lru_cache(maxsize=8)
+def gathered(d: int) -> IntArray:
+    """For every triple its place in the blocks, one after the other."""
+    out = np.empty(comb(d, 3) + 1, dtype=np.intp)
+    out[spread(d)] = np.arange(spread(d).size)
+    return out[:-1]
 
 
 @lru_cache(maxsize=8)

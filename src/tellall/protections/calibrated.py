@@ -11,7 +11,6 @@ from tellall.data import Public
 from tellall.errors import InvalidInput, invalid
 from tellall.noise import Array, Gaussian, Layout, Noise, Rng
 from tellall.noise.sampling import Unknown
-from tellall.privacy import gaussian_std
 from tellall.protections.base import Published, needs_people, sensitivity_of
 from tellall.protections.guarantee import REPLACED, Guarantee, check_budget
 from tellall.protections.records import Subsample
@@ -60,6 +59,8 @@ class SuLQ:
 
     def prepare(self, statistic: Published, public: Public) -> SuLQ:
         """The same with its noise calibrated to the statistic."""
+        from tellall.privacy import gaussian_std
+
         known = sensitivity_of(statistic, public)
         if known is None:
             raise no_sensitivity(self, statistic)

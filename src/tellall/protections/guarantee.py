@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tellall.data import Public
 from tellall.noise import DiscreteGaussian, Gaussian, Geometric, Laplace
 from tellall.noise.base import above_zero, share
-from tellall.privacy import gaussian_epsilon
 from tellall.protections.base import Protection, Published, prepare, sensitivity_of
 
 __all__ = ["Guarantee", "check_budget", "guarantee_of"]
@@ -86,6 +85,8 @@ def guarantee_of(
 
 
 def _of_noise(law: Protection, statistic: Published, public: Public, delta: float) -> Guarantee | None:
+    from tellall.privacy import gaussian_epsilon
+
     known = sensitivity_of(statistic, public)
     if known is None:
         return None

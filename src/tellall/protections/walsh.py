@@ -14,7 +14,6 @@ from tellall.errors import invalid
 from tellall.linops.walsh import cells
 from tellall.noise import Array, Gaussian, Laplace, Layout, Noise, Rng, as_rng
 from tellall.noise.base import at_least_zero
-from tellall.privacy import gaussian_epsilon, gaussian_std
 from tellall.protections.base import Published, check_count, needs_people, tables_of
 from tellall.protections.guarantee import REPLACED, Guarantee, check_budget
 
@@ -80,6 +79,8 @@ class WalshNoise:
         return replace(self, ways=len(tables.shapes[0]), products=count, noise=law)
 
     def _law(self, count: int) -> Gaussian | Laplace:
+        from tellall.privacy import gaussian_std
+
         if self.epsilon is None:
             assert self.std is not None
             return Gaussian(self.std)
@@ -113,6 +114,8 @@ class WalshNoise:
 
     def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The promise of the noise on the inner products; the tables are made from those alone."""
+        from tellall.privacy import gaussian_epsilon
+
         prepared = self.prepare(statistic, public)
         assert prepared.products is not None
         if self.epsilon is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +12,7 @@ from tellall.errors import TellallError
 from tellall.protections import Protection
 from tellall.statistics import Statistic
 from tellall.study.families import Family, as_family
-from tellall.version import __version__
+from tellall.work import filed_under
 
 __all__ = ["study_key"]
 
@@ -24,17 +22,10 @@ def study_key(
 ) -> str | None:
     """The hash; None where something in it is the user's own code, of which no hash can be made."""
     try:
-        plain = [
-            __version__,
-            what,
-            people,
-            catalogue.to_plain(statistic),
-            seed,
-            {name: _plain(value) for name, value in options.items()},
-        ]
+        chosen = {name: _plain(value) for name, value in options.items()}
+        return filed_under(what, people, catalogue.to_plain(statistic), seed, chosen)
     except (TellallError, TypeError):
         return None
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +11,9 @@ from typing import Any
 
 from tellall import store
 from tellall.errors import InvalidInput, invalid
+from tellall.version import __version__
 
-__all__ = ["Kept"]
+__all__ = ["Kept", "filed_under"]
 
 _DIGITS = frozenset("0123456789abcdef")
 
@@ -79,6 +82,18 @@ class Kept:
         if not _is_hash(key, 16):
             raise invalid("key", "a hash in hexadecimal digits", key)
         return self.folder / key[:2] / f"{key[2:]}.json"
+
+
+def filed_under(*parts: Any) -> str:
+    """The hash of plain data that decides what is in a piece, and of this version.
+
+    Examples
+    --------
+    >>> filed_under("audit", {"seed": 1}) == filed_under("audit", {"seed": 1}) != filed_under("audit", {})
+    True
+    """
+    text = json.dumps([__version__, *parts], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _is_hash(text: str, shortest: int) -> bool:

@@ -23,6 +23,7 @@ from tellall.data import Dataset, Public
 from tellall.errors import (
     CannotLinearise,
     InvalidInput,
+    NoAnswer,
     SolverFailed,
     TellallError,
     TooLittlePower,
@@ -113,6 +114,7 @@ __all__ = [
     "Marginals",
     "Means",
     "MechanismAudit",
+    "NoAnswer",
     "Plan",
     "Predicates",
     "PrivacyProfile",

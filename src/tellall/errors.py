@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = [
     "CannotLinearise",
     "InvalidInput",
+    "NoAnswer",
     "SolverFailed",
     "TellallError",
     "TooLittlePower",
@@ -24,7 +25,11 @@ class InvalidInput(TellallError, ValueError):
     """An argument, a file or a column breaks a rule; the text names parameter, rule and value."""
 
 
-class TooLittlePower(InvalidInput):
+class NoAnswer(InvalidInput):
+    """A question that is well put but has no answer with these data; the text says what would have one."""
+
+
+class TooLittlePower(NoAnswer):
     """Too few people to answer what was asked; the text says what they could answer."""
 
 

@@ -115,11 +115,13 @@ class Block:
 class Evidence:
     """All equations that one or several releases give about the same people.
 
-    ``place`` is where products with the system's operator are computed.
+    ``place`` is where products with the system's operator are computed; ``consistent`` is False where the
+    values were found to contradict each other, so that no bound follows from them.
     """
 
     blocks: tuple[Block, ...]
     place: Place = HOST
+    consistent: bool = True
 
     def __post_init__(self) -> None:
         people = {block.alike.size for block in self.blocks}
@@ -279,7 +281,19 @@ class Evidence:
     def enclosure(self) -> Enclosure:
         """What every possible secret must satisfy: bounds on each group's count."""
         system = self.everything
+        if not self.consistent:
+            return Enclosure(np.zeros(system.size.size), system.size.astype(np.float64), empty=True)
         return enclose(system.operator, system.target, bound=system.bound, upper=system.size)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some count has bounds beyond those of its group's size."""
+        box = self.enclosure
+        return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
+
+    def unbounded(self) -> Evidence:
+        """The same without the bounds, which are none where values contradict each other."""
+        return replace(self, consistent=False)
 
     @cached_property
     def _row_space(self) -> tuple[int, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

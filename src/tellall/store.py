@@ -41,13 +41,21 @@ def dump(document: Any) -> str:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """The path, after the text is in it: written under a temporary name, then renamed."""
-    partial = quarantined(path)
+    """The path, after the text is in it: written under a temporary name, then renamed.
+
+    What is no file, a pipe or /dev/stdout say, is written to and never replaced.
+    """
+    plain = path.is_file() or not path.exists()
+    partial = quarantined(path) if plain else path
     try:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
+        if plain:
+            partial.replace(path)
+    except BaseException as error:
+        if plain:
+            partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say whose
+            error.filename = str(path)
         raise
     return path
 

@@ -8,10 +8,11 @@ import pytest
 import tellall as ta
 from tellall.audit import blocks as room
 from tellall.audit import reveal
-from tellall.audit.pooled import _promised
+from tellall.audit.block_rows import block_rows, judged
+from tellall.audit.pooled import _promised, worst_first
 from tellall.audit.run import jobs_of
 from tellall.data import split
-from tellall.report.block_page import audit_lines
+from tellall.report.block_page import _worst, audit_lines
 from tellall.report.html import render
 from tellall.report.summary import Promised
 from tellall.schemas.documents import AuditDocument
@@ -97,9 +98,35 @@ def test_totals_count_every_person_once(done):
 
 
 def test_the_worst_blocks_come_first_and_those_not_attacked_last(done):
-    lows = [block.worst.summary.interval[0] for block in done.blocks if block.worst]
+    lows = [block.at_least for block in done.blocks if block.worst]
     assert lows == sorted(lows, reverse=True)
     assert [block.name for block in done.blocks[-2:]] == ["two", "one"]
+
+
+def with_intervals(block, *numbers):
+    """The block, its findings with other numbers: advantage, low and high."""
+    findings = (
+        replace(finding, summary=replace(finding.summary, advantage=advantage, interval=(low, high)))
+        for finding, (advantage, low, high) in zip(block.findings, numbers, strict=True)
+    )
+    return replace(block, findings=tuple(findings))
+
+
+def test_a_release_that_surely_tells_nothing_does_not_hide_one_that_may_tell_much(done):
+    block = with_intervals(done.blocks[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
+    assert block.worst is block.findings[1]
+    row = block_rows("county", [block], judged([block], 0.05))["rows"][0]
+    assert _worst(row)["release"] == block.findings[1].name
+
+
+def test_a_block_is_above_the_limit_by_any_of_its_releases_and_comes_first(done):
+    sure = with_intervals(done.blocks[0], (0.1, 0.06, 0.14), (0.3, 0.01, 0.5), (0.0, -0.1, 0.1))
+    other = with_intervals(done.blocks[1], (0.2, 0.04, 0.3), (0.0, -0.1, 0.1), (0.0, -0.1, 0.1))
+    assert worst_first([other, sure]) == (sure, other)
+    first, second = judged([sure, other], 0.05)
+    assert first.above
+    assert first.worst[0] == sure.findings[0].name  # what the verdict names is above the limit
+    assert not second.above
 
 
 def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):

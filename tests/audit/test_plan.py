@@ -52,6 +52,21 @@ def test_equal_names_are_told_apart():
     assert [e.name for e in Plan.from_mapping({"releases": [entry, entry]}).releases] == ["t", "t (2)"]
 
 
+@pytest.mark.parametrize(
+    ("given", "told_apart"),
+    [
+        (["a", "a", "a (2)"], ["a", "a (3)", "a (2)"]),
+        (["a (2)", "a", "a"], ["a (2)", "a", "a (3)"]),
+        (["a", "a (2)", "a", "a (2)"], ["a", "a (2)", "a (3)", "a (2) (2)"]),
+        (["all releases together", "a"], ["all releases together (2)", "a"]),
+    ],
+)
+def test_a_number_makes_no_name_that_another_release_has(given, told_apart):
+    statistic = {"kind": "Marginals", "ways": 2}
+    plan = Plan.from_mapping({"releases": [{"name": name, "statistic": statistic} for name in given]})
+    assert [entry.name for entry in plan.releases] == told_apart
+
+
 def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
     text = refused(
         tmp_path,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tellall import cli
+from tellall.errors import NoAnswer, SolverFailed, TooLittlePower
 from tellall.schemas.studies import CalibrateDocument, SweepDocument
 
 PLAN = """
@@ -251,6 +252,35 @@ def test_too_few_people_to_tell_is_inconclusive(tellall):
     assert (code, out) == (3, "")
     assert "people can resolve" in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("plan", [PLAN, PLAN + MORE], ids=["one release", "several"])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--max-advantage", "2"), "max_advantage must be a share"),
+        (("--decoder", "oracle"), "decoders must be among"),
+    ],
+)
+def test_bad_input_is_exit_code_2_however_many_releases(tellall, plan, arguments, says):
+    Path("people.toml").write_text(plan, encoding="utf-8")
+    code, out, err = tellall("calibrate", "people.toml", *arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("plan", [PLAN, PLAN + MORE], ids=["one release", "several"])
+@pytest.mark.parametrize("error", [NoAnswer, TooLittlePower, SolverFailed])
+def test_no_answer_is_exit_code_3_however_many_releases(tellall, monkeypatch, plan, error):
+    def none(*arguments, **more):
+        raise error("no scale keeps the limit")
+
+    monkeypatch.setattr("tellall.calibrate", none)
+    Path("people.toml").write_text(plan, encoding="utf-8")
+    code, _, err = tellall("calibrate", "people.toml")
+    assert code == 3
+    assert "no scale keeps the limit" in err
 
 
 def test_both_have_the_common_options(tellall):

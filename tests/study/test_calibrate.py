@@ -130,7 +130,7 @@ def test_a_limit_below_what_the_people_can_resolve_is_explained() -> None:
 
 
 def test_a_family_that_cannot_keep_the_limit_is_explained() -> None:
-    with pytest.raises(ta.InvalidInput, match="one that pinch can keep"):
+    with pytest.raises(ta.NoAnswer, match="one that pinch can keep"):
         ta.calibrate(PEOPLE, PAIRS, _pinch, 0.1, draws=3, evaluations=8, decoders=QUICK)
 
 

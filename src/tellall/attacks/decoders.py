@@ -21,11 +21,12 @@ from tellall.solve import (
     LeastAbsolute,
     LeastSquares,
     Posterior,
+    Solution,
     Status,
     WholeProblem,
 )
 
-__all__ = ["DECODERS", "Decoded", "decode"]
+__all__ = ["DECODERS", "Decoded", "decode", "nearest"]
 
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
 _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
@@ -140,18 +141,21 @@ def _misfit(undecided: Undecided, value: Array) -> float:
     return float(np.sum(np.maximum(off, 0.0) / undecided.rest))
 
 
+def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
+    """The counts within the box that come nearest to the values, by least squares; see :func:`_box`."""
+    return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.target)
+
+
+def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
+    """Least squares within the box, with the ridge at the prior, or a share of it."""
+    prior = undecided.prior
+    weights, ridge = 1 / undecided.spread**2, share / prior.variance
+    return BoxProblem(undecided.operator, weights, ridge, prior.mean, undecided.lower, undecided.upper)
+
+
 def _least_squares(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
-    prior = undecided.prior
-    problem = BoxProblem(
-        undecided.operator,
-        1 / undecided.spread**2,
-        1 / prior.variance,
-        prior.mean,
-        undecided.lower,
-        undecided.upper,
-    )
-    prepared = LeastSquares().prepare(problem)
+    prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.target)
     chance = _gaussian_chance(undecided, prepared, rng)
     return Decoded(solution.value, chance, solution.status, "least-squares", dict(solution.stats))

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.attacks.decoders import DECODERS, Decoded, decode
 from tellall.attacks.doubts import with_gross_errors, with_little_shown, with_shared_noise
+from tellall.attacks.misfits import CONTRADICTION, find_misfits, with_misfits
 from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
@@ -26,8 +27,6 @@ from tellall.solve import LeastSquares, Status
 
 __all__ = ["Reconstruction", "reconstruct"]
 
-# A residual this many times what the declared noise explains is a contradiction, not bad luck.
-CONTRADICTION = 5.0
 _DECLARE = "declare the noise they have"
 
 
@@ -183,7 +182,11 @@ def reconstruct_codes(
     rng: Rng = None,
 ) -> Reconstruction:
     """The best guess at everybody's bit or category from the evidence."""
-    decoded, rates = _decode(evidence, decoder, prior, as_rng(0 if rng is None else rng))
+    generator = as_rng(0 if rng is None else rng)
+    decoded, rates = _decode(evidence, decoder, prior, generator)
+    if decoded.stats["misfits"] and evidence.bounded:  # what follows from values that cannot be is no proof
+        evidence = evidence.unbounded()
+        decoded, rates = _decode(evidence, decoder, prior, generator)
     chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
     estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
     status = with_little_shown(decoded.status, evidence, chosen, rate_known=prior is not None)
@@ -247,21 +250,22 @@ def _decode(
         proved = np.zeros(size.size, dtype=bool)
         proved[undecided.places] = found.proved
     whole = replace(found, value=value, chance=chance, proved=proved)
-    return _with_contradictions(whole, evidence), undecided.rates
+    misfits = find_misfits(whole, evidence, undecided)
+    return _with_contradictions(whole, evidence, misfits), undecided.rates
 
 
-def _with_contradictions(decoded: Decoded, evidence: Evidence) -> Decoded:
+def _with_contradictions(decoded: Decoded, evidence: Evidence, misfits: int = 0) -> Decoded:
     """The decoder's answer, its status changed where no secret comes near the published values."""
-    system = evidence.system
+    system, values = evidence.system, evidence.target.size
     misfit = (system.operator @ decoded.value - system.target) / system.spread
     excess = float(np.sqrt(np.mean(misfit**2))) if misfit.size else 0.0
-    status, stats = decoded.status, {**decoded.stats, "misfit": excess}
-    if evidence.enclosure.empty:
+    status, stats = decoded.status, {**decoded.stats, "misfit": excess, "misfits": float(misfits)}
+    if evidence.enclosure.empty and not misfits:
         status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
     elif excess > CONTRADICTION and decoded.name not in ("posterior", "exhaustive"):  # means, not minimisers
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
-    return replace(decoded, status=status, stats=stats)
+    return replace(decoded, status=with_misfits(status, misfits, values), stats=stats)
 
 
 def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:

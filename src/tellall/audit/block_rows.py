@@ -41,19 +41,15 @@ def judged(blocks: Sequence[BlockFindings], limit: float) -> tuple[JudgedBlock, 
 
 
 def _judged(block: BlockFindings, findings: int, limit: float) -> JudgedBlock:
-    worst = block.worst
-    above = worst is not None and worst.summary.interval[0] > limit
-    sure = above and any(
-        f.summary.interval[0] > limit and f.tally.surely(_CHANCE / findings) > limit
-        for f in block.findings
-        if isinstance(f, Finding) and f.tally is not None
-    )
+    above = [finding for finding in block.found if finding.summary.interval[0] > limit]
+    sure = any(f.tally.surely(_CHANCE / findings) > limit for f in above if f.tally is not None)
+    worst = max(above, key=lambda finding: finding.summary.advantage, default=block.worst)
     reason = block.reason or (None if worst is not None else "nothing in it could be attacked")
     return JudgedBlock(
         block.name,
         block.people,
         None if worst is None else (worst.name, worst.summary),
-        above=above,
+        above=bool(above),
         surely=sure,
         reason=reason,
     )

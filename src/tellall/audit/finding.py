@@ -118,6 +118,19 @@ class BlockFindings:
 
     @property
     def worst(self) -> Finding | None:
-        """The finding whose interval lies highest; None where nothing was found."""
-        found = [finding for finding in self.findings if isinstance(finding, Finding)]
-        return max(found, key=lambda f: (f.summary.interval[0], f.summary.advantage), default=None)
+        """The finding with the largest advantage, as of an audit; None where nothing was found.
+
+        By the lower end of the interval a release that surely gives nothing away would come before one that
+        may give away much.
+        """
+        return max(self.found, key=lambda f: (f.summary.advantage, f.summary.interval[0]), default=None)
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """The findings less what was skipped."""
+        return tuple(finding for finding in self.findings if isinstance(finding, Finding))
+
+    @property
+    def at_least(self) -> float:
+        """The highest lower end of any interval: how much the block gives away at least."""
+        return max((finding.summary.interval[0] for finding in self.found), default=float("-inf"))

@@ -21,7 +21,9 @@ from tellall.statistics import Statistic
 if TYPE_CHECKING:
     from tellall.audit.memory import Memory
 
-__all__ = ["Entry", "Plan"]
+__all__ = ["ALL_TOGETHER", "Entry", "Plan"]
+
+ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
 
 _LARGEST_PLAN = 2**20
 _MOST_ERRORS = 20
@@ -245,13 +247,16 @@ def _with_text(table: Any, by: str) -> Any:
 
 
 def _with_different_names(entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries, those with a name that was there before numbered."""
-    seen: dict[str, int] = {}
+    """The entries, those with a name that was there before numbered, by the next number that is free."""
+    given = {entry.name for entry in entries} | {ALL_TOGETHER}
+    seen = {ALL_TOGETHER}
     named = []
     for entry in entries:
-        seen[entry.name] = seen.get(entry.name, 0) + 1
-        again = seen[entry.name]
-        name = entry.name if again == 1 else f"{entry.name} ({again})"
+        name, again = entry.name, 1
+        while name in seen or (again > 1 and name in given):
+            again += 1
+            name = f"{entry.name} ({again})"
+        seen.add(name)
         named.append(Entry(name, entry.statistic, entry.protections))
     return tuple(named)
 

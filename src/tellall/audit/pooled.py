@@ -71,8 +71,8 @@ def worst_first(blocks: Sequence[BlockFindings]) -> tuple[BlockFindings, ...]:
 
     Notes
     -----
-    By the lower end of the interval: by the advantage itself the first would be the smallest blocks, where
-    luck is largest.
+    By the highest lower end of the intervals of their releases, which is what a verdict compares with the
+    limit: by the advantage itself the first would be the smallest blocks, where luck is largest.
     """
 
     def rank(block: BlockFindings) -> tuple[float, ...]:
@@ -80,7 +80,7 @@ def worst_first(blocks: Sequence[BlockFindings]) -> tuple[BlockFindings, ...]:
         if worst is None:
             return (1.0, -block.people)
         found = worst.summary
-        return (0.0, -found.interval[0], -found.advantage, -found.exposed_people, -block.people)
+        return (0.0, -block.at_least, -found.advantage, -found.exposed_people, -block.people)
 
     return tuple(sorted(blocks, key=lambda block: (rank(block), block.name)))
 

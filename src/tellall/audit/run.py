@@ -16,7 +16,7 @@ from tellall.attacks.baseline import Baseline, majority, population_if_any, publ
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.audit.finding import from_plain, to_plain
 from tellall.audit.foresight import foreseen, promised
-from tellall.audit.plan import Plan
+from tellall.audit.plan import ALL_TOGETHER, Plan
 from tellall.audit.result import Audit, Finding, Job, Skipped, describe_people
 from tellall.data import Dataset
 from tellall.data.blocks import fingerprint
@@ -99,7 +99,7 @@ def jobs_of(plan: Plan) -> list[Job]:
         ("alone", plan.releases[place].name, ((place, kept),)) for place, kept in whole
     ]
     if len(whole) > 1:
-        jobs.append(("together", "all releases together", tuple(whole)))
+        jobs.append(("together", ALL_TOGETHER, tuple(whole)))
     if plan.steps:
         seen = {_identity(plan, place, kept) for place, kept in whole}
         for place, kept in ((place, kept) for place, most in whole for kept in range(most)):

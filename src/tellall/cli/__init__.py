@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -23,9 +24,12 @@ from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
-from tellall.errors import TellallError, TooLittlePower, WorkLost
+from tellall.cli.usage import UsageError, explain_usage
+from tellall.errors import NoAnswer, SolverFailed, TellallError, WorkLost
 
 __all__ = ["app", "main"]
+
+_INCONCLUSIVE, _INTERRUPTED = 3, 130
 
 app = typer.Typer(
     name="tellall",
@@ -81,21 +85,42 @@ def _say(message: Warning | str, *rest: object, **more: object) -> None:
 
 
 def main() -> None:
-    """The command `tellall`: an error of ours is one or two lines and exit code 2, or 3 where it is not the
-    question that is wrong.
+    """The command `tellall`: what goes wrong is one or two lines on standard error and an exit code.
+
+    2 where the command, a file or a place to write is wrong, 3 where it is not the question that is wrong.
     """
     warnings.showwarning = _say
     try:
-        app()
-    except (TooLittlePower, WorkLost) as error:
-        typer.echo(f"tellall: {error}", err=True)
-        sys.exit(3)
+        code = app(prog_name="tellall", standalone_mode=False)
+        sys.stdout.flush()  # a full disk or a closed pipe is found out here, not after the last word
+    except UsageError as error:
+        code = _leave(explain_usage(error, sys.argv[1:], [command.__name__ for command in _EXAMPLES]), 2)
+    except (NoAnswer, SolverFailed, WorkLost) as error:
+        code = _leave(str(error), _INCONCLUSIVE)
     except TellallError as error:
-        typer.echo(f"tellall: {error}", err=True)
-        sys.exit(2)
+        code = _leave(str(error), 2)
     except MemoryError:
-        typer.echo("tellall: too little memory on this machine; nothing is known.", err=True)
-        sys.exit(3)
+        code = _leave("too little memory on this machine; nothing is known.", _INCONCLUSIVE)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    except SystemExit:  # what typer makes of a pipe that nobody reads any more; 1 would be a verdict
+        code = _leave("standard output cannot be written (nobody reads it).", 2)
     except OSError as error:
-        typer.echo(f"tellall: {error.strerror or error}: {error.filename}", err=True)
-        sys.exit(2)
+        code = _leave(_trouble(error), 2)
+    if code == _INTERRUPTED:
+        code = _leave("stopped; nothing was finished.", _INCONCLUSIVE)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave(sentence: str, code: int) -> int:
+    """The exit code, after the sentence."""
+    typer.echo(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}", err=True)
+    return code
+
+
+def _trouble(error: OSError) -> str:
+    """What the system said, about which file."""
+    if error.filename is not None:
+        return f"{error.strerror or error}: {error.filename}"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to be written is lost
+    return f"standard output cannot be written ({error.strerror or error})."

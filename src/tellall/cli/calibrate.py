@@ -26,7 +26,7 @@ from tellall.cli.options import (
 )
 from tellall.cli.progress import progress_bar
 from tellall.cli.sweep import Decoders, PlanSeed, going_on
-from tellall.errors import TellallError, WorkLost, invalid
+from tellall.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
     from tellall.audit.plan import Entry, Plan
@@ -86,6 +86,7 @@ def calibrate(
     chosen.check(people, bits=False)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
+    wrong: list[TellallError] = []
     enough = True
     statistics = _statistics(chosen)
     for name, statistic in statistics:
@@ -119,8 +120,11 @@ def calibrate(
         except TellallError as error:
             if len(statistics) == 1:
                 raise
+            if isinstance(error, InvalidInput) and not isinstance(error, NoAnswer):
+                wrong.append(error)
+                if len(wrong) == len(statistics):  # it is the question that is wrong
+                    raise wrong[0] from None
             skipped.append({"name": name, "reason": str(error)})
-            talk.print(f"no answer: {error}", highlight=False, markup=False)
             continue
         found.append({"name": name, **one.as_json()})
         if isinstance(one, tellall.BlockCalibration) and not one.enough:
@@ -128,6 +132,9 @@ def calibrate(
             talk.print(one.warnings[0], highlight=False, markup=False)
         if not as_json and not quiet:
             typer.echo(str(one))
+    for lack in skipped:
+        said = f"{lack['name']}: no answer: {lack['reason']}"
+        talk.print(said, highlight=False, markup=False, soft_wrap=True)
     options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     document = {
         "schema_version": 1,

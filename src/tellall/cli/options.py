@@ -104,7 +104,8 @@ def check_out(out: Path | None) -> None:
         return
     if not out.parent.is_dir() or out.is_dir():
         raise invalid("--out", "a file in a folder that exists", str(out))
-    if not os.access(out.parent, os.W_OK):
+    place = out.parent if out.is_file() or not out.exists() else out  # a pipe, or a device, is itself written
+    if not os.access(place, os.W_OK):
         raise invalid("--out", "a file in a folder that can be written", str(out))
 
 

@@ -181,11 +181,11 @@ def _line(name: str, people: int, row: dict[str, Any]) -> list[str]:
 
 
 def _worst(row: dict[str, Any]) -> dict[str, Any] | None:
-    """A block with the finding whose interval lies highest; None where nothing was found in it."""
+    """A block with the finding of the largest advantage; None where nothing was found in it."""
     found = [one for one in row["findings"] if one["outcome"] == "found"]
     if not found:
         return None
-    worst = max(found, key=lambda one: (one["interval"][0], one["advantage"]))
+    worst = max(found, key=lambda one: (one["advantage"], one["interval"][0]))
     return {
         **worst,
         "release": worst["name"],

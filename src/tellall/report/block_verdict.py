@@ -22,7 +22,8 @@ class JudgedBlock:
     Attributes
     ----------
     worst
-        The release whose interval lies highest there, with its summary; None where nothing was attacked.
+        The release with the largest advantage there, of those above the limit where there are such, with its
+        summary; None where nothing was attacked.
     above
         Whether an interval lies above the limit.
     surely

@@ -14,6 +14,7 @@ from tellall.attacks.baseline import baselines as all_baselines
 from tellall.attacks.reconstruct import Reconstruction
 from tellall.errors import invalid
 from tellall.noise import Rng, as_rng
+from tellall.risk.exact import with_few_different
 
 __all__ = ["LEVELS", "Risk", "interval_over_draws", "score_categories"]
 
@@ -40,7 +41,8 @@ class Risk:
     baseline
         The name of the strongest baseline.
     interval
-        The 95 % interval of the advantage: paired bootstrap over people.
+        The 95 % interval of the advantage: paired bootstrap over people, exact where fewer than five of them
+        are guessed otherwise than the rest.
     """
 
     n: int
@@ -159,7 +161,8 @@ def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, 
     Notes
     -----
     Paired bootstrap over people and over draws. People with the same gains in all draws are
-    exchangeable, so a resample of people is one multinomial draw over the distinct vectors of gains.
+    exchangeable, so a resample of people is one multinomial draw over the distinct vectors of gains. Where
+    fewer than five people have other gains than the rest, it is widened to Clopper and Pearson's limits.
     """
     if len(risks) == 1:
         return risks[0].interval
@@ -169,7 +172,7 @@ def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, 
     draws = generator.multinomial(len(risks), np.full(len(risks), 1 / len(risks)), size=people.shape[0])
     means = ((people @ gains.T) * draws).sum(axis=1) / (counts.sum() * len(risks))
     low, high = np.quantile(means, [0.025, 0.975])
-    return float(low), float(high)
+    return with_few_different((float(low), float(high)), zip(gains.mean(axis=0), counts, strict=True))
 
 
 def _chance_of_truth(baseline: Baseline, truth: Codes) -> npt.NDArray[np.floating[Any]]:
@@ -181,13 +184,14 @@ def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generato
     """The 95 % interval of the difference of two accuracies over the same people.
 
     A resample of people is, for the difference, a multinomial draw of those only the attack, only the
-    baseline, and both or neither get right; so it is drawn as such, exactly and at once.
+    baseline, and both or neither get right; so it is drawn as such, exactly and at once. Of fewer than five
+    people unlike the rest resamples tell too little: Clopper and Pearson's limits widen it there.
     """
     n = right.size
     gains, losses = int((right & ~baseline_right).sum()), int((~right & baseline_right).sum())
     draws = rng.multinomial(n, [gains / n, losses / n, (n - gains - losses) / n], size=_RESAMPLES)
     low, high = np.quantile((draws[:, 0] - draws[:, 1]) / n, [0.025, 0.975])
-    return float(low), float(high)
+    return with_few_different((float(low), float(high)), [(1, gains), (-1, losses), (0, n - gains - losses)])
 
 
 def _check_secret(secret: npt.ArrayLike, n: int, values: int) -> Codes:

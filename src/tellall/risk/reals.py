@@ -13,6 +13,7 @@ from tellall.attacks.reals import RealReconstruction
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.noise import Rng, as_rng
+from tellall.risk.exact import exact_interval
 
 __all__ = ["RealRisk", "score_reals"]
 
@@ -34,7 +35,8 @@ class RealRisk:
     baseline
         The name of the strongest baseline, the one with the least error.
     interval
-        The 95 % interval of the advantage: paired bootstrap over people.
+        The 95 % interval of the advantage: paired bootstrap over people; where all gain the same, the share
+        of people who could gain more or less, at most, times the largest error seen.
     """
 
     n: int
@@ -81,14 +83,22 @@ def score_reals(attack: RealReconstruction, secret: npt.ArrayLike, rng: Rng) -> 
     others = {name: np.abs(guess - truth) for name, guess in guesses.items()}
     strongest = min(others, key=lambda name: float(others[name].mean()))
     gain = others[strongest] - off
-    people = generator.integers(0, gain.size, size=(_RESAMPLES // 10, gain.size))
-    low, high = np.quantile(gain[people].mean(axis=1), [0.025, 0.975])
     return RealRisk(
         n=truth.size,
         error=float(off.mean()),
         baselines={name: float(errors.mean()) for name, errors in others.items()},
         baseline=strongest,
-        interval=(float(low), float(high)),
+        interval=_interval(gain, float(max(off.max(), others[strongest].max())), generator),
         _off=off,
         _foreseen=np.min(list(others.values()), axis=0),
     )
+
+
+def _interval(gain: Array, largest: float, rng: np.random.Generator) -> tuple[float, float]:
+    """The 95 % interval of the mean gain; nobody's can differ from it by more than the largest error."""
+    if np.ptp(gain) <= 1e-9 * largest:
+        point, (low, high) = float(gain.mean()), exact_interval(0, 0, gain.size)
+        return point + low * largest, point + high * largest
+    people = rng.integers(0, gain.size, size=(_RESAMPLES // 10, gain.size))
+    low, high = np.quantile(gain[people].mean(axis=1), [0.025, 0.975])
+    return float(low), float(high)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
+from tellall.risk.exact import exact_interval, with_few_different
 
 __all__ = ["Tally", "Total", "total"]
 
@@ -90,14 +91,10 @@ class Tally:
         >>> Tally(50, (50,), {"majority": (20,)}, {"majority": ((0, 20), (1, 30))}).surely(0.05) > 0.3
         True
         """
-        from scipy.special import betaincinv
-
         pairs = self.gains[self.strongest]
         won = sum(max(gain, 0) * count for gain, count in pairs) / self.draws
         lost = sum(max(-gain, 0) * count for gain, count in pairs) / self.draws
-        least = float(betaincinv(won, self.people - won + 1, chance / 2)) if won else 0.0
-        most = float(betaincinv(lost + 1, self.people - lost, 1 - chance / 2)) if lost < self.people else 1.0
-        return least - most
+        return exact_interval(won, lost, self.people, 2 * chance)[0]  # one of its two ends
 
     def as_json(self) -> dict[str, Any]:
         """The tally as plain data."""
@@ -156,7 +153,8 @@ def total(tallies: Sequence[Tally], *, rng: np.random.Generator) -> Total:
 
     The interval is the 95 % bootstrap over people of the mean gain, as for one block; where noise is drawn
     several times, a normal error is added whose variance is that of a block's sum over its draws, summed over
-    blocks, since blocks have noise of their own.
+    blocks, since blocks have noise of their own. Where fewer than five people have another gain than the rest
+    it is widened to Clopper and Pearson's limits.
     """
     if not tallies:
         raise invalid("tallies", "one or more", "none")
@@ -198,7 +196,7 @@ def _interval(
     if spread:
         resampled = resampled + rng.normal(0, spread, _RESAMPLES)
     low, high = np.quantile(resampled, [0.025, 0.975])
-    return float(low), float(high)
+    return with_few_different((float(low), float(high)), merged.items())
 
 
 def _over_draws(sums: Sequence[int] | npt.NDArray[Any]) -> float:

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from tellall.data import Block
 from tellall.data.blocks import count_blocks, too_small
-from tellall.errors import InvalidInput, TooLittlePower
+from tellall.errors import InvalidInput, NoAnswer, TooLittlePower
 
 __all__ = ["Lack", "count_lacks", "few_people", "nothing_found", "same_secret"]
 
 _WORDS = {
     "people": "with too few people to tell",
     "secret": "where everybody has the same secret",
+    "limit": "where no scale keeps the limit",
     "other": "for other reasons",
 }
 
@@ -25,7 +26,7 @@ class Lack:
     Attributes
     ----------
     kind
-        "people" (too few to tell), "secret" (everybody has the same), "other".
+        "people" (too few to tell), "secret" (everybody has the same), "limit" (no scale keeps it), "other".
     """
 
     kind: str
@@ -71,11 +72,12 @@ def count_lacks(lacks: Sequence[Lack]) -> str:
 def nothing_found(by: str, lacks: Sequence[tuple[int, Lack]]) -> InvalidInput:
     """The error where no block has an answer, each with its people: that of the largest.
 
-    What is wrong with the question itself counts first; where nothing is, there is too little power.
+    What is wrong with the question itself counts first; where nothing is, there is no answer to it.
     """
     wrong = [pair for pair in lacks if pair[1].kind == "other"]
     people, lack = max(wrong or lacks, key=lambda pair: pair[0])
-    error = InvalidInput if wrong else TooLittlePower
+    unkept = any(lack.kind == "limit" for _, lack in lacks)
+    error = InvalidInput if wrong else NoAnswer if unkept else TooLittlePower
     return error(
         f"No block by {by} has an answer ({count_lacks([lack for _, lack in lacks])}); "
         f"the largest{' of those' if wrong and len(wrong) < len(lacks) else ''}, of {people:,} people: "

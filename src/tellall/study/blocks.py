@@ -10,7 +10,7 @@ from typing import Any
 
 from tellall.data import Block, Dataset, split
 from tellall.data.blocks import fingerprint
-from tellall.errors import TooLittlePower, invalid
+from tellall.errors import NoAnswer, TooLittlePower, invalid
 from tellall.noise import Rng
 from tellall.statistics import Statistic
 from tellall.study.block_keys import study_key
@@ -26,6 +26,7 @@ from tellall.work import Failed, Kept, Progress, Task, Workers, run
 __all__ = ["calibrate_blocks", "sweep_blocks"]
 
 _NO_ANSWER = "no_answer"  # the piece of a block whose people are too few to tell
+_NO_SCALE = "no_scale"  # of one where no scale keeps the limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +156,7 @@ def calibrate_blocks(
     workers = Workers(processes, cluster)
     first, second = _halves(progress)
     found = [
-        (
-            block,
-            Lack("people", piece[_NO_ANSWER]) if isinstance(piece, dict) and _NO_ANSWER in piece else piece,
-        )
+        (block, _lack(piece) or piece)
         for block, piece in _each(
             _calibrate_block,
             "calibrate",
@@ -286,6 +284,15 @@ def _calibrate_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
         return calibrate(dataset, study.statistic, family, limit, rng=study.seed, **options).as_json()
     except TooLittlePower as error:
         return {_NO_ANSWER: str(error)}
+    except NoAnswer as error:
+        return {_NO_SCALE: str(error)}
+
+
+def _lack(piece: Any) -> Lack | None:
+    """Why the piece of a block is no calibration; None where it is one."""
+    kinds = {_NO_ANSWER: "people", _NO_SCALE: "limit"}
+    said = [key for key in kinds if isinstance(piece, dict) and isinstance(piece.get(key), str)]
+    return Lack(kinds[said[0]], piece[said[0]]) if said else None
 
 
 def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
@@ -296,7 +303,7 @@ def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
 
 def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
     """The piece, if it is a block's calibration."""
-    if isinstance(piece.get(_NO_ANSWER), str):
+    if _lack(piece) is not None:
         return piece
     CalibratedBlock("", 0, 0, piece, None).as_json()
     _ = piece["warnings"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tellall.data import Dataset
-from tellall.errors import InvalidInput, TooLittlePower, invalid
+from tellall.errors import NoAnswer, TooLittlePower, invalid
 from tellall.noise import Rng
 from tellall.noise.base import above_zero
 from tellall.protections import Guarantee, Protection, noise_of, prepare
@@ -317,19 +317,17 @@ def _amount(value: float, real: bool, sign: str = "") -> str:
     return f"{value:{sign}.3g}" if real else f"{value:{sign}.1%}"
 
 
-def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: int) -> InvalidInput:
+def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: int) -> NoAnswer:
     halves = _unresolved(history, limit)
     if halves:
         rule = f"above {max(halves):.3g}, what {n:,} people can resolve"
         return TooLittlePower(str(invalid("max_advantage", rule, limit)))
     last = max(history, key=lambda one: one.scale)
-    return invalid(
-        "max_advantage",
+    rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
-        f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}]",
-        limit,
-        "Try another family or a larger start.",
+        f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}]"
     )
+    return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))
 
 
 def _finite(value: float) -> float | None:

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from tests.conftest import random_people
+
+import tellall as ta
+
+
+def with_one_wrong(
+    people: ta.Dataset, statistic: object, error: float, place: int, **more: object
+) -> ta.Release:
+    values = ta.publish(people, statistic, **more).values.copy()
+    values[place] += error
+    return ta.Release.from_values(statistic, values, public=people.public, noise=more.get("protect"))
+
+
+@pytest.mark.parametrize("decoder", ["auto", "least-squares", "lp", "posterior"])
+@pytest.mark.parametrize("error", [1, -1, 7])
+def test_one_wrong_value_of_hundreds_of_exact_ones_is_noticed(decoder, error):
+    people = random_people(300, 12, seed=3)
+    found = ta.reconstruct(
+        with_one_wrong(people, ta.Marginals(3), error, 100), people.public, decoder=decoder
+    )
+    assert found.status.word == "contradictory"
+    assert found.stats["misfits"] >= 1
+    if abs(error) == 1:
+        assert "1 of 528 values does not fit the others" in found.status.advice
+
+
+def test_a_wrong_value_proves_nothing_about_anybody():
+    """Sixty people and 84 counts, one of them 0 instead of 1: that proved somebody to be who they are not."""
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (60, 9)), (rng.random(60) < 0.4).astype(int))
+    statistic = ta.Predicates("and", ways=4)
+    ones = np.flatnonzero(ta.publish(people, statistic).values == 1)
+    found = ta.reconstruct(with_one_wrong(people, statistic, -1, rng.choice(ones)), people.public)
+    assert found.status.word == "contradictory"
+    assert not (found.identified == "proved").any()
+    assert found.confidence[found.guess != people.secret].max() < 0.999
+
+
+@pytest.mark.parametrize("protect", [None, ta.Rounding(3), ta.Suppression(4), ta.Gaussian(1.0)], ids=repr)
+@pytest.mark.parametrize("statistic", [ta.Marginals(3), ta.Predicates("and", ways=3)], ids=repr)
+def test_values_that_are_right_fit(statistic, protect):
+    people = random_people(60, 8, seed=5)
+    found = ta.reconstruct(ta.publish(people, statistic, protect, rng=1), people.public)
+    assert found.stats["misfits"] == 0
+    assert found.status.word != "contradictory"
+
+
+def test_what_exact_values_prove_stays_proved():
+    people = random_people(30, 8, seed=1)
+    found = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)
+    assert (found.identified == "proved").sum() > 20
+    proved = found.identified == "proved"
+    assert np.array_equal(found.guess[proved], people.secret[proved])
+
+
+def test_one_gross_error_under_noise_is_noticed_but_not_where_such_errors_are_declared():
+    people = random_people(300, 12, seed=3)
+    release = with_one_wrong(people, ta.Marginals(3), 60, 100, protect=ta.Gaussian(2.0), rng=0)
+    found = ta.reconstruct(release, people.public, decoder="least-squares")
+    assert found.status.word == "contradictory"
+    assert "1 of 528 values does not fit" in found.status.advice
+    declared = ta.publish(people, ta.Marginals(3), ta.Corruption(0.05, 60.0), rng=0)
+    assert ta.reconstruct(declared, people.public).stats["misfits"] == 0

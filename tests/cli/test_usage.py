@@ -1,0 +1,153 @@
+"""What is wrong with a command is one sentence on standard error, and an exit code."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tellall import cli, store
+from tellall.errors import SolverFailed
+
+COMMANDS = [command.__name__ for command in cli._EXAMPLES]
+NEEDING = {
+    "init": "PEOPLE.csv",
+    "audit": "PLAN.toml",
+    "sweep": "PLAN.toml",
+    "calibrate": "PLAN.toml",
+    "publish": "PLAN.toml",
+    "attack": "RELEASE.json...",
+    "profile": "DATA",
+    "trace": "--release",
+    "limit": "FREQUENCIES",
+    "bounds": "--people",
+    "paper": "NAME",
+}
+BOUNDS = ("bounds", "-n", "1000", "--attributes", "9", "--ways", "2", "--epsilon", "1", "--delta", "1e-6")
+
+
+@pytest.fixture
+def tellall(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        return int(left.value.code or 0), said.out, said.err
+
+    return call
+
+
+def one_sentence(answer: tuple[int, str, str], *words: str) -> None:
+    code, out, err = answer
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert err.startswith("tellall: ")
+    assert err.endswith("--help.\n")
+    assert "Usage" not in err
+    for word in words:
+        assert word in err
+
+
+@pytest.mark.parametrize(("command", "needed"), NEEDING.items())
+def test_what_is_missing_is_named_and_explained(tellall, command, needed):
+    one_sentence(tellall(command), f"{needed} must be given", f"see tellall {command} --help")
+
+
+@pytest.mark.parametrize("option", ["--release", "--targets", "--reference"])
+def test_each_option_that_trace_needs_is_named_with_what_it_is(tellall, option):
+    options = {"--release": "r.csv", "--targets": "t.csv", "--reference": "p.csv"}
+    given = [part for pair in options.items() if pair[0] != option for part in pair]
+    one_sentence(tellall("trace", *given), f"{option} must be given (")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_option_that_is_not_there_is_one_sentence(tellall, command):
+    one_sentence(tellall(command, "--sede", "3"), "no such option: --sede", f"tellall {command} --help")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("audit", "x.toml", "--seed", "-1"), ("--seed", "0")),
+        (("audit", "x.toml", "--jobs", "many"), ("--jobs", "integer")),
+        (("bounds", "--epsilon", "much"), ("--epsilon", "number")),
+        (("audit", "x.toml", "--data"), ("--data", "argument")),
+        (("demo", "now"), ("unexpected", "now")),
+        (("audti",), ("no such command 'audti'", "'audit'")),
+        (("--sede",), ("no such option: --sede",)),
+    ],
+)
+def test_bad_values_are_one_sentence(tellall, arguments, words):
+    one_sentence(tellall(*arguments), *words)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_still_there(tellall, command):
+    code, out, err = tellall(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"Usage: tellall {command}" in out
+
+
+def test_nothing_at_all_shows_the_commands(tellall):
+    code, out, err = tellall()
+    assert code == 2
+    assert "Commands:" in out + err
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SolverFailed("no")])
+def test_a_stop_is_no_verdict(tellall, monkeypatch, raised):
+    def stopped(*arguments, **more):
+        raise raised
+
+    monkeypatch.setattr("tellall.bounds.table", stopped)
+    code, out, err = tellall(*BOUNDS)
+    assert (code, out) == (3, "")
+    assert len(err.splitlines()) == 1
+
+
+def test_a_pipe_that_nobody_reads_is_no_verdict():
+    """Exit code 1 would say that a limit is passed."""
+    run = [sys.executable, "-m", "tellall", *BOUNDS, "--json"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(run, stdout=nobody, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "tellall: standard output cannot be written (nobody reads it).\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_disk_is_one_sentence(tmp_path):
+    run = [sys.executable, "-m", "tellall", *BOUNDS, "--json"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "tellall: standard output cannot be written (No space left on device).\n"
+
+
+def test_a_file_on_a_full_disk_is_named_and_nothing_half_written_stays(tellall, monkeypatch, tmp_path):
+    def full(self, *arguments, **more):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    code, _, err = tellall(*BOUNDS, "-o", "out.json")
+    assert (code, err) == (2, "tellall: No space left on device: out.json\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
+    place = tmp_path / "pipe"
+    os.mkfifo(place)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(place.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    store.write_text(place, "text\n")
+    reader.join(10)
+    assert read == ["text\n"]
+    assert place.is_fifo()

@@ -17,6 +17,7 @@ from tellall.report.drawing import draw
 from tellall.report.figures import SLIM, Bars, bars
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series, numbers
 from tellall.report.verdict import Answer
+from tellall.solve import SETTLED
 
 __all__ = ["fill", "laid_out", "render"]
 
@@ -177,6 +178,7 @@ def _beside(found: dict[str, Any]) -> list[str]:
     decoder = [f"decoded by {found['decoder']}"] if found.get("decoder") else []
     short = "; ".join([*_promised(found.get("promised")), *decoder])
     return [
+        *([found["status"]] if found["status"] not in SETTLED else []),
         *_foreseen(found.get("foreseen"), found["accuracy"]),
         *_recovered(found.get("recovery", ())),
         *([short] if short else []),

@@ -207,7 +207,9 @@ _HOMES = {
     "tellall.audit": "Audit Finding Plan Skipped audit",
     "tellall.cells": "Cells Stored count_cells scan",
     "tellall.data": "Dataset Public",
-    "tellall.errors": "CannotLinearise InvalidInput NoAnswer SolverFailed TellallError TooLittlePower WorkLost",
+    "tellall.errors": (
+        "CannotLinearise InvalidInput NoAnswer SolverFailed TellallError TooLittlePower WorkLost"
+    ),
     "tellall.evidence": "Evidence",
     "tellall.foreign": "read_coefficients release_from_fits",
     "tellall.io": "read",

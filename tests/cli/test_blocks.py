@@ -1,13 +1,12 @@
 """Plans with `by` on the command line."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tellall import BlockCalibration, WorkLost, cli
+from tellall import BlockCalibration, WorkLost
 from tellall.audit import blocks
 
 PLAN = """
@@ -25,8 +24,7 @@ QUICK = ("--decoder", "least-squares", "--jobs", "1")
 
 
 @pytest.fixture
-def tellall(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
+def tellall(tellall):
     rng = np.random.default_rng(1)
     names = ["a"] * 12 + ["<b>b"] * 10 + ["../c"] * 2
     lines = [
@@ -36,14 +34,7 @@ def tellall(capsys, monkeypatch, tmp_path):
     Path("people.csv").write_text("\n".join(["p,q,r,s,county,ill", *lines]) + "\n", encoding="utf-8")
     Path("people.toml").write_text(PLAN, encoding="utf-8")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return call
+    return tellall
 
 
 def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):

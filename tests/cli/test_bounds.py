@@ -1,11 +1,10 @@
 """tellall bounds, as typed."""
 
 import json
-import sys
 
 import pytest
 
-from tellall import bounds, cli
+from tellall import bounds
 
 ASKED = (
     "bounds",
@@ -20,20 +19,6 @@ ASKED = (
     "--delta",
     "1e-6",
 )
-
-
-@pytest.fixture
-def tellall(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return call
 
 
 def test_the_table_on_standard_output(tellall):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -10,24 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tellall import cli
 from tellall.audit import Plan
 from tellall.schemas.documents import AuditDocument
-
-
-def call(capsys, monkeypatch, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error of a command in this process."""
-    monkeypatch.setattr(sys, "argv", ["tellall", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    said = capsys.readouterr()
-    return int(left.value.code or 0), said.out, said.err
-
-
-@pytest.fixture
-def tellall(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    return lambda *arguments: call(capsys, monkeypatch, *arguments)
 
 
 def write_people(path: Path, n: int = 60) -> None:

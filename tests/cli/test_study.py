@@ -2,14 +2,12 @@
 
 import csv
 import json
-import sys
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
 
-from tellall import cli
 from tellall.errors import NoAnswer, SolverFailed, TooLittlePower
 from tellall.schemas.studies import CalibrateDocument, SweepDocument
 
@@ -29,8 +27,7 @@ statistic = { kind = "Marginals", ways = 2 }
 
 
 @pytest.fixture
-def tellall(capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
+def tellall(tellall):
     rng = np.random.default_rng(1)
     columns = rng.integers(0, 2, (60, 7))
     ill = np.arange(60) % 2
@@ -40,14 +37,7 @@ def tellall(capsys, monkeypatch, tmp_path):
     Path("people.csv").write_text("\n".join(["a,b,c,d,e,f,g,ill", *lines]) + "\n", encoding="utf-8")
     Path("people.toml").write_text(PLAN, encoding="utf-8")
 
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["tellall", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return int(left.value.code or 0), said.out, said.err
-
-    return call
+    return tellall
 
 
 def test_a_sweep_writes_its_page_and_its_table(tellall):

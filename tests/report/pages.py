@@ -45,6 +45,31 @@ def refuses_the_world(tags: Tags) -> None:
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
 
 
+def charts(page: str) -> int:
+    """How many charts a page has; each is drawn twice, for a desk and for a telephone."""
+    broad, slim = (page.count(f'<svg class="{kind}"') for kind in ("broad", "slim"))
+    assert broad == slim == page.count('role="img"') / 2
+    return broad
+
+
+def fits_a_telephone(path: Path) -> None:
+    """Nothing sticks out of a screen of 390 pixels, and the words of charts can be read there."""
+
+    def look(page):
+        page.set_viewport_size({"width": 390, "height": 800})
+        beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        sizes = (
+            "[...document.querySelectorAll('svg[role=img]')].filter(s => s.getBoundingClientRect().width)"
+            ".map(s => 12 * s.getBoundingClientRect().width / s.viewBox.baseVal.width)"
+        )
+        return page.evaluate(beyond), page.evaluate(sizes)
+
+    (beyond, sizes), _ = browser_page(path, "light", look)
+    assert beyond == 0
+    assert sizes
+    assert min(sizes) >= 10
+
+
 def browser_page(path: Path, scheme: str, body):
     """Whatever `body` finds on the page as a browser shows it, with messages and requests."""
     playwright = pytest.importorskip("playwright.sync_api")

@@ -13,7 +13,7 @@ from tellall.report import figures
 from tellall.report.html import render
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average
 from tellall.report.verdict import judge
-from tests.report.pages import NASTY, Tags, browser_page
+from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def test_the_page_allows_itself_only_its_own_style(tags):
 
 def test_every_chart_has_a_table_and_words_for_those_who_cannot_see_it(audit):
     page = render(audit.document)
-    assert page.count('role="img"') == page.count("<table>") == 3
+    assert charts(page) == page.count("<table>") == 3
     for figure in re.findall(r"<figure>.*?</figure>.*?</div>", page, re.DOTALL):
         assert "<table>" in figure
         assert "<title" in figure
@@ -247,10 +247,16 @@ def test_ticks_are_few_and_span_the_interval(low, width):
 
 @given(st.lists(st.tuples(st.text(max_size=80), st.floats(-1, 1), st.floats(0, 0.3)), min_size=1, max_size=9))
 def test_bars_stay_on_the_chart(rows):
-    chart = figures.bars([(label, v, (v - w, v + w)) for label, v, w in rows], limit=0.05)
-    for row in chart.rows:
-        assert 299 <= row.low <= row.high <= 651
-        assert row.width >= 0
+    for width in (figures.WIDTH, figures.SLIM):
+        told = [(label, v, (v - w, v + w)) for label, v, w in rows]
+        chart = figures.bars(told, limit=0.05, width=width)
+        down = 0.0
+        for row in chart.rows:
+            assert 15 <= row.low <= row.high <= width - 55
+            assert row.width >= 0
+            assert [down < line.at < row.y for line in row.label] == [True] * len(row.label)
+            down = row.y + chart.thick
+        assert down < chart.foot < chart.height
 
 
 @pytest.mark.slow
@@ -261,6 +267,7 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(audit, tmp_path, scheme
     assert messages == [path.as_uri()]
     assert "alert('x')" in shown
     assert "What each protection bought" in shown
+    fits_a_telephone(path)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import tellall as ta
 from tellall.report.paper import PaperRerun, Statement
 from tellall.report.paper_page import render
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
+from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 
 def rerun(word: str = NASTY) -> PaperRerun:
@@ -73,7 +73,7 @@ def test_the_page_says_what_must_be_said(tags):
 
 def test_every_chart_has_words_and_a_table():
     page = render(rerun().as_dict())
-    assert page.count('role="img"') == page.count("<details>") == 2
+    assert charts(page) == page.count("<details>") == 2
     for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
         for part in ("<title", "<desc", "<table>", "<figcaption>", 'class="key'):
             assert part in figure
@@ -113,10 +113,11 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
     path = rerun().save(tmp_path)
 
     def look(page):
-        drawn = page.evaluate("[...document.querySelectorAll('svg[role=img]')].map(s => s.getBBox().width)")
+        drawn = page.evaluate("[...document.querySelectorAll('svg.broad')].map(s => s.getBBox().width)")
         return page.inner_text("body"), drawn
 
     (shown, drawn), messages = browser_page(path, scheme, look)
     assert messages == [path.as_uri()]
     assert "alert('x')" in shown
     assert all(width > 500 for width in drawn)
+    fits_a_telephone(path)

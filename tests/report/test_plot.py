@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.report.axes import Scale, log_ticks
 from tellall.report.drawing import draw
+from tellall.report.figures import GLYPH, SLIM, WIDTH
 from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
 
 reals = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])
@@ -38,15 +40,18 @@ def pixels(drawing):
         for whisker in shape.whiskers:
             yield from whisker
     for rule in drawing.rules:
-        yield from (rule.x1, rule.x2, rule.y1, rule.y2, rule.text_x, rule.text_y)
+        yield from (rule.x1, rule.x2, rule.y1, rule.y2, rule.text_x, *(line.at for line in rule.text))
 
 
-@given(figures())
-def test_every_figure_can_be_drawn_tabled_and_kept_as_json(figure):
-    drawing = draw(figure)
-    assert all(math.isfinite(value) and abs(value) <= 4100 for value in pixels(drawing))
+@given(figures(), st.sampled_from([WIDTH, SLIM]))
+def test_every_figure_can_be_drawn_tabled_and_kept_as_json(figure, width):
+    drawing = draw(figure, width)
+    assert drawing.width == width
+    assert all(math.isfinite(value) and abs(value) <= 4200 for value in pixels(drawing))
     for tick in drawing.x_ticks:
         assert drawing.left - 0.2 <= tick.at <= drawing.right + 0.2
+    for before, after in pairwise(drawing.x_ticks):
+        assert after.at - before.at >= GLYPH * (len(before.text) + len(after.text)) / 2
     for tick in drawing.y_ticks:
         assert drawing.top - 0.2 <= tick.at <= drawing.bottom + 0.2
     head, rows, count = numbers(figure)
@@ -55,7 +60,7 @@ def test_every_figure_can_be_drawn_tabled_and_kept_as_json(figure):
     plain = json.loads(json.dumps(figure.as_json(), allow_nan=False))
     again = Figure.from_json(plain)
     assert again.as_json() == plain
-    assert draw(again).shapes == drawing.shapes or any(
+    assert draw(again, width).shapes == drawing.shapes or any(
         math.isinf(value) for one in figure.series for value in (*one.x, *one.y, *one.low, *one.high)
     )
 
@@ -113,6 +118,20 @@ def test_categories_name_their_places():
     assert draw(figure).x_ticks[0].text == "and"
     many = Axis("what", categories=tuple(f"category number {k}" for k in range(12)))
     assert draw(Figure("t", "c", many, Axis("y"), figure.series)).slanted
+
+
+def test_words_are_set_in_lines_where_a_telephone_is_too_narrow_for_them():
+    axis = Axis("noise on a published value, standard deviation of it", "shares of all people")
+    rule = Rule(0.6, "threshold (the middle one: each target has its own)", "x")
+    figure = Figure("t", "c", axis, axis, (Series("s", [0, 1], [1, 2]),), (rule,))
+    for width, counts in ((WIDTH, (1, 1, 1)), (SLIM, (2, 2, 2))):
+        drawing = draw(figure, width)
+        (line,) = drawing.rules
+        assert tuple(map(len, (drawing.x_label, drawing.y_label, line.text))) == counts
+        for one in (*drawing.x_label, *drawing.y_label, *line.text):
+            assert GLYPH * len(one.text) <= width
+        assert drawing.y_label[-1].at < drawing.top
+        assert drawing.bottom < drawing.x_label[0].at <= drawing.x_label[-1].at < drawing.height
 
 
 def test_long_tables_keep_the_rows_that_compare():

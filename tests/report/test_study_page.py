@@ -10,7 +10,7 @@ import tellall as ta
 from tellall.report.study_figures import calibration_figures, sweep_figures
 from tellall.report.study_page import render_calibration, render_sweep
 from tests.conftest import random_people
-from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
+from tests.report.pages import NASTY, Tags, browser_page, fits_a_telephone, refuses_the_world
 
 PEOPLE = random_people(60, 7, seed=1)
 
@@ -181,9 +181,10 @@ def test_a_browser_has_nothing_to_say(kind, swept, calibrated, tmp_path):
     )
 
     def look(page):
-        return page.evaluate("[...document.querySelectorAll('svg[role=img]')].map(s => s.getBBox().width)")
+        return page.evaluate("[...document.querySelectorAll('svg.broad')].map(s => s.getBBox().width)")
 
     drawn, messages = browser_page(path, "light", look)
     assert messages == [path.as_uri()]
     assert len(drawn) == (4 if kind == "sweep" else 2)
     assert min(drawn) > 300
+    fits_a_telephone(path)

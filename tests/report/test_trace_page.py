@@ -7,7 +7,7 @@ import tellall as ta
 from tellall.attacks.tracing_growth import trace_by_attributes
 from tellall.report.trace_figures import tracing_figures
 from tellall.report.trace_page import _chance_of_so_many, judge_tracing, render, risk_summary
-from tests.report.pages import NASTY, Tags, browser_page, refuses_the_world
+from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 
 def people(d=1500, n=20, others=20, pool=30, seed=0):
@@ -56,7 +56,7 @@ def test_the_page_with_and_without_truth(known, threshold):
     refuses_the_world(tags)
     assert "alert('x')" in tags.text
     assert plain["verdict"]["sentence"] in tags.text
-    assert page.count('role="img"') == page.count("<details>") == (3 if known else 2)
+    assert charts(page) == page.count("<details>") == (3 if known else 2)
     labels = {one.label.split(" (")[0] for one in figures[-1].series}
     assert labels >= ({"members", "others"} if known else {"targets"})
     assert ("reference people" in labels) == (threshold == "empirical")
@@ -128,6 +128,7 @@ def test_a_browser_has_nothing_to_say_and_nothing_to_ask(tmp_path, scheme):
     shown, messages = browser_page(path, scheme, lambda page: page.inner_text("body"))
     assert messages == [path.as_uri()]
     assert "alert('x')" in shown
+    fits_a_telephone(path)
 
 
 def test_so_many_by_chance_is_rarely_called_partly_traced():

@@ -15,25 +15,25 @@ from tellall.cli.options import (
     Data,
     Device,
     PlanFile,
+    PlanSeed,
     Quiet,
     Reveal,
     check_folder,
     emit,
     kept_beside,
+    read_plan,
     write_secret,
 )
-from tellall.cli.progress import progress_bar
+from tellall.cli.progress import going_on, progress_bar
 
 __all__ = ["EXIT_CODES", "audit"]
 
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
-_STOPPED = 3
 
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
 ]
-PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Attacks, or blocks, at once; −1: one per core.")]
 
 
@@ -58,7 +58,6 @@ def audit(
     Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
     """
     from tellall import audit as run
-    from tellall.audit import Plan
     from tellall.audit import reveal as name_people
     from tellall.linops import find_place
     from tellall.report import text
@@ -67,9 +66,7 @@ def audit(
     talk = text.talk_console(quiet=quiet)
     folder = out or Path(f"{plan.stem}-audit")
     check_folder(folder)
-    chosen = Plan.read(plan, needs_data=data is None)
-    if seed is not None:
-        chosen = replace(chosen, seed=seed)
+    chosen = read_plan(plan, data, seed)
     people = chosen.dataset(data)
     chosen = replace(chosen, device=find_place(device).name)
     if chosen.device != "cpu" and jobs < 0:
@@ -79,22 +76,18 @@ def audit(
         talk.print(f"This audit needs {needed}; it may be stopped.", highlight=False, markup=False)
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
     command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
-    try:
-        with progress_bar(talk, "attacking", quiet=quiet) as progress:
-            result = run(
-                people,
-                chosen,
-                progress,
-                processes=jobs or 1,
-                device=chosen.device,
-                cluster=cluster,
-                work=work,
-                name=(data or Path(chosen.data)).name,
-                command=command,
-            )
-    except KeyboardInterrupt:
-        typer.echo("tellall: stopped; the same command goes on from here.", err=True)
-        raise typer.Exit(_STOPPED) from None
+    with going_on(kept=True), progress_bar(talk, "attacking", quiet=quiet) as progress:
+        result = run(
+            people,
+            chosen,
+            progress,
+            processes=jobs or 1,
+            device=chosen.device,
+            cluster=cluster,
+            work=work,
+            name=(data or Path(chosen.data)).name,
+            command=command,
+        )
     page = result.save(folder)
     _tidy(folder / ".work")
     for line in audit_lines(result.document):

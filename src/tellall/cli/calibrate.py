@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import json
-import shlex
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tellall
-from tellall import store
 from tellall.cli.options import (
     AsJson,
     Cluster,
     Data,
     OutPage,
     PlanFile,
+    PlanSeed,
     Quiet,
     check_page,
-    emit,
-    is_folder,
     kept_beside,
+    read_plan,
 )
-from tellall.cli.progress import progress_bar
-from tellall.cli.sweep import Decoders, PlanSeed, going_on
+from tellall.cli.progress import going_on, progress_bar
+from tellall.cli.study import Decoders, study_document, study_people, write_study
 from tellall.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
@@ -67,23 +63,18 @@ def calibrate(
     all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
     tell, or an answer that is not enough for all people together.
     """
-    from tellall.audit import Plan
     from tellall.report import study_page, text
-    from tellall.report.installed import versions
     from tellall.study.families import as_family
 
     check_page(out)
     talk = text.talk_console(quiet=quiet)
-    chosen = Plan.read(plan, needs_data=data is None)
-    if seed is not None:
-        chosen = replace(chosen, seed=seed)
+    chosen = read_plan(plan, data, seed)
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
     if chosen.by is None and cluster is not None:
         rule = "left out: the steps of one calibration follow from each other; blocks (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
-    people = chosen.dataset(data)
-    chosen.check(people, bits=False)
+    people = study_people(chosen, data)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     wrong: list[TellallError] = []
@@ -92,7 +83,10 @@ def calibrate(
     for name, statistic in statistics:
         talk.print(name, highlight=False, markup=False)
         try:
-            with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
+            with (
+                going_on(kept=chosen.by is not None and out is not None),
+                progress_bar(talk, "measuring", quiet=quiet) as progress,
+            ):
                 common: dict[str, Any] = {
                     "draws": draws,
                     "decoders": decoder or None,
@@ -137,28 +131,17 @@ def calibrate(
         talk.print(said, highlight=False, markup=False, soft_wrap=True)
     options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     document = {
-        "schema_version": 1,
-        "document": "calibrate",
-        "tellall": tellall.__version__,
-        "versions": versions(),
-        "command": shlex.join(["tellall", "calibrate", plan.name, *options, "--seed", str(chosen.seed)]),
-        "data": (data or Path(chosen.data)).name,
+        **study_document("calibrate", plan, data, chosen, options),
         "by": chosen.by,
         "secret": people.secret_name,
         "real": not people.levels,
-        "seed": chosen.seed,
         "family": kind.name,
         "max_advantage": limit,
         "releases": found,
         "skipped": skipped,
     }
-    if out is not None and is_folder(out):
-        out.mkdir(exist_ok=True)
-        store.write_json(out / "calibrate.json", document)
-        render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
-        page = store.write_text(out / "calibrate.html", render(document))
-        talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
-    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+    render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
+    write_study(document, render, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
         raise typer.Exit(_INCONCLUSIVE)
 

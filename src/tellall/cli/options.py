@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tellall import store
 from tellall.errors import invalid
+
+if TYPE_CHECKING:
+    from tellall.audit.plan import Plan
 
 __all__ = [
     "AsJson",
@@ -21,6 +25,7 @@ __all__ = [
     "Out",
     "OutPage",
     "PlanFile",
+    "PlanSeed",
     "Quiet",
     "Reveal",
     "Seed",
@@ -30,6 +35,7 @@ __all__ = [
     "emit",
     "is_folder",
     "kept_beside",
+    "read_plan",
     "write_secret",
 ]
 
@@ -43,6 +49,7 @@ OutPage = Annotated[
 ]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here, not where PLAN says.")]
+PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
 FreshSeed = Annotated[
     int | None,
     typer.Option("--seed", min=0, help="Seed; a fresh one each time where not given."),
@@ -62,6 +69,14 @@ Device = Annotated[
 Reveal = Annotated[
     bool, typer.Option("--reveal", help="Also write who is named, in a separate file marked SECRET.")
 ]
+
+
+def read_plan(plan: Path, data: Path | None, seed: int | None) -> Plan:
+    """The plan; with this seed where one is given, and without its data where another file is."""
+    from tellall.audit import Plan
+
+    chosen = Plan.read(plan, needs_data=data is None)
+    return chosen if seed is None else replace(chosen, seed=seed)
 
 
 def check_folder(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The bar that long work shows."""
+"""The bar that long work shows, and what it says when it is stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["progress_bar"]
+import typer
+
+__all__ = ["going_on", "progress_bar"]
+
+_STOPPED = 3
+
+
+@contextmanager
+def going_on(*, kept: bool) -> Iterator[None]:
+    """Work that says how to go on where it is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        more = "the same command goes on from here" if kept else "nothing was kept"
+        typer.echo(f"tellall: stopped; {more}.", err=True)
+        raise typer.Exit(_STOPPED) from None
 
 
 @contextmanager

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import tellall
-from tellall import store
 from tellall.cli.options import (
     AsJson,
     Cluster,
     Data,
     OutPage,
     PlanFile,
+    PlanSeed,
     Quiet,
     check_page,
-    emit,
     is_folder,
     kept_beside,
+    read_plan,
 )
-from tellall.cli.progress import progress_bar
+from tellall.cli.progress import going_on, progress_bar
+from tellall.cli.study import Decoders, study_document, study_people, write_study
 from tellall.errors import invalid
 
-__all__ = ["Decoders", "PlanSeed", "going_on", "numbers", "sweep"]
+__all__ = ["numbers", "sweep"]
 
-_STOPPED = 3
-
-PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
-Decoders = Annotated[
-    list[str] | None,
-    typer.Option("--decoder", help="A decoder; again for more. Default: every one that is affordable."),
-]
 Families = Annotated[
     list[str] | None,
     typer.Option("--family", help="A kind of protection, Gaussian say; again for more. Default: Gaussian."),
@@ -71,21 +60,16 @@ def sweep(
     With by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks
     are kept there, so that a sweep that was stopped goes on.
     """
-    from tellall.audit import Plan
     from tellall.report import study_page, text
     from tellall.report.block_page import swept_lines
-    from tellall.report.installed import versions
     from tellall.study.blocks import suggest_block_scales
     from tellall.study.calibrate import NO_GUARANTEE
     from tellall.study.prepared import suggest_scales
 
     check_page(out)
     talk = text.talk_console(quiet=quiet)
-    chosen = Plan.read(plan, needs_data=data is None)
-    if seed is not None:
-        chosen = replace(chosen, seed=seed)
-    people = chosen.dataset(data)
-    chosen.check(people, bits=False)
+    chosen = read_plan(plan, data, seed)
+    people = study_people(chosen, data)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else numbers("--scales", scales)
     found: list[tuple[str, tellall.Sweep | tellall.BlockSweep]] = []
@@ -93,7 +77,10 @@ def sweep(
     for entry in chosen.releases:
         talk.print(entry.name, highlight=False, markup=False)
         tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
-        with going_on(chosen.by, out), progress_bar(talk, "measuring", quiet=quiet) as progress:
+        with (
+            going_on(kept=chosen.by is not None and out is not None),
+            progress_bar(talk, "measuring", quiet=quiet) as progress,
+        ):
             common: dict[str, Any] = {
                 "repeats": repeats,
                 "decoders": decoder or None,
@@ -118,15 +105,9 @@ def sweep(
             for line in swept_lines(one.as_json(), chosen.limit):
                 typer.echo(line)
     options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats), "--seed", str(chosen.seed)]
+    options += ["--scales", scales, "--repeats", str(repeats)]
     document = {
-        "schema_version": 1,
-        "document": "sweep",
-        "tellall": tellall.__version__,
-        "versions": versions(),
-        "command": shlex.join(["tellall", "sweep", plan.name, *options]),
-        "data": (data or Path(chosen.data)).name,
-        "seed": chosen.seed,
+        **study_document("sweep", plan, data, chosen, options),
         "repeats": repeats,
         "limit": chosen.limit,
         "warning": NO_GUARANTEE,
@@ -134,29 +115,13 @@ def sweep(
     }
     if not as_json:
         talk.print(NO_GUARANTEE, highlight=False, markup=False)
+    write_study(document, study_page.render_sweep, out=out, as_json=as_json, talk=talk)
     if out is not None and is_folder(out):
-        out.mkdir(exist_ok=True)
-        store.write_json(out / "sweep.json", document)
         for number, (_, one) in enumerate(found, start=1):
             name = "sweep" if len(found) == 1 else f"sweep-{number}"
             whole = one.whole if isinstance(one, tellall.BlockSweep) else one
             whole.to_csv(out / f"{name}.csv")
             whole.to_parquet(out / f"{name}.parquet")
-        page = store.write_text(out / "sweep.html", study_page.render_sweep(document))
-        talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
-    emit(document, as_json=as_json, out=None if is_folder(out) else out)
-
-
-@contextmanager
-def going_on(by: str | None, out: Path | None) -> Iterator[None]:
-    """Work that says how to go on where it is stopped."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        goes_on = by is not None and out is not None
-        more = "the same command goes on from here" if goes_on else "nothing was kept"
-        typer.echo(f"tellall: stopped; {more}.", err=True)
-        raise typer.Exit(_STOPPED) from None
 
 
 def numbers(option: str, text: str) -> list[float]:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
-from tellall.report.figures import short, ticks
+from tellall.report.amounts import MINUS
+from tellall.report.figures import GLYPH, short, ticks
 from tellall.report.plot import Axis
 
-__all__ = ["GLYPH", "LONGEST", "Scale", "axis_ticks", "crowded", "ends", "log_ticks", "tick_text"]
+__all__ = ["LONGEST", "Scale", "axis_ticks", "crowded", "ends", "log_ticks", "tick_text"]
 
-GLYPH = 6.6  # width of a letter, on average, at the size of the labels
 LONGEST = 30  # letters of a category
 _FAR = 4000.0  # pixels: beyond this a line has left the chart, and browsers need no more
 _TINY = 1e-250  # what is smaller is off a log scale, as zero is
@@ -93,7 +93,8 @@ def tick_text(axis: Axis, value: float, marks: Sequence[float]) -> str:
     power = round(log10(value)) if wide else 0
     if wide and abs(value / 10.0**power - 1) < 1e-9:
         return "1" if power == 0 else "10" + str(power).translate(_SUPERSCRIPT)
-    return f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    text = f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    return text.replace("-", MINUS, 1) if value < 0 else text
 
 
 def crowded(categories: Sequence[str], width: float) -> bool:

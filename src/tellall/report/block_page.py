@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellall.data.blocks import count_blocks, count_people
-from tellall.report import figures
 from tellall.report.block_verdict import block_name
+from tellall.report.figures import SLIM, bars
+from tellall.report.study_verdict import least_enough
 
 __all__ = ["audit_blocks", "audit_lines", "calibrated_blocks", "swept_blocks", "swept_lines"]
 
@@ -22,6 +23,8 @@ def audit_blocks(document: dict[str, Any]) -> dict[str, Any] | None:
     if blocks is None:
         return None
     attacked = [row for row in map(_worst, blocks["rows"]) if row is not None]
+    worst = [(row["name"], row["advantage"], tuple(row["interval"])) for row in attacked[:_DRAWN]]
+    limit = document["limit"]
     totals = [row for row in document["findings"] if row["role"] != "step" and row["outcome"] == "found"]
     return {
         **{name: blocks[name] for name in blocks if name != "rows"},
@@ -30,13 +33,8 @@ def audit_blocks(document: dict[str, Any]) -> dict[str, Any] | None:
         "more": max(0, len(attacked) - SHOWN),
         "totals": totals,
         **_left_out(blocks["rows"]),
-        "chart": figures.bars(
-            [(row["name"], row["advantage"], tuple(row["interval"])) for row in attacked[:_DRAWN]],
-            limit=document["limit"],
-        )
-        if attacked
-        else None,
-        "drawn": min(_DRAWN, len(attacked)),
+        "charts": (bars(worst, limit=limit), bars(worst, limit=limit, width=SLIM)) if worst else (),
+        "drawn": len(worst),
     }
 
 
@@ -63,7 +61,6 @@ def calibrated_blocks(release: dict[str, Any]) -> dict[str, Any]:
             {**row["answer"], "name": block_name(row["name"]), "people": row["people"]}
             for row in answered[:SHOWN]
         ],
-        "answered": len(answered),
         "more": max(0, len(answered) - SHOWN),
         **_left_out(release["blocks"]),
     }
@@ -100,16 +97,12 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
 def _swept(block: dict[str, Any], limit: float) -> dict[str, Any]:
     """A block's row of the largest advantage, and the least error at which it stays under the limit."""
     worst = max(block["rows"], key=lambda row: (row["advantage"], row["low"]))
-    highest: dict[str, tuple[float, float]] = {}
-    for row in block["rows"]:
-        known = highest.get(row["protection"], (-1.0, row["loss"]))
-        highest[row["protection"]] = (max(known[0], row["high"]), row["loss"])
-    enough = [(loss, name) for name, (high, loss) in highest.items() if high <= limit]
+    enough = least_enough(block["rows"], limit)
     return {
         **worst,
         "name": block_name(block["name"]),
         "people": block["people"],
-        "enough": min(enough)[1] if enough else None,
+        "enough": None if enough is None else enough["protection"],
     }
 
 

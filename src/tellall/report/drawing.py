@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 
-from tellall.report.axes import GLYPH, LONGEST, Scale, axis_ticks, crowded, ends, tick_text
-from tellall.report.figures import WIDTH, Tick, short
+from tellall.report.axes import LONGEST, Scale, axis_ticks, crowded, ends, tick_text
+from tellall.report.figures import GLYPH, LINE, WIDTH, Tick, lines, short
 from tellall.report.plot import Figure, Series
 
 __all__ = ["Drawing", "Line", "Shape", "draw"]
 
-_TOP, _BOTTOM, _RIGHT, _FOOT = 30.0, 330.0, 20.0, 46.0
-_LINE_HEIGHT = 15.0
+_TOP, _RIGHT, _FOOT = 30.0, 20.0, 46.0
+_DEEP, _STEEP = 300.0, 0.65  # the frame's height, and the most of its width that it may be
 
 Point = tuple[float, float]
 
@@ -38,15 +38,14 @@ class Shape:
 
 @dataclass(frozen=True)
 class Line:
-    """A rule, placed, with its words."""
+    """A rule, placed, with its words, line by line."""
 
     x1: float
     y1: float
     x2: float
     y2: float
-    text: str
+    text: tuple[Tick, ...]
     text_x: float
-    text_y: float
     anchor: str
 
 
@@ -60,8 +59,8 @@ class Drawing:
     right: float
     top: float
     bottom: float
-    x_label: str
-    y_label: str
+    x_label: tuple[Tick, ...]
+    y_label: tuple[Tick, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     shapes: tuple[Shape, ...]
@@ -69,7 +68,7 @@ class Drawing:
     slanted: bool
 
 
-def draw(figure: Figure) -> Drawing:
+def draw(figure: Figure, width: float = WIDTH) -> Drawing:
     """The places of a figure's parts.
 
     Notes
@@ -80,28 +79,48 @@ def draw(figure: Figure) -> Drawing:
     y_low, y_high = ends(figure.y, [v for one in figure.series for v in _heights(one)] + _ruled(figure, "y"))
     y_marks = axis_ticks(figure.y, y_low, y_high)
     longest = max((len(tick_text(figure.y, mark, y_marks)) for mark in y_marks), default=1)
-    left, right = 18 + GLYPH * longest, WIDTH - _RIGHT
+    left, right = 18 + GLYPH * longest, width - _RIGHT
     x_low, x_high = ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
     x_marks = axis_ticks(figure.x, x_low, x_high)
+    over, under = lines(figure.y.words, width - 8), lines(figure.x.words, width - 8)
+    top = _TOP + LINE * (len(over) - 1)
+    bottom = top + min(_DEEP, _STEEP * width)
     x = Scale(x_low, x_high, left, right, figure.x.log)
-    y = Scale(y_low, y_high, _BOTTOM, _TOP, figure.y.log)
+    y = Scale(y_low, y_high, bottom, top, figure.y.log)
     slanted = crowded(figure.x.categories, right - left)
-    deep = GLYPH * 0.5 * max((len(short(name, LONGEST)) for name in figure.x.categories), default=0)
+    longest_name = max((len(short(name, LONGEST)) for name in figure.x.categories), default=0)
+    foot = bottom + _FOOT + (0.5 * GLYPH * longest_name if slanted else 0)
+    x_ticks = [Tick(x(mark), tick_text(figure.x, mark, x_marks)) for mark in x_marks]
     return Drawing(
-        width=WIDTH,
-        height=_BOTTOM + _FOOT + (deep if slanted else 0),
+        width=width,
+        height=foot + LINE * (len(under) - 1),
         left=round(left, 1),
         right=right,
-        top=_TOP,
-        bottom=_BOTTOM,
-        x_label=figure.x.words,
-        y_label=figure.y.words,
-        x_ticks=tuple(Tick(x(mark), tick_text(figure.x, mark, x_marks)) for mark in x_marks),
+        top=top,
+        bottom=bottom,
+        x_label=_stacked(under, foot - 6),
+        y_label=_stacked(over, 16.0),
+        x_ticks=tuple(x_ticks if slanted else _apart(x_ticks)),
         y_ticks=tuple(Tick(y(mark), tick_text(figure.y, mark, y_marks)) for mark in y_marks),
         shapes=tuple(_shape(one, style, x, y) for style, one in enumerate(figure.series)),
         rules=_rules(figure, x, y),
         slanted=slanted,
     )
+
+
+def _stacked(words: Sequence[str], down: float) -> tuple[Tick, ...]:
+    """Lines of words one under another, the first at this height."""
+    return tuple(Tick(down + LINE * place, line) for place, line in enumerate(words))
+
+
+def _apart(ticks: Sequence[Tick]) -> list[Tick]:
+    """The ticks whose words do not run into those before them."""
+    kept: list[Tick] = []
+    for tick in ticks:
+        wide = GLYPH * (len(tick.text) + len(kept[-1].text)) / 2 if kept else 0.0
+        if not kept or tick.at - kept[-1].at >= wide + 4:
+            kept.append(tick)
+    return kept
 
 
 def _heights(series: Series) -> tuple[float, ...]:
@@ -193,8 +212,8 @@ def _mark(style: int, x: float, y: float, size: float = 4.0) -> str:
 
 def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
     """Rules with their words; those of upright ones one under another, at the emptier end."""
-    lines: list[Line] = []
-    upright = 0
+    placed: list[Line] = []
+    said = 0  # lines of words on upright rules so far
     points = [
         (x(across), y(up))
         for one in figure.series
@@ -205,19 +224,24 @@ def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
         if not isfinite(rule.value):
             continue
         if rule.axis == "x":
-            at, wide = x(rule.value), GLYPH * len(rule.label)
-            fits = at + 6 + wide < x.stop
-            text_x, anchor = (at + 5, "start") if fits else (at - 5, "end")
-            span = (text_x, text_x + wide) if fits else (text_x - wide, text_x)
-            down = _emptier(points, span, _LINE_HEIGHT * upright)
-            lines.append(Line(at, _TOP, at, _BOTTOM, rule.label, text_x, down, anchor))
-            upright += 1
+            at = x(rule.value)
+            rightwards = at + 6 + GLYPH * len(rule.label) < x.stop or x.stop - at > at - x.start
+            words = lines(rule.label, (x.stop - at if rightwards else at - x.start) - 6)
+            wide = GLYPH * max(map(len, words))
+            text_x, anchor = (at + 5, "start") if rightwards else (at - 5, "end")
+            span = (text_x, text_x + wide) if rightwards else (text_x - wide, text_x)
+            first = _emptier(
+                points, span, (y.stop + 12 + LINE * said, y.start - 10 - LINE * (said + len(words) - 1))
+            )
+            placed.append(Line(at, y.stop, at, y.start, _stacked(words, first), text_x, anchor))
+            said += len(words)
         else:
             at = y(rule.value)
-            over = at - 5 if at > _TOP + _LINE_HEIGHT else at + 14
-            text_x, anchor = _freer(points, over, GLYPH * len(rule.label), x)
-            lines.append(Line(x.start, at, x.stop, at, rule.label, text_x, over, anchor))
-    return tuple(lines)
+            over = at - 5 if at > y.stop + LINE else at + 14
+            (label,) = lines(rule.label, x.stop - x.start, 1)
+            text_x, anchor = _freer(points, over, GLYPH * len(label), x)
+            placed.append(Line(x.start, at, x.stop, at, _stacked([label], over), text_x, anchor))
+    return tuple(placed)
 
 
 def _freer(points: Sequence[Point], height: float, wide: float, x: Scale) -> tuple[float, str]:
@@ -228,9 +252,8 @@ def _freer(points: Sequence[Point], height: float, wide: float, x: Scale) -> tup
     return (x.start + 6, "start") if left < right else (x.stop - 4, "end")
 
 
-def _emptier(points: Sequence[Point], span: tuple[float, float], shift: float) -> float:
-    """The height for words over this span: at the top or, where fewer points are near, at the bottom."""
+def _emptier(points: Sequence[Point], span: tuple[float, float], heights: tuple[float, float]) -> float:
+    """Of two heights for words over this span, the one with fewer points near them."""
     near = [down for across, down in points if span[0] - 30 <= across <= span[1] + 30]
-    high, low = _TOP + 12 + shift, _BOTTOM - 10 - shift
-    crowd = [sum(abs(down - place) < 30 for down in near) for place in (high, low)]
-    return low if crowd[1] < crowd[0] else high
+    crowd = [sum(abs(down - place) < 30 for down in near) for place in heights]
+    return heights[1] if crowd[1] < crowd[0] else heights[0]

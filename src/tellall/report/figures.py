@@ -1,4 +1,4 @@
-"""The geometry of the page's charts: where marks, lines and words go. The template draws them as SVG.
+"""The geometry of bar charts, and what all charts share: sizes, ticks, words cut to fit.
 
 Nothing here writes markup, so that every word passes through the template's escaping.
 """
@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from textwrap import wrap
 
-__all__ = ["Bars", "Curves", "bars", "curves", "short", "ticks"]
+from tellall.report.amounts import points, signed
 
-WIDTH = 720.0
-_LABEL_WIDTH = 300.0
-_ROW = 34.0
-_LONGEST_LABEL = 40
-SERIES = 6  # more curves than this cannot be told apart
+__all__ = ["GLYPH", "SLIM", "WIDTH", "Bars", "Tick", "bars", "lines", "short", "ticks"]
+
+WIDTH, SLIM = 720.0, 360.0  # on a desk, on a telephone: words are as large on both
+GLYPH = 6.6  # width of a letter, on average, at the size of the labels
+LINE = 15.0
+_BAR, _GAP, _FOOT = 16.0, 14.0, 40.0
+_LEFT, _RIGHT = 16.0, 56.0
+_LABEL_LINES = 2
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,9 @@ class Tick:
 
 @dataclass(frozen=True)
 class Bar:
-    """One row of a bar chart: its words, its bar and its interval."""
+    """One row of a bar chart: its words, line by line, its bar under them and its interval."""
 
-    label: str
+    label: tuple[Tick, ...]
     y: float
     x: float
     width: float
@@ -46,34 +50,12 @@ class Bars:
 
     width: float
     height: float
+    foot: float
+    thick: float
     zero: float
     limit: float
     ticks: tuple[Tick, ...]
     rows: tuple[Bar, ...]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line of a chart, with its marks."""
-
-    label: str
-    style: int
-    points: str
-    marks: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True)
-class Curves:
-    """Lines over confidence."""
-
-    width: float
-    height: float
-    left: float
-    bottom: float
-    right: float
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    lines: tuple[Curve, ...]
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:
@@ -92,70 +74,58 @@ def ticks(low: float, high: float, count: int = 5) -> list[float]:
     return [float(f"{step * k:.12g}") for k in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
 
 
-def short(text: str, limit: int = _LONGEST_LABEL) -> str:
+def short(text: str, limit: int) -> str:
     """The text, cut where it is too long for a chart."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def bars(rows: Sequence[tuple[str, float, tuple[float, float]]], *, limit: float) -> Bars:
+def lines(text: str, width: float, most: int = 9) -> list[str]:
+    """The text in lines of this width, cut where it would need more of them.
+
+    Examples
+    --------
+    >>> lines("every 3-way table", 80), lines("every 3-way table", 80, most=1)
+    (['every 3-way', 'table'], ['every 3-way…'])
+    """
+    found = wrap(text, max(1, int(width / GLYPH))) or [""]
+    return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1]}…"]
+
+
+def bars(
+    rows: Sequence[tuple[str, float, tuple[float, float]]], *, limit: float, width: float = WIDTH
+) -> Bars:
     """Bars of advantage: (label, value, interval) each, in shares; the axis is in points."""
     lowest = min([0.0, *(interval[0] for _, _, interval in rows)])
     highest = max([limit * 1.2, 0.01, *(interval[1] for _, _, interval in rows)])
     marks = ticks(100 * lowest, 100 * highest)
-    left, right = _LABEL_WIDTH, WIDTH - 70
-    scale = (right - left) / (marks[-1] - marks[0])
+    x_scale = (width - _LEFT - _RIGHT) / (marks[-1] - marks[0])
 
     def x(share: float) -> float:
-        return round(left + (100 * share - marks[0]) * scale, 1)
+        return round(_LEFT + (100 * share - marks[0]) * x_scale, 1)
 
+    placed, down = [], 0.0
+    for label, value, (low, high) in rows:
+        words = lines(label, width - _LEFT, _LABEL_LINES)
+        over = tuple(Tick(down + LINE * (place + 1) - 3, line) for place, line in enumerate(words))
+        bar = Bar(
+            label=over,
+            y=down + LINE * len(words) + 2,
+            x=min(x(0), x(value)),
+            width=round(abs(x(value) - x(0)), 1),
+            low=x(low),
+            high=x(high),
+            text=points(value),
+            above=low > limit,
+        )
+        placed.append(bar)
+        down = bar.y + _BAR + _GAP
     return Bars(
-        width=WIDTH,
-        height=_ROW * len(rows) + 46,
+        width=width,
+        height=down + _FOOT,
+        foot=down,
+        thick=_BAR,
         zero=x(0),
         limit=x(limit),
-        ticks=tuple(Tick(x(mark / 100), f"{mark:g}") for mark in marks),
-        rows=tuple(
-            Bar(
-                label=short(label),
-                y=_ROW * place + 10,
-                x=min(x(0), x(value)),
-                width=round(abs(x(value) - x(0)), 1),
-                low=x(low),
-                high=x(high),
-                text=f"{100 * value:+.1f}",
-                above=low > limit,
-            )
-            for place, (label, value, (low, high)) in enumerate(rows)
-        ),
-    )
-
-
-def curves(series: Sequence[tuple[str, Sequence[tuple[float, int]]]]) -> Curves:
-    """People exposed at each confidence, one line per release; confidences are evenly spread."""
-    shown = series[:SERIES]
-    levels = [level for level, _ in shown[0][1]] if shown else []
-    most = max([1, *(count for _, points in shown for _, count in points)])
-    marks = ticks(0, most)
-    left, right, top, bottom = 64.0, WIDTH - 24, 14.0, 286.0
-
-    def x(place: int) -> float:
-        return round(left + (right - left) * place / max(1, len(levels) - 1), 1)
-
-    def y(count: float) -> float:
-        return round(bottom - (bottom - top) * count / marks[-1], 1)
-
-    lines = []
-    for style, (label, points) in enumerate(shown):
-        places = tuple((x(place), y(count)) for place, (_, count) in enumerate(points))
-        text = " ".join(f"{across:g},{down:g}" for across, down in places)
-        lines.append(Curve(short(label, 60), style, text, places))
-    return Curves(
-        width=WIDTH,
-        height=bottom + 44,
-        left=left,
-        bottom=bottom,
-        right=right,
-        x_ticks=tuple(Tick(x(place), f"{level:g}") for place, level in enumerate(levels)),
-        y_ticks=tuple(Tick(y(mark), f"{mark:,g}") for mark in marks if mark == round(mark)),
-        lines=tuple(lines),
+        ticks=tuple(Tick(x(mark / 100), signed(mark, "")) for mark in marks),
+        rows=tuple(placed),
     )

@@ -11,10 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 from tellall import store
-from tellall.report import figures
+from tellall.report.amounts import gain, level, percent, points
 from tellall.report.block_page import audit_blocks
 from tellall.report.drawing import draw
-from tellall.report.plot import Figure, numbers
+from tellall.report.figures import SLIM, Bars, bars
+from tellall.report.plot import MOST_SERIES, Axis, Figure, Series, numbers
+from tellall.report.verdict import Answer
+from tellall.solve import SETTLED
 
 __all__ = ["fill", "laid_out", "render"]
 
@@ -33,22 +36,21 @@ def render(document: dict[str, Any]) -> str:
     """
     found = [row for row in document["findings"] if row["outcome"] == "found"]
     judged = [row for row in found if row["role"] != "step"]
-    ladders = _ladders(found)
+    ladders, verdict = _ladders(found), document["verdict"]
     return fill(
         "page.html",
         document=document,
-        word=_WORDS[document["verdict"]["word"]],
+        answer=Answer(verdict["word"], _WORDS[verdict["word"]], verdict["sentence"]),
         judged=judged,
         skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
         baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
         levels=_LEVELS,
-        advantage=_bars(judged, document["limit"], _name) if judged else None,
-        exposed=_curves(judged) if judged else None,
-        curved=_most_exposed(judged),
+        advantage=_bars(judged, document["limit"], _name) if judged else (),
+        exposed=laid_out(_curves(judged)) if judged else None,
         ladders=ladders,
         steps=_bars([step for ladder in ladders for step in ladder["steps"]], document["limit"], _step)
         if ladders
-        else None,
+        else (),
         blocks=audit_blocks(document),
         plan=store.dump(document["plan"]),
     )
@@ -70,7 +72,7 @@ def laid_out(figure: Figure) -> dict[str, Any]:
         "title": figure.title,
         "caption": figure.caption,
         "y_words": figure.y.words,
-        "drawing": draw(figure),
+        "drawings": (draw(figure), draw(figure, SLIM)),
         "head": head,
         "rows": rows,
         "count": count,
@@ -88,8 +90,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = _percent
-    environment.filters["points"] = lambda share: f"{100 * share:+.1f}"
+    environment.filters |= {"gain": gain, "level": level, "percent": percent, "points": points}
     environment.filters["thousands"] = lambda count: f"{count:,}"
     environment.filters["protections"] = _protections
     environment.filters["beside"] = _beside
@@ -109,22 +110,36 @@ def _step(row: dict[str, Any]) -> str:
     return f"{row['summary']['statistic']}: {row['summary']['protection']}"
 
 
-def _bars(rows: Sequence[dict[str, Any]], limit: float, label: Any) -> figures.Bars:
+def _bars(rows: Sequence[dict[str, Any]], limit: float, label: Any) -> tuple[Bars, Bars]:
     seen = {label(row): row["summary"] for row in rows}
-    return figures.bars(
-        [(name, found["advantage"], tuple(found["interval"])) for name, found in seen.items()], limit=limit
-    )
+    told = [(name, found["advantage"], tuple(found["interval"])) for name, found in seen.items()]
+    return bars(told, limit=limit), bars(told, limit=limit, width=SLIM)
 
 
 def _most_exposed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The releases whose curves are drawn: those that expose most, in the plan's order."""
     ranked = sorted(rows, key=lambda row: -sum(row["summary"]["exposed"]["0.95"].values()))
-    chosen = {id(row) for row in ranked[: figures.SERIES]}
+    chosen = {id(row) for row in ranked[:MOST_SERIES]}
     return [row for row in rows if id(row) in chosen]
 
 
-def _curves(rows: Sequence[dict[str, Any]]) -> figures.Curves:
-    return figures.curves([(row["name"], row["summary"]["curve"]) for row in _most_exposed(rows)])
+def _curves(rows: Sequence[dict[str, Any]]) -> Figure:
+    """People exposed at each confidence, a line for each release; confidences are evenly spread."""
+    drawn = _most_exposed(rows)
+    levels = [f"{confidence:g}" for confidence, _ in drawn[0]["summary"]["curve"]]
+    counts = [[count for _, count in row["summary"]["curve"]] for row in drawn]
+    some = f" Drawn: the {len(drawn)} releases that expose most." if len(drawn) < len(rows) else ""
+    return Figure(
+        "People exposed by confidence",
+        "How many people are guessed right with at least this confidence while no baseline was that sure. A "
+        f"line can rise: the surer one asks to be, the fewer people a baseline knows already.{some}",
+        Axis("confidence", categories=tuple(levels)),
+        Axis("people exposed", low=0.0, high=None if max(map(max, counts)) >= 5 else 5.0),
+        tuple(
+            Series(row["name"], range(len(levels)), several, kind="both")
+            for row, several in zip(drawn, counts, strict=True)
+        ),
+    )
 
 
 def _ladders(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -163,6 +178,7 @@ def _beside(found: dict[str, Any]) -> list[str]:
     decoder = [f"decoded by {found['decoder']}"] if found.get("decoder") else []
     short = "; ".join([*_promised(found.get("promised")), *decoder])
     return [
+        *([found["status"]] if found["status"] not in SETTLED else []),
         *_foreseen(found.get("foreseen"), found["accuracy"]),
         *_recovered(found.get("recovery", ())),
         *([short] if short else []),
@@ -174,8 +190,7 @@ def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:
     if known is None:
         return []
     predicted, limit, found = (
-        None if share is None else _percent(share).replace(" ", "\N{NO-BREAK SPACE}")
-        for share in (known["accuracy"], known["limit"], accuracy)
+        None if share is None else percent(share) for share in (known["accuracy"], known["limit"], accuracy)
     )
     vacuous = limit is None or limit.startswith("100.0")
     best = "" if vacuous else f", nobody beats {limit} on secrets drawn at random"
@@ -210,7 +225,3 @@ def _promised(known: dict[str, Any] | None) -> list[str]:
         return ["promised: nothing"]
     delta = f", δ = {known['delta']:g}" if known["delta"] else ""
     return [f"promised: ε = {known['epsilon']:.4g}{delta} for {known['relation']} ({known['text']})"]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

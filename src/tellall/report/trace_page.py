@@ -12,7 +12,7 @@ from tellall.attacks.trace import Tracing
 from tellall.attacks.tracing_risk import RATES, TracingRisk
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import Figure
-from tellall.report.verdict import Verdict
+from tellall.report.verdict import Answer, Verdict
 
 __all__ = ["judge_tracing", "render", "risk_summary"]
 
@@ -147,9 +147,10 @@ def risk_summary(risk: TracingRisk, seed: int) -> dict[str, Any]:
 
 def render(document: dict[str, Any]) -> str:
     """The page of a tracing's document."""
+    word = document["verdict"]["word"]
     return fill(
         "trace.html",
         document=document,
-        kind=_CLASSES[document["verdict"]["word"]],
+        answer=Answer(_CLASSES[word], word.capitalize(), document["verdict"]["sentence"]),
         figures=[laid_out(Figure.from_json(plain)) for plain in document["figures"]],
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tellall.report.summary import ReleaseSummary
 from tellall.solve import SETTLED
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["Answer", "Verdict", "judge"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,19 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a page says first: a word and a sentence, of what, and how good or bad they are.
+
+    ``kind`` is "pass" (nothing needs to be done), "review" (a person decides) or "fail".
+    """
+
+    kind: str
+    word: str
+    sentence: str
+    about: str = ""
 
 
 def judge(

@@ -184,7 +184,8 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
     keys = [getattr(part, "key", None) for entry in plan.releases for part in entry.protections]
     digest.update(json.dumps(keys).encode())  # a cell key changes the noise and is never written down
     digest.update(json.dumps([[c.name, c.labels, c.cuts] for c in dataset.public.columns]).encode())
-    digest.update(np.ascontiguousarray(dataset.public.codes, dtype=np.int64).tobytes())
+    for codes in dataset.public.codes:
+        digest.update(codes.astype(np.int64).tobytes())
     for numbers in dataset.public.numbers:
         digest.update(b"-" if numbers is None else np.ascontiguousarray(numbers).tobytes())
     digest.update(dataset.secret.astype(np.int8).tobytes())

@@ -115,7 +115,7 @@ class Moments(LinearOperator):
 
     @property
     def _plain(self) -> bool:
-        return self.place is HOST and not isinstance(self.factor, Packed)
+        return self.place is HOST and self._entry is None
 
     def _whole(self) -> Any:
         if isinstance(self.factor, Packed):
@@ -136,9 +136,16 @@ class Moments(LinearOperator):
             whole = self.factor if self.factor.dtype == dtype else self.place.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
 
+    def _host_blocks(self, vector: Array) -> Iterator[tuple[int, int, Array]]:
+        """The same for what takes any types as they are."""
+        if isinstance(self.factor, Packed):
+            return self.factor.blocks(np.result_type(self.dtype, vector))
+        return iter([(0, self.shape[1], self.factor)])
+
     def _image(self, vector: Any) -> Any:
         if self.order == 3 and self._plain:
-            return triples(self.factor, vector)
+            found = (triples(T, vector[start:stop]) for start, stop, T in self._host_blocks(vector))
+            return sum(found, np.zeros(self.shape[0], np.result_type(self.dtype, vector)))
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:
@@ -163,7 +170,9 @@ class Moments(LinearOperator):
 
     def _back_image(self, vector: Any) -> Any:
         if self.order == 3 and self._plain:
-            return triples_transposed(self.factor, vector)
+            kind = np.result_type(self.dtype, vector)
+            found = [triples_transposed(T, vector) for _, _, T in self._host_blocks(vector)]
+            return np.concatenate([np.zeros(0, kind), *found])
         place, xp, d = self.place, self.place.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
         if self._entry is not None:

@@ -5,6 +5,7 @@ from tellall.data.blocks import Block, block_seed, split
 from tellall.data.columns import Bins, Column
 from tellall.data.imprint import Imprint
 from tellall.data.layout import Layout, Outline, told_left_out, unknown_name
+from tellall.data.numbers import Numbers
 from tellall.data.patterns import Patterns, group_rows
 from tellall.data.people import Dataset, Public, as_public
 
@@ -17,6 +18,7 @@ __all__ = [
     "Dataset",
     "Imprint",
     "Layout",
+    "Numbers",
     "Outline",
     "Patterns",
     "Public",

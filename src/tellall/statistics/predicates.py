@@ -151,9 +151,14 @@ class Predicates(Statistic):
         return float(self.size(public)), sqrt(self.size(public))
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
+        indicators = Indicators(public)
+        used = len(indicators)
         if self.attributes is not None:
-            return min(2 * 4 * len(Indicators(public)) * public.n, super().memory(public))
-        return factor_bytes(len(Indicators(public)), public.n, packed=packed)
+            places = self._places(indicators)
+            used = len({place for chosen in places for place in chosen})
+            if _rows_are_cheaper(used, len(places), self.ways - 1):
+                return super().memory(public)
+        return min(factor_bytes(used, public.n, packed=packed), super().memory(public))
 
     def values(self, dataset: Dataset) -> Array:
         return self.values_on(HOST, dataset)
@@ -206,7 +211,7 @@ class Predicates(Statistic):
         places = np.array(self._places(indicators), dtype=np.intp)
         used, inside = np.unique(places, return_inverse=True)
         inside, some = inside.reshape(places.shape), indicators.chosen(used.tolist())
-        if used.size ** places.shape[1] > _WORTH_ALL * len(places):  # few of all tuples: the rows themselves
+        if _rows_are_cheaper(used.size, *places.shape):
             _check_entries(len(places), public.n)
             return lambda table: Dense(row_values(table, np.asarray(some, dtype=np.float32), inside))
         rows = np.ravel_multi_index(tuple(inside.T), (used.size,) * places.shape[1])
@@ -235,6 +240,11 @@ def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
     """A number type in which products with zeros and ones are exact."""
     source = operator.source if isinstance(operator, OnDevice) else operator
     return counting_type(operator.shape[1]) if isinstance(source, Moments) else np.float64
+
+
+def _rows_are_cheaper(used: int, sets: int, k: int) -> bool:
+    """Whether so many sets of k are few of all tuples of the attributes used: then their rows are written."""
+    return bool(used**k > _WORTH_ALL * sets)
 
 
 def _check_entries(sets: int, people: int) -> None:

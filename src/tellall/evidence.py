@@ -258,7 +258,8 @@ class Evidence:
     ) -> System:
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)
         places = (np.arange(self.values)[:, None] * self.n + first).ravel()
-        operator = operator.take(places)
+        if not np.array_equal(places, np.arange(operator.shape[1])):  # else everybody is a group
+            operator = operator.take(places)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
             return System(OnDevice.move(operator, self.place), *rows, size, value, unseen)

@@ -15,7 +15,7 @@ from tellall.cells import Stored
 from tellall.data import Dataset, Imprint, Public, as_public
 from tellall.errors import invalid
 from tellall.evidence import Block, Evidence
-from tellall.linops import Array, RowSelect
+from tellall.linops import HOST, Array, IntArray, Place, RowSelect, find_place
 from tellall.noise import Exact, Noise, Rng
 from tellall.noise.base import Rows
 from tellall.noise.sampling import turn_back
@@ -131,11 +131,14 @@ def publish(
     statistic: Statistic,
     protect: Protection | Sequence[Protection] | None = None,
     rng: Rng = None,
+    *,
+    device: str = "cpu",
 ) -> Release:
     """The release of a statistic of these people after its protections.
 
     People in a store (:func:`tellall.scan`) publish tables, protected by what changes values alone; the
-    release is the one that the same people would give in memory.
+    release is the one that the same people would give in memory. ``device`` ("cpu", "cuda", "cuda:1") is
+    where products of attributes are computed, which :class:`Predicates` are; the values are the same.
 
     Examples
     --------
@@ -153,7 +156,9 @@ def publish(
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
-    values = carry_out(protections, dataset, settled, rng)
+    place = find_place(device)
+    with place.short_of_memory():
+        values = carry_out(protections, dataset, settled if place is HOST else _At(settled, place), rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
 
 
@@ -174,6 +179,23 @@ def _publish_stored(
     prepared = prepare(protections, settled, view)
     values = carry_out(prepared, dataset, settled, rng)
     return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class _At:
+    """A statistic whose values are computed at a place."""
+
+    statistic: Statistic
+    place: Place
+
+    def values(self, dataset: Dataset) -> Array:
+        return self.statistic.values_on(self.place, dataset)
+
+    def take(self, people: IntArray, public: Public) -> _At:
+        return _At(self.statistic.take(people, public), self.place)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.statistic, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +228,10 @@ class Computed:
         return getattr(self.statistic, name)
 
 
-def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evidence:
+def linearise(release: Release, public: Public | Dataset | npt.ArrayLike, *, place: Place = HOST) -> Evidence:
     """The equations about people that a release gives to whoever knows their public columns.
+
+    ``place`` is where products with them are computed, where they have a form there.
 
     Notes
     -----
@@ -246,9 +270,9 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike) -> Evi
     if release.statistic.counts_people and release.levels:
         threshold = threshold_of(release.protections, release.statistic.units(view))
     if threshold is None:
-        equations, intervals = release.statistic.equations(view, counts), None
+        equations, intervals = release.statistic.equations_on(place, view, counts), None
     else:
-        equations = release.statistic.equations(view, np.nan_to_num(counts))
+        equations = release.statistic.equations_on(place, view, np.nan_to_num(counts))
         intervals = intervals_of(threshold, equations, counts, hidden)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)

@@ -67,21 +67,24 @@ def test_equations_without_a_form_there_are_solved_here(
     elsewhere: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everybody = people(n=40, d=8)
-    release = ta.publish(everybody, ta.Marginals(ways=3), ta.Gaussian(0.5), rng=1)
+    subsets = np.random.default_rng(0).integers(0, 2, (60, 40))
+    releases = [
+        ta.publish(everybody, ta.SubsetCounts(subsets), ta.Gaussian(0.5), rng=1),
+        ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(0.5), rng=1),
+    ]
     from tellall.errors import TellallError
+    from tellall.linops import Dense
 
-    def refuse(operator: object, place: Place) -> None:
+    def refuse(self: Dense, place: Place) -> None:
         raise TellallError("these equations are not implemented there")
 
-    monkeypatch.setattr("tellall.evidence.OnDevice.move", refuse_unless_here(refuse))
-    with pytest.warns(RuntimeWarning, match="not implemented there; running on the CPU instead"):
-        there = ta.reconstruct(release, everybody.public, device="cuda")
-    here = ta.reconstruct(release, everybody.public)
-    np.testing.assert_array_equal(there.guess, here.guess)
-
-
-def refuse_unless_here(refuse):
-    return lambda operator, place: operator if place is HOST else refuse(operator, place)
+    monkeypatch.setattr(Dense, "on", refuse)
+    for chosen in (releases[:1], releases):
+        with pytest.warns(RuntimeWarning, match="not implemented there; running on the CPU instead"):
+            there = ta.reconstruct(chosen, everybody.public, device="cuda")
+        assert there.evidence.place is HOST
+        here = ta.reconstruct(chosen, everybody.public)
+        np.testing.assert_array_equal(there.guess, here.guess)
 
 
 def test_without_a_gpu_a_warning_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import tellall as ta
 from tellall.audit import Plan
+from tellall.linops import HOST
 
 
 def people(n: int, d: int, levels: int = 2) -> ta.Dataset:
@@ -58,13 +59,37 @@ def test_memory_grows_with_people_and_adds_up() -> None:
     assert "MiB of memory" in str(small) or "GiB of memory" in str(small)
 
 
-def test_attributes_of_one_product_are_bits_on_a_device() -> None:
+def test_attributes_are_bits_on_a_device_and_where_they_are_many() -> None:
     everybody = people(800, 40)
-    for function in ("xor", "and", "or"):
+    for function in ("xor", "and", "or", "majority"):
         statistic = ta.Predicates(function, ways=3)
         assert statistic.memory(everybody.public, packed=True) == 800 * 40 // 8
-    majority = ta.Predicates("majority", ways=3)
-    assert majority.memory(everybody.public, packed=True) == majority.memory(everybody.public)
+        assert statistic.memory(everybody.public) == 8 * 800 * 40
+    bits = np.random.default_rng(0).integers(0, 256, (70, 30_000), dtype=np.uint8)
+    many = ta.Dataset.from_bits(bits, 240_000).public
+    assert ta.Predicates("majority", ways=3).memory(many) == 70 * 30_000
+    assert ta.Marginals(3).memory(many) == 2 * 70 * 30_000
+    few = ta.Predicates("xor", 3, [(0, 1), (2, 3)])
+    assert few.memory(many) == 8 * 2 * 240_000
+    assert ta.Predicates("xor", 3, [(0, 1)]).memory(many) <= 8 * 240_000
+
+
+def test_many_people_stay_within_what_was_told() -> None:
+    n, d = 90_001, 190
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 256, (d, -(-n // 8)), dtype=np.uint8)
+    everybody = ta.Dataset.from_bits(bits, n, rng.integers(0, 2, n))
+    told = plan(PAIRS).memory(everybody)
+    assert told.people == bits.nbytes
+    tracemalloc.start()
+    release = ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(30.0), rng=1)
+    system = ta.linearise(release, everybody.public).system
+    system.operator.rmatvec(system.operator.matvec(np.ones(n)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    ((_, expected),) = told.releases
+    assert peak <= expected
+    assert expected <= 3 * bits.nbytes + HOST.block + 8 * 40 * (n + release.values.size)
 
 
 def test_blocks_need_what_the_largest_needs() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput, truth_table
-from tellall.linops import Moments, RowFunction
+from tellall.linops import Moments, Packed, Place, RowFunction
 from tellall.statistics.boolean import is_symmetric, split
 from tellall.testing import check_operator
 
@@ -156,3 +156,34 @@ def test_symmetry_is_seen():
 def test_bad_row_functions_are_refused_in_one_sentence(make, says):
     with pytest.raises(InvalidInput, match=says):
         make()
+
+
+@given(st.integers(1, 4), st.integers(1, 6), st.integers(0, 40), st.integers(0, 2**32 - 1))
+def test_packed_bits_obey_the_laws(k: int, d: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    T = rng.integers(0, 2, (d, n))
+    table = rng.integers(0, 2, 2**k)
+    for tuples in ("distinct", "ordered", "all"):
+        packed, plain = RowFunction(table, Packed.of(T), tuples), RowFunction(table, T, tuples)
+        assert packed.shape == plain.shape
+        assert packed.coefficients == plain.coefficients
+        check_operator(packed, seed=seed, tolerance=1e-4)
+        x, y = rng.normal(size=n), rng.normal(size=plain.shape[0])
+        np.testing.assert_allclose(packed.matvec(x), plain.matvec(x), atol=1e-9)
+        np.testing.assert_allclose(packed.rmatvec(y), plain.rmatvec(y), atol=1e-9)
+
+
+def test_packed_bits_are_multiplied_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    T = rng.integers(0, 2, (5, 1700))
+    packed, plain = (RowFunction([0, 1, 1, 0, 1, 0, 0, 1], factor) for factor in (Packed.of(T), T))
+    monkeypatch.setattr(Place, "block", property(lambda self: 16 * 5 * 512))
+    assert len(list(packed.factor.blocks(np.dtype(float)))) == 4
+    x, y = rng.normal(size=1700), rng.normal(size=plain.shape[0])
+    np.testing.assert_allclose(packed.matvec(x), plain.matvec(x), atol=1e-9)
+    np.testing.assert_allclose(packed.rmatvec(y), plain.rmatvec(y), atol=1e-9)
+
+
+def test_packed_signs_are_no_bits() -> None:
+    with pytest.raises(InvalidInput, match="factor must be bits"):
+        RowFunction([0, 1], Packed.of([[1, -1]]))

@@ -78,7 +78,7 @@ def public_only(public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0) -> Ba
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
-    codes = public.codes.T.astype(np.int64)
+    codes = np.asarray(public.codes).T.astype(np.int64)
     indicators = OneHotEncoder(dtype=np.float64).fit_transform(codes)
     seed = int(as_rng(rng).integers(2**31))
     models = [

@@ -58,7 +58,7 @@ def _public_only(public: Public, secret: Array, rng: np.random.Generator) -> Arr
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits
 
-    codes = public.codes.T.astype(np.int64)
+    codes = np.asarray(public.codes).T.astype(np.int64)
     numbers = [values for values in public.numbers if values is not None and np.isfinite(values).all()]
     indicators = OneHotEncoder(dtype=np.float64, sparse_output=False).fit_transform(codes)
     scaled = [(values - values.mean()) / (values.std() or 1.0) for values in numbers]

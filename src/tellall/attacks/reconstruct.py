@@ -158,8 +158,8 @@ def reconstruct(
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
-    evidence = Evidence.together([linearise(release, view) for release in chosen])
-    if {release.levels for release in chosen} == {0}:
+    if levels == [0]:
+        evidence = Evidence.together([linearise(release, view) for release in chosen])
         if decoder not in ("auto", "least-squares") or prior is not None:
             raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
         found = reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
@@ -167,10 +167,10 @@ def reconstruct(
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
     place = find_place(device)
-    if place is HOST:
-        return reconstruct_codes(evidence, view, chosen, decoder, prior, rng)
     with place.short_of_memory():
-        return reconstruct_codes(evidence.on(place), view, chosen, decoder, prior, rng)
+        evidence = Evidence.together([linearise(release, view, place=place) for release in chosen])
+        moved = evidence if place is HOST else evidence.on(place)
+        return reconstruct_codes(moved, view, chosen, decoder, prior, rng)
 
 
 def reconstruct_codes(

@@ -154,8 +154,7 @@ def _candidates(
     if imprint is not None and imprint.cuts != tuple(public.columns[place].cuts for place in places):
         advice = "Read them with bins= the release's imprint.bins."
         raise invalid("candidates", "numbers cut where the release cuts them", "other cut points", advice)
-    codes = np.ascontiguousarray(public.codes[places])
-    return Public(tuple(public.columns[place] for place in places), codes), secret
+    return Public(tuple(public.columns[place] for place in places), public.codes[places]), secret
 
 
 def _from_array(candidates: npt.ArrayLike, imprint: Imprint | None) -> Public:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tellall.data import Dataset, split
-from tellall.linops import Place, find_place
+from tellall.data import PACKED, Dataset, Numbers, split
+from tellall.linops import HOST, Place, find_place
 from tellall.statistics import Statistic
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ class Memory:
     Notes
     -----
     An estimate from above: matrices of unknowns that solvers factorise, equations as they are kept (a table
-    takes four bytes a person, products of attributes at most sixteen bytes an attribute and person on the
-    host and one bit on a device), forty numbers for each equation and unknown. Each process that attacks
-    needs as much.
+    takes four bytes a person; products of attributes take eight bytes an attribute and person where there are
+    fewer than 2^24 of these, one bit each where there are more, and on a device), a block of work where they
+    are bits, forty numbers for each equation and unknown. Each process that attacks needs as much.
     """
 
     releases: tuple[tuple[str, int], ...]
@@ -73,7 +73,7 @@ def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
     if plan.by is not None:  # one block after the other: the largest
         dataset = max(split(dataset, plan.by), key=lambda block: block.n).dataset
     public = dataset.public
-    people = public.codes.nbytes + sum(8 * dataset.n for one in public.numbers if one is not None)
+    people = public.codes.nbytes + (public.numbers.nbytes if isinstance(public.numbers, Numbers) else 0)
     statistics = [entry.statistic for entry in plan.releases]
     alone = [_attack(dataset, [statistic], place) for statistic in statistics]
     together = _attack(dataset, statistics, place)
@@ -96,8 +96,10 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> 
     unknowns = min(dataset.n, len(public.patterns))
     equations = sum(statistic.memory(public) for statistic in statistics)
     vectors = 8 * _VECTORS * (rows + unknowns)
-    # once as they are kept, once for the groups of people, once for what a product needs
+    # once as they are kept, once for the groups of people, once for what a product needs: of bits a block
     host = 3 * equations + vectors
+    if dataset.n * len(public.columns) >= PACKED:
+        host += HOST.block
     if unknowns <= _FACTORISED:
         host += 8 * _SQUARES * unknowns * unknowns
         if rows * unknowns <= _WRITTEN_OUT:

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from tellall.cells.engine import Progress
 from tellall.cells.stored import Stored, scan
 from tellall.cells.tally import Tally
-from tellall.data import Dataset, Layout, Public
+from tellall.data import Dataset, Layout, Public, between
 from tellall.errors import invalid
 
 __all__ = ["MOST_CELLS", "Cells", "count_cells"]
 
 MOST_CELLS = 50_000_000
-_STEP = 2**20  # people between two calls of progress
+_STEP = 2**20  # people between two calls of progress, at most
+_ENTRIES = 2**27  # codes that are unpacked at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,16 +163,17 @@ def _counts(
         known = [coding for coding in codings if coding is not None]
         return people.engine.count(known, places, progress or people.progress)
     view = people if isinstance(people, Public) else people.public
-    rows = list(view.codes)
-    if len(sizes) > len(rows):
+    secret: npt.NDArray[Any] | None = None
+    if len(sizes) > len(view.codes):
         assert isinstance(people, Dataset)
-        assert people.secret is not None
-        rows.append(people.secret)
+        secret = people.secret
     tally = Tally(sizes, places, view.n)
-    for begin in range(0, view.n, _STEP):
-        tally.add([row[begin : begin + _STEP] for row in rows])
+    step = max(2**14, min(_STEP, _ENTRIES // max(len(sizes), 1) // 64 * 64))
+    for begin in range(0, view.n, step):
+        rows = list(between(view.codes, begin, begin + step))
+        tally.add(rows if secret is None else [*rows, secret[begin : begin + step]])
         if progress:
-            progress(min(begin + _STEP, view.n), view.n)
+            progress(min(begin + step, view.n), view.n)
     return tally.counts()
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.data.bits import IntArray
 from tellall.data.columns import encode
 from tellall.data.layout import unknown_name
-from tellall.data.people import Dataset, IntArray, Public
+from tellall.data.people import Dataset
 from tellall.errors import invalid
 
 __all__ = [
@@ -95,7 +96,8 @@ def split(dataset: Dataset, by: str) -> list[Block]:
         )
     if len(public.columns) < 2:
         raise invalid("public", "a column or more besides that of the blocks", f"'{by}' alone")
-    whole = replace(dataset, public=_without(public, place))
+    others = [other for other in range(len(public.columns)) if other != place]
+    whole = replace(dataset, public=public.choose(others))
     codes = public.codes[place].astype(np.int64)
     order = np.argsort(codes, kind="stable")  # people stay in file order within a block
     edges = np.searchsorted(codes[order], np.arange(column.levels + 1))
@@ -161,7 +163,8 @@ def fingerprint(dataset: Dataset) -> str:
     digest = hashlib.sha256()
     columns = [[column.name, column.labels, column.cuts] for column in dataset.public.columns]
     digest.update(json.dumps([columns, dataset.secret_name, dataset.meaning]).encode())
-    digest.update(np.ascontiguousarray(dataset.public.codes, dtype=np.int64).tobytes())
+    for codes in dataset.public.codes:
+        digest.update(codes.astype(np.int64).tobytes())
     for numbers in dataset.public.numbers:
         digest.update(b"-" if numbers is None else np.ascontiguousarray(numbers).tobytes())
     if dataset.secret is not None:
@@ -195,13 +198,3 @@ def _number_as_text(value: float) -> str | None:
     if np.isnan(value):
         return None
     return str(int(value)) if value.is_integer() else repr(value)
-
-
-def _without(public: Public, place: int) -> Public:
-    kept = [other for other in range(len(public.columns)) if other != place]
-    return Public(
-        tuple(public.columns[other] for other in kept),
-        np.ascontiguousarray(public.codes[kept]),
-        tuple(public.numbers[other] for other in kept) if public.numbers else (),
-        public.left_out,
-    )

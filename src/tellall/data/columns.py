@@ -96,7 +96,7 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
     (array([1.5, 2.5, 3.5]), ())
     """
     column, codes, numbers = encode(name, raw)
-    missing = sum(map(is_missing, _objects(raw) if numbers is None else numbers))
+    missing = sum(map(is_missing, _objects(raw))) if numbers is None else int(np.isnan(numbers).sum())
     if missing:
         raise invalid(
             name, "known for everybody", f"{missing} missing values", "Leave those people out first."
@@ -184,6 +184,8 @@ def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, np
 
 
 def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Column, npt.NDArray[Any]]:
+    if bins is None and _is_bits(numbers):
+        return Column(name, ("0", "1")), numbers.astype(np.uint8)
     absent = np.isnan(numbers)
     distinct = np.unique(numbers[~absent])
     cuts = _cut_points(name, numbers[~absent], distinct, bins)
@@ -192,6 +194,12 @@ def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Colum
         return _finish(Column(name, _number_labels(distinct)), codes, absent)
     codes = np.searchsorted(cuts, numbers, side="left")
     return _finish(Column(name, _interval_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
+
+
+def _is_bits(numbers: Array) -> bool:
+    """Whether the numbers are zeros and ones, some of each: then nothing need be sorted."""
+    ones = numbers == 1
+    return 0 < int(np.count_nonzero(ones)) < numbers.size and bool((ones | (numbers == 0)).all())
 
 
 def _finish(

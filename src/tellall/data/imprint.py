@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.data.bits import Bits, sum_tokens
 from tellall.data.columns import Bins, Column
 
-__all__ = ["Imprint", "digests", "imprint", "sealed"]
+__all__ = ["Imprint", "digests", "imprint", "sealed", "tokens_of"]
 
 _MIXERS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _CHUNK = 2**16  # people whose sums stay in the cache
@@ -49,10 +50,13 @@ class Imprint:
 
 def imprint(
     columns: Sequence[Column],
-    codes: npt.NDArray[np.integer[Any]],
+    codes: npt.NDArray[np.integer[Any]] | Bits,
     numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
+    sums: npt.NDArray[np.uint64] | None = None,
 ) -> Imprint:
     """The imprint of coded columns (columns × people), with their numbers where they have them.
+
+    ``sums`` are those of each person's tokens, where they are known.
 
     Notes
     -----
@@ -66,33 +70,31 @@ def imprint(
     >>> one == other, one == imprint(columns, np.array([[0, 0, 1]]))
     (True, False)
     """
-    return sealed(columns, int(codes.shape[1]), digests(columns, codes, numbers))
+    return sealed(columns, int(codes.shape[1]), digests(columns, codes, numbers, sums))
 
 
 def digests(
     columns: Sequence[Column],
-    codes: Sequence[npt.NDArray[np.integer[Any]]] | npt.NDArray[np.integer[Any]],
+    codes: Sequence[npt.NDArray[np.integer[Any]]] | npt.NDArray[np.integer[Any]] | Bits,
     numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
+    sums: npt.NDArray[np.uint64] | None = None,
 ) -> tuple[int, ...]:
     """Sums over these people that add up, modulo 2⁶⁴, to those of the table they are part of."""
-    people = len(codes[0]) if len(codes) else 0
-    tokens = [_tokens(column) for column in columns]
-    measured = [
-        (np.uint64(2 * place + 1), values)
-        for place, values in enumerate(numbers)
-        if values is not None and columns[place].cuts is not None  # else the category says it all
-    ]
-    sums = [0] * len(_MIXERS)
-    for begin in range(0, people, _CHUNK):
+    whole = sum_tokens(codes, tokens_of(columns)) if sums is None else sums
+    measured = []
+    for place in range(len(numbers)):
+        values = None if columns[place].cuts is None else numbers[place]  # else the category says it all
+        if values is not None:
+            measured.append((np.uint64(2 * place + 1), values))
+    totals = [0] * len(_MIXERS)
+    for begin in range(0, whole.size, _CHUNK):
         some = slice(begin, begin + _CHUNK)
-        rows = np.zeros(min(_CHUNK, people - begin), dtype=np.uint64)
-        for token, row in zip(tokens, codes, strict=True):
-            rows += token[row[some]]
+        rows = whole[some]
         for mixer, values in measured:
-            rows += _mix(np.nan_to_num(values[some] + 0.0).view(np.uint64), mixer)
+            rows = rows + _mix(np.nan_to_num(values[some] + 0.0).view(np.uint64), mixer)
         for place, mixing in enumerate(_MIXERS):
-            sums[place] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
-    return tuple(total % 2**64 for total in sums)
+            totals[place] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
+    return tuple(total % 2**64 for total in totals)
 
 
 def sealed(columns: Sequence[Column], people: int, sums: Sequence[int]) -> Imprint:
@@ -104,6 +106,11 @@ def sealed(columns: Sequence[Column], people: int, sums: Sequence[int]) -> Impri
         people=people,
         fingerprint="".join(f"{total % 2**64:016x}" for total in sums),
     )
+
+
+def tokens_of(columns: Sequence[Column]) -> list[npt.NDArray[np.uint64]]:
+    """64 bits for each category of each column."""
+    return [_tokens(column) for column in columns]
 
 
 def _tokens(column: Column) -> npt.NDArray[np.uint64]:

@@ -10,40 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.data.bits import Bits, IntArray, sum_tokens, take_people
+from tellall.data.collect import collect, from_matrix, telling
 from tellall.data.columns import Bins, Column, encode, encode_secret, is_numeric
-from tellall.data.imprint import Imprint, imprint
+from tellall.data.imprint import Imprint, imprint, tokens_of
 from tellall.data.layout import Layout, unknown_name
+from tellall.data.numbers import Array, Numbers
+from tellall.data.patterns import Patterns, group_rows
 from tellall.errors import invalid
 
-__all__ = ["Dataset", "Patterns", "Public", "as_public", "group_rows"]
-
-IntArray = npt.NDArray[np.integer[Any]]
-Array = npt.NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Patterns:
-    """The distinct public rows: people with equal rows cannot be told apart by any public statistic.
-
-    Attributes
-    ----------
-    rows
-        One row of codes per pattern.
-    counts
-        How many people share it.
-    index
-        The pattern of each person.
-    first
-        One person of each pattern.
-    """
-
-    rows: IntArray
-    counts: IntArray
-    index: IntArray
-    first: IntArray
-
-    def __len__(self) -> int:
-        return self.counts.size
+__all__ = ["Dataset", "Public", "as_public"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +31,7 @@ class Public(Layout):
     columns
         What each column is called and what its codes mean.
     codes
-        Columns × people.
+        Columns × people: an array, or :class:`Bits` where there are many and all are bits.
     numbers
         The real values of each column, None for text.
     left_out
@@ -63,9 +39,13 @@ class Public(Layout):
     """
 
     columns: tuple[Column, ...]
-    codes: IntArray
-    numbers: tuple[Array | None, ...] = field(default=())
+    codes: IntArray | Bits
+    numbers: Sequence[Array | None] = field(default=())
     left_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.numbers:
+            object.__setattr__(self, "numbers", Numbers.of(self.columns, self.codes, self.numbers))
 
     @property
     def n(self) -> int:
@@ -75,12 +55,12 @@ class Public(Layout):
     @cached_property
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
-        return group_rows(self.codes)
+        return group_rows(self.codes, self._sums)
 
     @cached_property
     def imprint(self) -> Imprint:
         """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
-        return imprint(self.columns, self.codes, self.numbers)
+        return imprint(self.columns, self.codes, self.numbers, self._sums)
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
@@ -89,8 +69,20 @@ class Public(Layout):
 
     def take(self, people: IntArray) -> Public:
         """The same columns, with all their categories, for some of the people."""
-        numbers = tuple(None if values is None else values[people] for values in self.numbers)
-        return Public(self.columns, np.ascontiguousarray(self.codes[:, people]), numbers, self.left_out)
+        codes, numbers = take_people(self.codes, people), self.numbers
+        kept = numbers.take(codes, people) if isinstance(numbers, Numbers) else ()
+        return Public(self.columns, codes, kept, self.left_out)
+
+    def choose(self, places: Sequence[int]) -> Public:
+        """Some of the columns, by place, for everybody."""
+        codes, numbers = self.codes[list(places)], self.numbers
+        kept = numbers.choose(codes, places) if isinstance(numbers, Numbers) else ()
+        return Public(tuple(self.columns[place] for place in places), codes, kept, self.left_out)
+
+    @cached_property
+    def _sums(self) -> npt.NDArray[np.uint64]:
+        """A number for each person, the same for equal rows of codes."""
+        return sum_tokens(self.codes, tokens_of(self.columns))
 
     def __repr__(self) -> str:
         return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"
@@ -144,12 +136,46 @@ class Dataset:
             "bits", "categories" or "reals", where that is not to be read off the secret's values.
         """
         array = _matrix("public", public)
-        n, d = array.shape
-        labels = tuple(f"a{j}" for j in range(d)) if names is None else tuple(_names("names", names))
-        if len(labels) != d:
-            raise invalid("names", f"one per column ({d})", f"{len(labels)} names")
-        view = _from_matrix(array, labels)
-        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, n), kind))
+        view = Public(*from_matrix(array, _labels(names, array.shape[1])))
+        return cls._with_vector(view, secret, kind)
+
+    @classmethod
+    def from_bits(
+        cls,
+        bits: npt.NDArray[np.uint8],
+        people: int,
+        secret: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Dataset:
+        """A dataset of 0/1 public attributes that come eight people to a byte, and are kept that way.
+
+        Parameters
+        ----------
+        bits
+            Attributes × ⌈people/8⌉ bytes, as ``numpy.packbits(attributes, axis=1)`` makes them.
+        people
+            How many; what the last byte of a row holds beyond is ignored.
+        secret, names, kind
+            As for :meth:`from_arrays`.
+
+        Notes
+        -----
+        The array is not copied, unless attributes that are the same for everybody are left out of it.
+
+        Examples
+        --------
+        >>> attributes = np.array([[0, 1, 1], [1, 1, 0]])
+        >>> people = Dataset.from_bits(np.packbits(attributes, axis=1), 3, secret=[0, 1, 1])
+        >>> people.public.codes[0].tolist()
+        [0, 1, 1]
+        """
+        if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 2:
+            raise invalid("people", "a whole number, two or more", people)
+        codes = Bits(np.asarray(bits), int(people))
+        columns = [Column(name, ("0", "1")) for name in _labels(names, len(codes))]
+        return cls._with_vector(Public(*telling(columns, codes, Numbers(codes, {}))), secret, kind)
 
     @classmethod
     def from_frame(
@@ -204,9 +230,13 @@ class Dataset:
             raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
         if not isinstance(bins, Mapping | int | np.integer | None):  # cut points for all: for all numbers
             per_column = {name: cut for name, cut in per_column.items() if is_numeric(raw[name])}
-        encoded = [encode(name, raw[name], per_column.get(name)) for name in chosen]
-        view = _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
+        encoded = (encode(name, raw[name], per_column.get(name)) for name in chosen)
+        view = Public(*collect(encoded, len(chosen)))
         return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret], kind))
+
+    @classmethod
+    def _with_vector(cls, view: Public, secret: npt.ArrayLike | None, kind: str | None) -> Dataset:
+        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, view.n), kind))
 
     @property
     def n(self) -> int:
@@ -271,60 +301,6 @@ def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
     return Dataset.from_arrays(public).public
 
 
-def group_rows(codes: IntArray) -> Patterns:
-    """The distinct columns of a codes matrix (columns × people), in the order of their first person.
-
-    Notes
-    -----
-    People are hashed by a random integer combination of their codes, and the grouping is then checked
-    person by person, so that a collision costs time and never correctness.
-    """
-    key = np.random.default_rng(0).integers(1, 2**62, size=(codes.shape[0],), dtype=np.int64)
-    hashed = np.zeros(codes.shape[1], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        for j, row in enumerate(codes):
-            hashed += key[j] * row.astype(np.int64)
-    _, first, index, counts = np.unique(hashed, return_index=True, return_inverse=True, return_counts=True)
-    if any((row[first[index]] != row).any() for row in codes):
-        _, first, index, counts = np.unique(
-            codes, axis=1, return_index=True, return_inverse=True, return_counts=True
-        )
-        index = index.ravel()
-    order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    first = first[order]
-    return Patterns(codes[:, first].T, counts[order], place[index], first)
-
-
-def _public(columns: Sequence[Column], codes: IntArray, numbers: Sequence[Array | None]) -> Public:
-    """The columns that say something; the rest are named as left out."""
-    varies = [bool((row != row[0]).any()) for row in codes]
-    if not any(varies):
-        raise invalid("public", "columns that differ between people", "constant columns only")
-    kept = [j for j, keep in enumerate(varies) if keep]
-    reasons = tuple(
-        f"{column.name}: constant ({column.labels[int(codes[j, 0])]})"
-        for j, column in enumerate(columns)
-        if not varies[j]
-    )
-    return Public(
-        tuple(columns[j] for j in kept),
-        codes if all(varies) else np.ascontiguousarray(codes[kept]),
-        tuple(numbers[j] for j in kept),
-        reasons,
-    )
-
-
-def _from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Public:
-    if ((array == 0) | (array == 1)).all():  # bits need no search for their values
-        codes = np.ascontiguousarray(array.T, dtype=np.uint8)
-        columns = [Column(name, ("0", "1")) for name in names]
-        return _public(columns, codes, list(codes.astype(np.float64)))
-    encoded = [encode(name, array[:, j]) for j, name in enumerate(names)]
-    return _public([e[0] for e in encoded], np.stack([e[1] for e in encoded]), [e[2] for e in encoded])
-
-
 def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
     array = _as_array(parameter, value)
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
@@ -369,6 +345,13 @@ def _column_keys(frame: Any) -> dict[str, Any]:
         raise invalid("frame", "a pandas or polars frame or a mapping of columns", type(frame).__name__)
     _names("columns", [str(name) for name in columns])
     return {str(name): name for name in columns}
+
+
+def _labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    labels = tuple(f"a{j}" for j in range(count)) if names is None else tuple(_names("names", names))
+    if len(labels) != count:
+        raise invalid("names", f"one per column ({count})", f"{len(labels)} names")
+    return labels
 
 
 def _names(parameter: str, value: Iterable[str]) -> list[str]:

@@ -25,7 +25,19 @@ class OnDevice(LinearOperator):
     @classmethod
     def move(cls, operator: LinearOperator, place: Place) -> LinearOperator:
         """The operator with its products computed at that place."""
-        return operator if place is HOST else cls(operator.on(place), operator)
+        if place is HOST or operator.resident.place is place:
+            return operator
+        return cls(operator.on(place), operator)
+
+    @property
+    def source(self) -> LinearOperator | None:
+        """The same on the host, where there is one."""
+        return self._source
+
+    def on(self, place: Place) -> LinearOperator:
+        if self._resident.place is place:
+            return self._resident
+        return (self._source or self._resident).on(place)
 
     @property
     def resident(self) -> LinearOperator:

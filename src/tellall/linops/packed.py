@@ -90,10 +90,11 @@ class Packed:
 
     def take(self, columns: IntArray) -> Packed:
         """These columns, in this order."""
-        bits = self.place.get(self.bits)
         wanted = np.asarray(columns)
-        kept = (bits[:, wanted // 8] >> (7 - wanted % 8).astype(np.uint8)) & 1
-        return replace(self, bits=self.place.put(np.packbits(kept, axis=1)), columns=wanted.size)
+        kept = np.empty((self.shape[0], -(-wanted.size // 8)), dtype=np.uint8)
+        for row, bits in zip(kept, self.place.get(self.bits), strict=True):
+            row[:] = np.packbits(np.unpackbits(bits, count=self.columns)[wanted])
+        return replace(self, bits=self.place.put(kept), columns=wanted.size)
 
     def block(self, start: int, stop: int, dtype: Any) -> Any:
         """Columns from start, a multiple of 8, to stop."""

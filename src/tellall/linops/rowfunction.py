@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, islice, permutations, product
 from math import comb, perm
 from typing import Any, final
@@ -13,6 +14,7 @@ import numpy.typing as npt
 from tellall.errors import invalid
 from tellall.linops.base import Array, IntArray, LinearOperator, stack_columns
 from tellall.linops.moments import Moments, upper_triangle
+from tellall.linops.packed import Packed
 from tellall.linops.place import HOST, Place
 from tellall.linops.rowgram import closed_gram
 from tellall.linops.walsh import inner_products, moebius
@@ -32,7 +34,7 @@ class RowFunction(LinearOperator):
     table
         g: 2**k numbers, k from 1 to 4, the first attribute the most significant bit of the index.
     factor
-        T, attributes × people, 0/1.
+        T, attributes × people, 0/1: an array, or packed bits.
     tuples
         "subsets": J_1 < ... < J_k, lexicographic (g must be symmetric). "ordered": tuples of different
         attributes, in the lexicographic order of ``itertools.permutations``. "all": {1..d}^k with
@@ -46,23 +48,28 @@ class RowFunction(LinearOperator):
         (A s)[i, j] = c_∅ Σ s + c_1 (T s)_i + c_2 (T s)_j + c_12 ((T∘s) Tᵀ)_ij:
 
     one matrix product, O(d^k n) flops and O(n d + d²) memory beside the outcome; larger k fixes the first
-    attribute and goes on. The gram has a closed form (:func:`tellall.linops.rowgram.closed_gram`).
+    attribute and goes on. A packed factor takes n d / 8 bytes and is expanded in blocks of columns, as 0/1,
+    1/0 or 1/−1. The gram has a closed form (:func:`tellall.linops.rowgram.closed_gram`).
     The row-function matrices of the linear-reconstruction paper (Def. 5).
     """
 
     def __init__(
-        self, table: npt.ArrayLike, factor: npt.ArrayLike, tuples: str = "distinct", *, place: Place = HOST
+        self,
+        table: npt.ArrayLike,
+        factor: npt.ArrayLike | Packed,
+        tuples: str = "distinct",
     ) -> None:
         self.table = _check_table(table)
         self.k = self.table.size.bit_length() - 1
-        self.bits = _check_factor(factor)
+        self.bits: Any = _check_factor(factor)
         self.tuples = _check_tuples(tuples, self.table)
         d, n = self.bits.shape
         self.shape = (_count(d, self.k, self.tuples), n)
-        self.dtype = self.bits.dtype
+        if isinstance(self.bits, Packed):
+            self.place, self.dtype = self.bits.place, np.dtype(np.float32)
+        else:
+            self.place, self.dtype = HOST, self.bits.dtype
         self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
-        self.place = place
-        self._factor: Any = place.put(self.factor)
         self._indices: dict[tuple[int, ...], Any] = {}
 
     def matmat(self, block: Array) -> Array:
@@ -72,26 +79,55 @@ class RowFunction(LinearOperator):
         return stack_columns(self.place, self.rmatvec, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
-        xp = self.place.xp
-        kind = xp.result_type(self._factor, vector)
-        start = {subset: xp.astype(c * vector, kind) for subset, c in self.coefficients.items()}
-        parts = list(self._images(start, (), self.k))
-        out: Array = xp.concat(parts) if parts else self.place.zeros((0,), kind)
+        xp, kind = self.place.xp, self._kind(vector)
+        total: Any = None
+        for start, stop, T in self._blocks(kind):
+            part = vector[start:stop]
+            weights = {subset: xp.astype(c * part, kind) for subset, c in self.coefficients.items()}
+            found = list(self._images(T, weights, (), self.k))
+            whole = xp.concat(found) if found else self.place.zeros((0,), kind)
+            total = whole if total is None else total + whole
+        out: Array = self.place.zeros((self.shape[0],), kind) if total is None else total
         return out
 
     def rmatvec(self, vector: Array) -> Array:
-        xp = self.place.xp
-        kind = xp.result_type(self._factor, vector)
-        total: Array = self.place.zeros((self.shape[1],), kind)
-        if self.shape[0]:
-            values = xp.astype(vector, kind, copy=False)
-            found = self._back_images(values, (), self.k, set(self.coefficients))
+        xp, kind = self.place.xp, self._kind(vector)
+        if not self.shape[0]:
+            nothing: Array = self.place.zeros((self.shape[1],), kind)
+            return nothing
+        values, parts = xp.astype(vector, kind, copy=False), [self.place.zeros((0,), kind)]
+        for start, stop, T in self._blocks(kind):
+            total = self.place.zeros((stop - start,), kind)
+            found = self._back_images(T, values, (), self.k, set(self.coefficients))
             for subset, c in self.coefficients.items():
                 total += found[subset] * c
-        return total
+            parts.append(total)
+        out: Array = xp.concat(parts) if len(parts) > 2 else parts[-1]
+        return out
 
     def on(self, place: Place) -> RowFunction:
-        return RowFunction(self.table, self.bits, self.tuples, place=place)
+        packed = self.bits if isinstance(self.bits, Packed) else Packed.of(self.bits)
+        return RowFunction(self.table, packed.on(place), self.tuples)
+
+    def _kind(self, vector: Array) -> Any:
+        """The number type of products with a vector."""
+        return self.place.xp.result_type(self.place.dtype(self.dtype), vector.dtype)
+
+    def _blocks(self, kind: Any) -> Iterator[tuple[int, int, Any]]:
+        """Start, stop and the factor's columns between."""
+        if isinstance(self.factor, Packed):
+            yield from self.factor.blocks(kind)
+        else:
+            yield 0, self.shape[1], self.factor
+
+    @property
+    def _whole(self) -> Array:
+        """The attributes as an array, where they are few enough to form something of them."""
+        if not isinstance(self.bits, Packed):
+            whole: Array = self.bits
+            return whole
+        out: Array = self.place.get(self.bits.block(0, self.shape[1], self.place.dtype(self.dtype)))
+        return out
 
     def gram(self, weights: Array | None = None) -> Array:
         if self.tuples == "subsets" and self.k <= 3 and set(self.coefficients) == {self.table.size - 1}:
@@ -101,7 +137,7 @@ class RowFunction(LinearOperator):
         if weights is None or weights.size == 0 or np.all(weights == weights[0]):
             one = 1.0 if weights is None or weights.size == 0 else float(weights[0])
             kind = self.dtype if weights is None else np.result_type(self.dtype, weights)
-            return (one * closed_gram(self.table, self.bits, self.tuples)).astype(kind, copy=False)
+            return (one * closed_gram(self.table, self._whole, self.tuples)).astype(kind, copy=False)
         total = np.zeros((self.shape[1], self.shape[1]), dtype=np.result_type(self.dtype, weights))
         start = 0
         for rows in self._row_blocks():
@@ -111,22 +147,23 @@ class RowFunction(LinearOperator):
         return total
 
     def take(self, columns: IntArray) -> RowFunction:
-        bits = np.ascontiguousarray(self.bits[:, columns])
-        return RowFunction(self.table, bits, self.tuples, place=self.place)
+        packed = isinstance(self.bits, Packed)
+        bits = self.bits.take(columns) if packed else np.ascontiguousarray(self.bits[:, columns])
+        return RowFunction(self.table, bits, self.tuples)
 
     def squared(self) -> RowFunction:
-        return RowFunction(self.table**2, self.bits, self.tuples, place=self.place)
+        return RowFunction(self.table**2, self.bits, self.tuples)
 
     def to_dense(self) -> Array:
         blocks = list(self._row_blocks())
         return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
 
-    def _images(self, weights: dict[int, Any], chosen: tuple[int, ...], left: int) -> Iterator[Any]:
+    def _images(self, T: Any, weights: dict[int, Any], chosen: tuple[int, ...], left: int) -> Iterator[Any]:
         """The outcome for every choice of the `left` last attributes, the others being chosen.
 
         ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
         """
-        T, xp = self._factor, self.place.xp
+        xp = self.place.xp
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
             here = T[first:, :]
@@ -144,24 +181,24 @@ class RowFunction(LinearOperator):
                 term = T[i, :] * weight if subset & top else weight
                 rest = subset & ~top
                 inside[rest] = inside[rest] + term if rest in inside else term
-            yield from self._images(inside, (*chosen, i), left - 1)
+            yield from self._images(T, inside, (*chosen, i), left - 1)
 
     def _back_images(
-        self, vector: Any, chosen: tuple[int, ...], left: int, wanted: set[int]
+        self, T: Any, vector: Any, chosen: tuple[int, ...], left: int, wanted: set[int]
     ) -> dict[int, Any]:
         """For each wanted set S of the last attributes, Σ over their choices of y times the product of S."""
-        T, place = self._factor, self.place
+        place = self.place
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
             here = T[first:, :]
             return _back(place, self._spread(vector, chosen, left, here.shape[0]), here, wanted)
         top = 1 << (left - 1)
-        total = {subset: place.zeros((self.shape[1],), vector.dtype) for subset in wanted}
+        total = {subset: place.zeros((T.shape[1],), vector.dtype) for subset in wanted}
         inside = {subset & ~top for subset in wanted}
         start = 0
         for i in self._next(chosen, left):
             stop = start + self._choices((*chosen, i), left - 1)
-            found = self._back_images(vector[start:stop], (*chosen, i), left - 1, inside)
+            found = self._back_images(T, vector[start:stop], (*chosen, i), left - 1, inside)
             for subset in wanted:
                 part = found[subset & ~top]
                 total[subset] += T[i, :] * part if subset & top else part
@@ -223,9 +260,9 @@ class RowFunction(LinearOperator):
 
     def _row_blocks(self) -> Iterator[Array]:
         """The rows of the matrix, some at a time, from the function's values themselves."""
-        indices = _index_tuples(self.bits.shape[0], self.k, self.tuples)
+        indices, bits = _index_tuples(self.bits.shape[0], self.k, self.tuples), self._whole
         while chunk := list(islice(indices, _ROWS)):
-            yield row_values(self.table, self.bits, np.array(chunk, dtype=np.intp))
+            yield row_values(self.table, bits, np.array(chunk, dtype=np.intp))
 
 
 def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
@@ -247,7 +284,11 @@ def _check_table(table: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return values
 
 
-def _check_factor(factor: npt.ArrayLike) -> Array:
+def _check_factor(factor: npt.ArrayLike | Packed) -> Array | Packed:
+    if isinstance(factor, Packed):
+        if (factor.low, factor.high) != (0.0, 1.0):
+            raise invalid("factor", "bits (0 or 1)", f"packed {factor.low:g} and {factor.high:g}")
+        return factor
     array = np.asarray(factor)
     if array.ndim != 2:
         raise invalid("factor", "two-dimensional (attributes × people)", array.shape)
@@ -280,7 +321,9 @@ def _index_tuples(d: int, k: int, tuples: str) -> Iterator[tuple[int, ...]]:
     return permutations(range(d), k) if tuples == "ordered" else product(range(d), repeat=k)
 
 
-def _shortest_polynomial(table: npt.NDArray[np.float64], bits: Array) -> tuple[dict[int, float], Array]:
+def _shortest_polynomial(
+    table: npt.NDArray[np.float64], bits: Array | Packed
+) -> tuple[dict[int, float], Array | Packed]:
     """The polynomial of g with the fewest terms, by set of attributes, and the factor it is over."""
     k = table.size.bit_length() - 1
     signs = np.array([(-1) ** index.bit_count() for index in range(table.size)])
@@ -289,8 +332,12 @@ def _shortest_polynomial(table: npt.NDArray[np.float64], bits: Array) -> tuple[d
     sizes = [int(np.count_nonzero(c)) for c in (in_ones, in_zeros, in_signs)]
     best = int(np.argmin(sizes))
     chosen = (in_ones, in_zeros, in_signs)[best]
+    terms = {subset: float(c) for subset, c in enumerate(chosen) if c}
+    if isinstance(bits, Packed):
+        low, high = ((0.0, 1.0), (1.0, 0.0), (1.0, -1.0))[best]
+        return terms, replace(bits, low=low, high=high)
     factor = (bits, 1 - bits, 1 - 2 * bits)[best] if best else bits
-    return {subset: float(c) for subset, c in enumerate(chosen) if c}, factor.astype(bits.dtype, copy=False)
+    return terms, factor.astype(bits.dtype, copy=False)
 
 
 def _pair_image(place: Place, weights: dict[int, Any], T: Any) -> Any:

@@ -47,7 +47,7 @@ def enclose(
     """
     lower, upper = np.zeros(upper.size), upper.astype(np.float64)
     rows = np.flatnonzero(np.isfinite(bound))
-    if not _worth_propagating(operator, target, bound, upper):
+    if not rows.size or not _worth_propagating(operator, target, bound, upper):
         return Enclosure(lower, upper, empty=False)
     matrix = operator.to_sparse()[rows]
     low_row, high_row = (target - bound)[rows], (target + bound)[rows]

@@ -14,6 +14,7 @@ from tellall.errors import invalid
 from tellall.linops import HOST, LinearOperator, Place
 from tellall.solve.base import Array, Solution, Status
 from tellall.solve.eigenvalues import largest_eigenvalue, leading_directions
+from tellall.solve.probes import count_probes, shrunk_variances
 
 __all__ = ["BoxProblem", "LeastSquares", "Prepared"]
 
@@ -74,8 +75,9 @@ class LeastSquares:
     deflation, patience
         Directions deflated once conjugate gradients have taken more than `patience` iterations.
     probes
-        Random vectors for the posterior variances where the inverse is not formed; the standard error of
-        the p-th is at most √(Σ_{q≠p} C_pq² / probes).
+        Random vectors for the posterior variances where the inverse is not formed (fewer of them beyond a
+        million unknowns, four at least); the standard error of the p-th is at most √(Σ_{q≠p} C_pq² / probes),
+        and less where the variances are alike.
 
     Notes
     -----
@@ -297,14 +299,14 @@ class _MatrixFree(Prepared):
         everybody, zero = self.lower < self.upper, place.put(np.zeros(n))
         right = place.put(self.problem.right_side(target))
         mean, _ = self._free_step(everybody, zero, -right, self.tolerance)
-        # Hutchinson: E[v ∘ C v] is the diagonal of C for independent signs v; evidence never raises a
-        # variance above the prior's, so estimates are kept below it.
-        total = zero
-        for _ in range(self.options.probes):
+        total, squares = zero, zero
+        probes = count_probes(self.options.probes, n)
+        for _ in range(probes):
             signs = place.put(rng.choice(np.array([-1.0, 1.0]), size=n))
-            total = total + signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
-        prior = 1 / self.problem.ridge
-        return place.get(mean), np.clip(place.get(total) / self.options.probes, 1e-6 * prior, prior)
+            found = signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
+            total, squares = total + found, squares + found**2
+        sums = (place.get(total), place.get(squares), probes)
+        return place.get(mean), shrunk_variances(*sums, place.get(self._diagonal()), self.problem.ridge)
 
     def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
         z = self.place.put(self.problem.check_target(target))

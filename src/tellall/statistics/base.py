@@ -11,7 +11,7 @@ import numpy as np
 from tellall.data import Dataset, Public
 from tellall.errors import invalid
 from tellall.evidence import COUNT_FLOOR
-from tellall.linops import Array, IntArray, LinearOperator
+from tellall.linops import Array, IntArray, LinearOperator, Place
 
 __all__ = ["SCALES", "Equations", "Statistic", "check_scale"]
 
@@ -71,6 +71,14 @@ class Statistic(ABC):
     @abstractmethod
     def equations(self, public: Public, values: Array) -> Equations:
         """What each published value (on the count scale, NaN where suppressed) says about the secret."""
+
+    def values_on(self, place: Place, dataset: Dataset) -> Array:
+        """The same values, their products of attributes computed at that place, where there are such."""
+        return self.values(dataset)
+
+    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
+        """The same equations, products with their operator computed at that place, where that is worth it."""
+        return self.equations(public, values)
 
     @abstractmethod
     def size(self, public: Public) -> int:

@@ -20,6 +20,7 @@ __all__ = [
     "as_table",
     "is_degenerate",
     "is_symmetric",
+    "line_through",
     "multilinear",
     "split",
     "truth_table",
@@ -30,6 +31,26 @@ Integers = npt.NDArray[np.int64]
 
 NAMES = ("and", "or", "xor", "majority", "nae", "mux")
 _MOST_VARIABLES = 16
+
+
+def line_through(f: npt.ArrayLike, g: npt.ArrayLike) -> tuple[float, float] | None:
+    """a and b with g = a + b f at every point; None where there are none.
+
+    Examples
+    --------
+    >>> line_through([1, -1, -1, 1], [0, 1, 1, 0]), line_through([0, 0, 1, 1], [1, 1, 1, 1])
+    ((0.5, -0.5), (1.0, 0.0))
+    >>> line_through([0, 0, 1, 1], [0, 1, 0, 1])
+    """
+    first, second = np.asarray(f, dtype=np.float64), np.asarray(g, dtype=np.float64)
+    low, high = int(first.argmin()), int(first.argmax())
+    slope = (
+        float(second[high] - second[low]) / float(first[high] - first[low])
+        if first[low] < first[high]
+        else 0.0
+    )
+    start = float(second[low] - slope * first[low])
+    return (start, slope) if np.allclose(start + slope * first, second) else None
 
 
 def truth_table(name: str, ways: int) -> Bits:

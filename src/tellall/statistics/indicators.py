@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Public
+from tellall.data import PACKED, Bits, Public
 from tellall.errors import invalid
+from tellall.linops import Packed
 
-__all__ = ["Indicators"]
+__all__ = ["Indicators", "counting_type", "factor_bytes", "packed_or_plain"]
+
+Factor = npt.NDArray[np.float32] | Packed
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +52,32 @@ class Indicators:
         return len(self.names)
 
     @cached_property
-    def bits(self) -> npt.NDArray[np.float32]:
-        """Attributes × people; counts of them are exact below 2^24 people."""
-        rows: list[npt.NDArray[np.bool_]] = []
-        for column, codes in zip(self.public.columns, self.public.codes, strict=True):
+    def factor(self) -> Factor:
+        """Attributes × people, for products: packed where they are many."""
+        codes = self.public.codes
+        if isinstance(codes, Bits) and len(self) == len(codes):
+            return Packed(codes.packed, codes.people)
+        return packed_or_plain(self._rows(range(len(self))), len(self), self.public.n)
+
+    def chosen(self, places: Sequence[int]) -> Bits | npt.NDArray[np.uint8]:
+        """Some of the attributes × people, by place."""
+        if isinstance(self.public.codes, Bits):
+            return Bits(np.stack([np.packbits(row) for row in self._rows(places)]), self.public.n)
+        return np.array(list(self._rows(places)), dtype=np.uint8).reshape(len(places), self.public.n)
+
+    def _rows(self, places: Iterable[int]) -> Iterator[npt.NDArray[np.bool_]]:
+        for place in places:
+            column, value = self._meaning[place]
+            yield self.public.codes[column] == value
+
+    @cached_property
+    def _meaning(self) -> tuple[tuple[int, int], ...]:
+        """The column and the code that each attribute stands for."""
+        found: list[tuple[int, int]] = []
+        for place, column in enumerate(self.public.columns):
             wanted = (1,) if _is_bit(column.labels) else range(column.levels)
-            rows += [codes == value for value in wanted]
-        return np.array(rows, dtype=np.float32).reshape(len(rows), self.public.n)
+            found += [(place, value) for value in wanted]
+        return tuple(found)
 
     def position(self, name: str | int) -> int:
         """The place of an attribute given by name or place."""
@@ -71,6 +95,33 @@ class Indicators:
             advice = f"Did you mean '{near[0]}'?" if near else ""
             raise invalid("attributes", f"among {listing}", f"'{name}'", advice)
         return self.names.index(str(name))
+
+
+def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:
+    """So many rows of bits as a factor of products: packed from :data:`PACKED` bits on.
+
+    Single precision below, in which counts are exact up to 2^24 people.
+    """
+    if count * people < PACKED:
+        plain = np.empty((count, people), dtype=np.float32)
+        for place, row in enumerate(rows):
+            plain[place] = row
+        return plain
+    packed = np.empty((count, -(-people // 8)), dtype=np.uint8)
+    for place, row in enumerate(rows):
+        packed[place] = np.packbits(row)
+    return Packed(packed, people)
+
+
+def counting_type(people: int) -> type[np.floating[Any]]:
+    """A number type in which sums of 0, 1 and −1 over so many people are exact."""
+    return np.float32 if people < 2**24 else np.float64
+
+
+def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:
+    """Bytes of so many attributes of these people as a factor of products; ``packed`` in any case."""
+    bits = count * people
+    return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # as they are and turned round
 
 
 def _is_bit(labels: tuple[str, ...]) -> bool:

@@ -12,8 +12,21 @@ import numpy as np
 from tellall.cells import Stored, count_cells
 from tellall.data import Dataset, Layout, Public, group_rows
 from tellall.errors import InvalidInput, invalid
-from tellall.linops import Array, Blocks, IntArray, LinearOperator, Moments, Partition, RowScale, RowSelect
+from tellall.linops import (
+    HOST,
+    Array,
+    Blocks,
+    IntArray,
+    LinearOperator,
+    Moments,
+    OnDevice,
+    Partition,
+    Place,
+    RowScale,
+    RowSelect,
+)
 from tellall.statistics.base import Equations, Statistic, check_scale
+from tellall.statistics.indicators import counting_type, factor_bytes, packed_or_plain
 
 __all__ = ["Marginals", "cell_counts", "cells_of", "check_sets"]
 
@@ -124,12 +137,14 @@ class Marginals(Statistic):
         sets = self.sets(public)
         if not _products_are_cheaper(public, sets):
             return 4 * public.n * len(sets)
-        bits = public.n * sum(public.levels)
-        return bits // 8 if packed else 4 * bits
+        return factor_bytes(sum(public.levels), public.n, packed=packed)
 
     def equations(self, public: Public, values: Array) -> Equations:
+        return self.equations_on(HOST, public, values)
+
+    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
-        tables = cell_counts(public, sets)
+        tables = OnDevice.move(cell_counts(public, sets), place)
         cells = tables.shape[0]
         levels = values.size // cells
         target = values.copy()
@@ -137,11 +152,13 @@ class Marginals(Statistic):
         if levels == 2:
             rows, signs = np.repeat(np.arange(cells), 2), np.tile([-1.0, 1.0], cells)
             operator = RowScale(RowSelect(tables, rows), signs)
-            target[0::2] -= tables @ np.ones(public.n)
+            target[0::2] -= tables @ np.ones(public.n, dtype=counting_type(public.n))
         else:  # one block of people per value; the cells of a table have the secret last
             order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
             operator = RowSelect(Blocks([tables] * levels), order)
         used = sorted({place for places in sets for place in places})
+        if len(used) == len(public.columns):
+            return Equations(operator, target, public.patterns.index)
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
         return Equations(operator, target, alike)
 
@@ -225,11 +242,10 @@ def _as_moments(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The cells as products of the indicators "column = value", in the order of the tables."""
     k = len(sets[0])
     starts = np.cumsum([0, *public.levels])
-    indicators = np.zeros((starts[-1], public.n), dtype=np.float32)  # exact for counts below 2^24
-    for place, codes in enumerate(public.codes):
-        indicators[starts[place] + codes.astype(np.intp), np.arange(public.n)] = 1
+    levels = zip(public.codes, public.levels, strict=True)
+    indicators = (codes == value for codes, count in levels for value in range(count))
     rows = _moment_rows(np.array(sets), np.array(public.levels), starts)
-    return RowSelect(Moments(indicators, k), rows)
+    return RowSelect(Moments(packed_or_plain(indicators, int(starts[-1]), public.n), k), rows)
 
 
 def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray:

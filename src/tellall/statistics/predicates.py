@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import comb, perm, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import invalid
-from tellall.linops import Array, Dense, LinearOperator, Moments, RowFunction, RowSelect
+from tellall.linops import (
+    HOST,
+    Array,
+    Dense,
+    LinearOperator,
+    Moments,
+    OnDevice,
+    Place,
+    RowFunction,
+    RowSelect,
+)
 from tellall.linops.rowfunction import row_values
 from tellall.statistics.base import Equations, Statistic, check_scale
-from tellall.statistics.boolean import NAMES, as_table, is_degenerate, is_symmetric, split, truth_table
-from tellall.statistics.indicators import Indicators
+from tellall.statistics.boolean import (
+    NAMES,
+    as_table,
+    is_degenerate,
+    is_symmetric,
+    line_through,
+    split,
+    truth_table,
+)
+from tellall.statistics.indicators import Indicators, counting_type, factor_bytes, packed_or_plain
 
 __all__ = ["Predicates"]
 
@@ -52,7 +71,8 @@ class Predicates(Statistic):
         value_J = Σ_i f0(x_iJ) + Σ_i f2(x_iJ) s_i,
 
     the first sum known to everybody (linear-reconstruction, Eq. 2 and 3). The operator is never formed
-    (:class:`tellall.linops.RowFunction`). Where f is degenerate no theorem promises that the attack works;
+    (:class:`tellall.linops.RowFunction`); its attributes are packed, eight people to a byte, from 2^24 bits
+    on. Where f is degenerate no theorem promises that the attack works;
     the rank of the evidence decides. One person replaced moves each count by at most one: L1 sensitivity at
     most m, L2 at most √m for m counts.
 
@@ -131,51 +151,72 @@ class Predicates(Statistic):
         return float(self.size(public)), sqrt(self.size(public))
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
-        bits = len(Indicators(public)) * public.n
-        if packed and self.function in ("xor", "and", "or") and self.attributes is None:
-            return bits // 8  # one product of attributes each
-        return min(2 * 8 * bits, super().memory(public))
+        indicators = Indicators(public)
+        used = len(indicators)
+        if self.attributes is not None:
+            places = self._places(indicators)
+            used = len({place for chosen in places for place in chosen})
+            if _rows_are_cheaper(used, len(places), self.ways - 1):
+                return super().memory(public)
+        return min(factor_bytes(used, public.n, packed=packed), super().memory(public))
 
     def values(self, dataset: Dataset) -> Array:
-        secret = dataset.bits.astype(np.float64)
-        known, operator = self._parts(dataset.public)
-        return np.asarray((known + operator @ secret) / self.units(dataset.public))
+        return self.values_on(HOST, dataset)
+
+    def values_on(self, place: Place, dataset: Dataset) -> Array:
+        known, operator = self._parts(dataset.public, place)
+        counts = known + operator @ dataset.bits.astype(_exact_type(operator))
+        return np.asarray(counts / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
-        known, operator = self._parts(public)
+        return self.equations_on(HOST, public, values)
+
+    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
+        known, operator = self._parts(public, place)
+        if self.attributes is None:  # all columns: people are alike where they are alike in all
+            return Equations(operator, values - known, public.patterns.index)
         indicators = Indicators(public)
-        bits = indicators.bits
-        if self.attributes is not None:
-            bits = bits[sorted({place for places in self._places(indicators) for place in places})]
-        return Equations(operator, values - known, group_rows(bits.astype(np.uint8)).index)
+        used = sorted({place for places in self._places(indicators) for place in places})
+        return Equations(operator, values - known, group_rows(indicators.chosen(used)).index)
 
     @property
     def _symmetric(self) -> bool:
         f0, f2 = split(self.table)
         return is_symmetric(f0) and is_symmetric(f2)
 
-    def _parts(self, public: Public) -> tuple[Array, LinearOperator]:
-        """Σ f0, which everybody knows, and the operator of f2."""
+    def _parts(self, public: Public, place: Place) -> tuple[Array, LinearOperator]:
+        """Σ f0, which everybody knows, and the operator of f2, its products computed at that place."""
         if self.size(public) > _MOST_VALUES:
             raise invalid(
                 "ways", f"such that at most {_MOST_VALUES:,} counts are published", f"{self.size(public):,}"
             )
         f0, f2 = split(self.table)
+        make = self._rows_of(public)
+        operator = OnDevice.move(make(f2), place)
+        line = line_through(f2, f0)
+        if line is None:
+            return OnDevice.move(make(f0), place) @ np.ones(public.n), operator
+        start, slope = line  # f0 = start + slope f2: known from the operator itself, if not beforehand
+        known = np.full(operator.shape[0], start * public.n)
+        if slope:
+            known += slope * (operator @ np.ones(public.n, dtype=_exact_type(operator)))
+        return known, operator
+
+    def _rows_of(self, public: Public) -> Callable[[npt.NDArray[Any]], LinearOperator]:
+        """The operator of any function of the attributes, a row per count."""
         indicators = Indicators(public)
-        bits, everybody = indicators.bits, np.ones(public.n)
         if self.attributes is None:
             order = "all" if self.tuples == "all" else "subsets" if self._symmetric else "ordered"
-            return RowFunction(f0, bits, order) @ everybody, _simplest(RowFunction(f2, bits, order))
+            return lambda table: _simplest(RowFunction(table, indicators.factor, order))
         places = np.array(self._places(indicators), dtype=np.intp)
         used, inside = np.unique(places, return_inverse=True)
-        if used.size ** places.shape[1] > _WORTH_ALL * len(
-            places
-        ):  # few of all tuples: their rows themselves
+        inside, some = inside.reshape(places.shape), indicators.chosen(used.tolist())
+        if _rows_are_cheaper(used.size, *places.shape):
             _check_entries(len(places), public.n)
-            return Dense(row_values(f0, bits, places)) @ everybody, Dense(row_values(f2, bits, places))
-        rows = np.ravel_multi_index(tuple(inside.reshape(places.shape).T), (used.size,) * places.shape[1])
-        known = RowSelect(RowFunction(f0, bits[used], "all"), rows) @ everybody
-        return known, RowSelect(RowFunction(f2, bits[used], "all"), rows)
+            return lambda table: Dense(row_values(table, np.asarray(some, dtype=np.float32), inside))
+        rows = np.ravel_multi_index(tuple(inside.T), (used.size,) * places.shape[1])
+        factor = packed_or_plain(some, used.size, public.n)
+        return lambda table: RowSelect(RowFunction(table, factor, "all"), rows)
 
     def _places(self, indicators: Indicators) -> list[tuple[int, ...]]:
         """The chosen attribute sets, by place."""
@@ -193,6 +234,17 @@ def _simplest(operator: RowFunction) -> LinearOperator:
     if operator.tuples == "subsets" and operator.k <= 3 and operator.coefficients == {top: 1.0}:
         return Moments(operator.factor, operator.k)
     return operator
+
+
+def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
+    """A number type in which products with zeros and ones are exact."""
+    source = operator.source if isinstance(operator, OnDevice) else operator
+    return counting_type(operator.shape[1]) if isinstance(source, Moments) else np.float64
+
+
+def _rows_are_cheaper(used: int, sets: int, k: int) -> bool:
+    """Whether so many sets of k are few of all tuples of the attributes used: then their rows are written."""
+    return bool(used**k > _WORTH_ALL * sets)
 
 
 def _check_entries(sets: int, people: int) -> None:

@@ -1,6 +1,6 @@
 """Large data, each row beside its reference in the same run, on whatever is installed here.
 
-python benchmarks/scale.py [cells] [cluster] [gpu] [--quick]
+python benchmarks/scale.py [cells] [cluster] [gpu] [people] [--quick]
 """
 
 from __future__ import annotations
@@ -10,11 +10,17 @@ import argparse
 from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
+from scale_people import people
 from tellall.linops import HOST, find_place
 from timing import Section
 
-SECTIONS = {"cells": cells, "cluster": cluster, "gpu": gpu}
-PARTS = {"cells": "tables", "cluster": "many blocks", "gpu": "on a GPU"}
+SECTIONS = {"cells": cells, "cluster": cluster, "gpu": gpu, "people": people}
+PARTS = {
+    "cells": "tables",
+    "cluster": "many blocks",
+    "gpu": "on a GPU",
+    "people": "from people to guesses on a GPU",
+}
 
 
 def main() -> None:
@@ -28,7 +34,7 @@ def main() -> None:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
     names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
     for name in chosen.sections or SECTIONS:
-        possible = name != "gpu" or find_place("cuda") is not HOST
+        possible = name not in ("gpu", "people") or find_place("cuda") is not HOST
         section = Section("scale.py", names, part=PARTS[name], keep=possible and not chosen.quick)
         for row in SECTIONS[name](chosen.quick):
             section.add(row)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.data import Bits
+from tellall.data import Bits, split
 from tellall.linops import HOST, LinearOperator, Moments, Packed, Place, RowFunction, RowScale, RowSelect
 from tellall.statistics import Statistic
 
@@ -218,3 +218,35 @@ def test_memory_is_that_of_the_bits(statistic: Statistic, monkeypatch: pytest.Mo
     assert system.operator.shape == (release.values.size, n)
     few_vectors = 8 * (20 * release.values.size + 16 * n)
     assert most - few_vectors < n * d  # in single precision the attributes alone would be 4 n d
+
+
+def compared(people: ta.Dataset) -> dict[str, np.ndarray]:
+    """What is done with people besides, as numbers."""
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=1), people.public)
+    published = {
+        "means": (ta.Means(), None),
+        "condition": (ta.SubsetCounts(["a1 == 1 and a2 < 0.5"]), None),
+        "subset": (ta.SubsetCounts(np.eye(61)[:5]), None),
+        "regression": (ta.Estimator("linear"), None),
+        "tables": (ta.Tables(2), None),
+        "keys": (ta.Marginals(2), ta.CellKey({-1: 0.25, 0: 0.5, 1: 0.25}, key=5)),
+        "swapped": (ta.Marginals(2), ta.Swapping(0.2)),
+        "sampled": (ta.Predicates("or", 3), ta.Subsample(0.5)),
+    }
+    found = {
+        name: ta.publish(people, statistic, done, rng=2).values
+        for name, (statistic, done) in published.items()
+    }
+    found["part"] = ta.publish(split(people, "a0")[0].dataset, ta.Predicates("or", 3)).values
+    found["cells"] = ta.count_cells(people, 3).counts
+    found["score"] = np.array([ta.score(attack, people.secret).accuracy])
+    return found
+
+
+def test_whatever_else_is_done_with_people_takes_bits(plain: ta.Dataset) -> None:
+    table, secret = columns()
+    people = ta.Dataset.from_bits(np.packbits(table.T, axis=1), len(table), secret)
+    found, wanted = compared(people), compared(plain)
+    assert isinstance(people.public.codes, Bits)
+    for name in wanted:
+        assert np.array_equal(found[name], wanted[name], equal_nan=True), name

@@ -127,6 +127,16 @@ def test_numbers_of_bits_take_no_memory() -> None:
     assert again.numbers.nbytes == 0
 
 
+def test_many_bits_are_packed_wherever_they_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = drawn((3, 40, 1))
+    columns = ta.Dataset.from_arrays(codes.T).public.columns
+    monkeypatch.setattr("tellall.data.people.PACKED", 100)
+    made = Public(columns, codes, tuple(codes.astype(float)))
+    assert isinstance(made.codes, Bits)
+    assert made.numbers.nbytes == 0
+    assert isinstance(Public(columns[:2], codes[:2]).codes, np.ndarray)  # 80
+
+
 @pytest.mark.parametrize(
     ("bits", "people"),
     [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data.bits import Bits, IntArray, sum_tokens, take_people
+from tellall.data.bits import PACKED, Bits, IntArray, sum_tokens, take_people
 from tellall.data.collect import collect, from_matrix, telling
 from tellall.data.columns import Bins, Column, encode, encode_secret, is_numeric
 from tellall.data.imprint import Imprint, imprint, tokens_of
@@ -31,7 +31,7 @@ class Public(Layout):
     columns
         What each column is called and what its codes mean.
     codes
-        Columns × people: an array, or :class:`Bits` where there are many and all are bits.
+        Columns × people: an array, or :class:`Bits` where there are many (2^24 codes) and all are bits.
     numbers
         The real values of each column, None for text.
     left_out
@@ -44,6 +44,9 @@ class Public(Layout):
     left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        codes = self.codes
+        if not isinstance(codes, Bits) and codes.size >= PACKED and max(self.levels, default=0) <= 2:
+            object.__setattr__(self, "codes", Bits.of(codes))
         if self.numbers:
             object.__setattr__(self, "numbers", Numbers.of(self.columns, self.codes, self.numbers))
 

@@ -195,12 +195,10 @@ class Predicates(Statistic):
         operator = OnDevice.move(make(f2), place)
         line = line_through(f2, f0)
         if line is None:
-            return OnDevice.move(make(f0), place) @ np.ones(public.n), operator
+            return _row_sums(OnDevice.move(make(f0), place)), operator
         start, slope = line  # f0 = start + slope f2: known from the operator itself, if not beforehand
         known = np.full(operator.shape[0], start * public.n)
-        if slope:
-            known += slope * (operator @ np.ones(public.n, dtype=_exact_type(operator)))
-        return known, operator
+        return (known + slope * _row_sums(operator) if slope else known), operator
 
     def _rows_of(self, public: Public) -> Callable[[npt.NDArray[Any]], LinearOperator]:
         """The operator of any function of the attributes, a row per count."""
@@ -234,6 +232,11 @@ def _simplest(operator: RowFunction) -> LinearOperator:
     if operator.tuples == "subsets" and operator.k <= 3 and operator.coefficients == {top: 1.0}:
         return Moments(operator.factor, operator.k)
     return operator
+
+
+def _row_sums(operator: LinearOperator) -> Array:
+    """How much everybody together adds to each row, exactly."""
+    return (operator @ np.ones(operator.shape[1], dtype=_exact_type(operator))).astype(np.float64)
 
 
 def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:

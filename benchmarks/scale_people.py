@@ -1,0 +1,108 @@
+"""Very many people through the public calls, publish and reconstruct, on a GPU where there is one.
+
+python benchmarks/scale_people.py [million] [ten-million] [--quick]; scale.py people runs all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tellall as ta
+from scale_gpu import GIB, peak, reset_peak
+from tellall.linops import HOST, Place, find_place
+
+NOISE = 0.1  # of a count, in units of √n
+SIZES = {"million": (1_000_000, 2200), "ten-million": (10_000_000, 6504)}
+QUICK = {"quick": (3003, 92)}
+
+
+def people(quick: bool, chosen: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every size; the small one, wherever it can run, when quick."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        place = find_place("cuda")
+    if place is HOST and not quick:
+        missing = "none here: needs CUDA and pip install 'tellall[gpu]'"
+        yield "publish and reconstruct on a GPU", "", "", missing, "", ""
+        return
+    sizes = QUICK if quick else {name: SIZES[name] for name in chosen or SIZES}
+    for n, d in sizes.values():
+        yield measure(n, d, place)
+
+
+def measure(n: int, d: int, place: Place) -> tuple[str, ...]:
+    """All pairs of attributes and the secret by exclusive or, fair bits, least squares with confidences."""
+    device = "cpu" if place is HOST else "cuda"
+    statistic, noise = ta.Predicates("xor", 3), ta.Gaussian(NOISE * n**0.5)
+    reset_peak(place)
+    bits, secret = drawn(n, d)
+    coded, everybody = timed("people", lambda: coded_people(bits, n, secret))
+    published, release = timed(
+        "publish", lambda: ta.publish(everybody, statistic, noise, rng=1, device=device)
+    )
+    attacked, attack = timed(
+        "reconstruct", lambda: ta.reconstruct(release, everybody.public, "least-squares", device=device)
+    )
+    wrong = int(np.count_nonzero(attack.guess != secret))
+    host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
+    there = "" if place is HOST else f", {peak(place) / GIB:.1f} GiB of the device"
+    return (
+        f"publish and reconstruct, least squares with confidences, on {place.name}: {attack.status.word}",
+        f"n={n:,}, d={d}, m={release.values.size:,}, σ={NOISE}√n",
+        "–",
+        f"{attacked:.1f} s (publish {published:.1f} s, coding the people {coded:.1f} s)",
+        f"{host:.1f} GiB of the host (bits: {bits.nbytes / GIB:.1f}){there}",
+        f"{'all' if not wrong else f'all but {wrong:,}'}; least confidence {attack.confidence.min():.3f}",
+    )
+
+
+def drawn(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Fair bits, eight people to a byte, one attribute at a time."""
+    rng = np.random.default_rng(seed)
+    bits = np.empty((d, -(-n // 8)), dtype=np.uint8)
+    for row in bits:
+        row[:] = rng.integers(0, 256, row.size, dtype=np.uint8)
+    return bits, rng.integers(0, 2, n, dtype=np.int8)
+
+
+def coded_people(bits: np.ndarray, n: int, secret: np.ndarray) -> ta.Dataset:
+    """The people with what every release needs to know of them: a fingerprint, and who is alike."""
+    everybody = ta.Dataset.from_bits(bits, n, secret)
+    _ = everybody.public.imprint, everybody.patterns
+    return everybody
+
+
+def timed(name: str, work: Callable[[], Any]) -> tuple[float, Any]:
+    """The wall-clock time of a call, told at once, and what it gave."""
+    start = time.perf_counter()
+    found = work()
+    seconds = time.perf_counter() - start
+    sys.stderr.write(f"{name}: {seconds:.1f} s\n")
+    sys.stderr.flush()
+    return seconds, found
+
+
+def main() -> None:
+    """Print the rows; nothing is written."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sizes", nargs="*", help=f"of {', '.join(SIZES)}; all where none is given")
+    parser.add_argument("--quick", action="store_true", help="a small size, on the CPU where there is no GPU")
+    asked = parser.parse_args()
+    unknown = [name for name in asked.sizes if name not in SIZES]
+    if unknown:
+        parser.error(f"sizes must be of {', '.join(SIZES)}; got {unknown[0]}")
+    for row in people(asked.quick, tuple(asked.sizes)):
+        sys.stdout.write("| " + " | ".join(row) + " |\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -72,6 +72,7 @@ class Audit:
             "versions": versions(),
             "command": self.command,
             "seed": self.plan.seed,
+            "device": self.plan.device,
             "plan": self.plan.as_json(),
             "data": self.data,
             "limit": self.plan.limit,

@@ -78,7 +78,8 @@ def audit(
     if not needed.fits and not quiet:
         talk.print(f"This audit needs {needed}; it may be stopped.", highlight=False, markup=False)
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
-    command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
+    where = [] if chosen.device == "cpu" else ["--device", chosen.device]
+    command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed), *where])
     try:
         with progress_bar(talk, "attacking", quiet=quiet) as progress:
             result = run(

@@ -259,6 +259,7 @@ class AuditDocument(_Strict):
     versions: dict[str, str]
     command: str
     seed: int
+    device: Annotated[str, Field(description="Where equations were solved: cpu, cuda, cuda:1")] = "cpu"
     plan: dict[str, Any]
     data: DataDocument
     limit: float

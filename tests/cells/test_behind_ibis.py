@@ -95,7 +95,7 @@ def test_a_view_of_a_spark_frame_is_dropped_with_the_people(monkeypatch, file):
     session = SimpleNamespace(catalog=dropped)
     spark_frame = SimpleNamespace(sparkSession=session, createOrReplaceTempView=views.append)
     connection = SimpleNamespace(table=lambda name: table)
-    monkeypatch.setattr(ibis, "pyspark", SimpleNamespace(connect=lambda session: connection), raising=False)
+    monkeypatch.setitem(vars(ibis), "pyspark", SimpleNamespace(connect=lambda session: connection))
     engine = behind_ibis.from_spark(spark_frame)
     assert len(views) == 1
     assert engine.people > 0

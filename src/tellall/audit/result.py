@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tellall import store
 from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_csv, block_rows, judged, not_tested_in_blocks
 from tellall.audit.finding import BlockFindings, Finding, Job, Skipped, outcome
@@ -122,7 +124,8 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
         "distinct_public_rows": len(dataset.patterns),
         "secret": dataset.secret_name,
         "meaning": list(dataset.meaning),
-        "holders": int(dataset.secret.sum()),
+        "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
+        "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist(),
         "columns": [
             {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
             for column in dataset.public.columns

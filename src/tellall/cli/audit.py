@@ -71,6 +71,7 @@ def audit(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
+    chosen.check(people, reals=False)
     chosen = replace(chosen, device=find_place(device).name)
     if chosen.device != "cpu" and jobs < 0:
         jobs = 1  # attacks at once would share one device's memory

@@ -83,7 +83,7 @@ def calibrate(
         rule = "left out: the steps of one calibration follow from each other; blocks (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
-    chosen.check(people, bits=False)
+    chosen.check(people)
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     wrong: list[TellallError] = []

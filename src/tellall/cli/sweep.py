@@ -85,7 +85,7 @@ def sweep(
     if seed is not None:
         chosen = replace(chosen, seed=seed)
     people = chosen.dataset(data)
-    chosen.check(people, bits=False)
+    chosen.check(people)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else numbers("--scales", scales)
     found: list[tuple[str, tellall.Sweep | tellall.BlockSweep]] = []

@@ -1,8 +1,10 @@
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import tellall as ta
+from tellall.io import ParquetColumns
 
 TABLE = pd.DataFrame(
     {
@@ -115,3 +117,10 @@ def test_no_line_is_taken_for_a_comment(tmp_path):
         ta.read(tmp_path / "y.csv", "s")
     with pytest.raises(ta.InvalidInput, match="path must be the path of a file"):
         ta.read(None)
+
+
+def test_the_reader_draws_nothing_on_the_terminal(tmp_path):
+    duckdb.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'p.parquet'}' (FORMAT parquet)")
+    columns = ParquetColumns(tmp_path / "p.parquet")
+    settings = columns._connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    assert settings == (False,)

@@ -12,9 +12,9 @@ from tellall.data import Bins, Dataset
 from tellall.errors import InvalidInput, invalid
 from tellall.store import SETTINGS
 
-__all__ = ["ParquetColumns", "read", "read_table"]
+__all__ = ["DELIMITED", "ParquetColumns", "check_table", "read", "read_table"]
 
-_DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
+DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
 _PANDAS = {".dta": "read_stata", ".sas7bdat": "read_sas"}
@@ -34,11 +34,19 @@ def read(
 
 def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
+    place, ending = check_table(path)
+    if ending in _PANDAS:
+        return _read_with_pandas(place, _PANDAS[ending])
+    return _read_with_duckdb(place, ending)
+
+
+def check_table(path: str | Path) -> tuple[Path, str]:
+    """The place of a file of people and its ending; refused where it is none."""
     if not isinstance(path, str | Path):
         raise invalid("path", "the path of a file", path)
     place = Path(path)
     ending = place.suffix.lower()
-    known = (*_DELIMITED, *_PARQUET, *_PANDAS)
+    known = (*DELIMITED, *_PARQUET, *_PANDAS)
     if place.is_dir() or ("*" in place.name and not place.exists()):
         raise invalid("path", "one file", str(path), _MANY)
     if ending not in known:
@@ -47,9 +55,7 @@ def read_table(path: str | Path) -> Any:
         raise invalid("path", "a file that exists", str(path))
     if place.stat().st_size == 0:
         raise invalid("path", "a file with people in it, not an empty one", str(path))
-    if ending in _PANDAS:
-        return _read_with_pandas(place, _PANDAS[ending])
-    return _read_with_duckdb(place, ending)
+    return place, ending
 
 
 class ParquetColumns:
@@ -71,7 +77,7 @@ class ParquetColumns:
             raise invalid("path", "a file that exists", str(path))
         self._connection = duckdb.connect(":memory:", config=SETTINGS)
         weakref.finalize(self, self._connection.close)
-        self._connection.execute("SET lock_configuration = true")
+        _settle(self._connection)
         described = self._fetch("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))")
         self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
@@ -96,11 +102,11 @@ def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
 
     try:
         with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            connection.execute("SET lock_configuration = true")
+            _settle(connection)
             if ending in _PARQUET:
                 query = "SELECT * FROM read_parquet(?)"
             else:
-                delimiter = _DELIMITED[ending]
+                delimiter = DELIMITED[ending]
                 # every line is a person: no line is a comment and none is skipped
                 options = "header = true, sample_size = -1, skip = 0, comment = ''"
                 options += f", delim = '{delimiter}'" if delimiter else ""
@@ -110,6 +116,12 @@ def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
             return table
     except duckdb.Error as error:
         raise _unreadable(place, error) from None
+
+
+def _settle(connection: Any) -> None:
+    """Settings that no query may change: among them, that nothing is drawn on the terminal."""
+    connection.execute("SET enable_progress_bar = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def _read_with_pandas(place: Path, reader: str) -> Any:

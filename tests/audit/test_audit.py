@@ -13,6 +13,7 @@ import tellall as ta
 from tellall import store
 from tellall.audit import reveal
 from tellall.audit.run import jobs_of, key_of, published
+from tellall.report.html import render
 from tellall.schemas import NAMES, load
 from tellall.schemas.documents import AuditDocument, schema_of
 
@@ -45,6 +46,15 @@ def test_the_document_keeps_to_its_schema_and_names_nobody(done):
     assert json.loads(text)["findings"][0]["summary"]["people"] == 60
     for name in NAMES:
         assert load(name) == json.loads(json.dumps(schema_of(name)))
+
+
+def test_where_equations_were_solved_is_written_down(done):
+    assert done.document["device"] == "cpu"
+    elsewhere = replace(done, plan=replace(done.plan, device="cuda:1"))
+    assert elsewhere.document["device"] == "cuda:1"
+    assert AuditDocument.model_validate_json(store.dump(elsewhere.document)).device == "cuda:1"
+    page = render(elsewhere.document)
+    assert "<dd>cuda:1</dd>" in page
 
 
 def test_the_number_of_processes_changes_nothing(people, done):

@@ -1,5 +1,8 @@
 """People behind Ibis: the same numbers as DuckDB's own and as memory's."""
 
+import gc
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.cells.test_stored import frame
@@ -62,6 +65,8 @@ def test_cut_points_need_no_list_of_values(file):
         "UPDATE people SET sex = 'x' WHERE id = 3",
         "UPDATE people SET sex = NULL WHERE id = 3",
         "UPDATE people SET age = NULL WHERE id = 3",
+        "UPDATE people SET age = 99 WHERE id = 3",
+        "UPDATE people SET weight = 2.0 WHERE id = 3",
         "UPDATE people SET weight = NULL WHERE id = 3",
         "UPDATE people SET weight = 'nan' WHERE id = 3",
         "INSERT INTO people SELECT id + 4, sex, age, weight, ill FROM people",
@@ -81,6 +86,22 @@ def test_a_table_that_changed_is_noticed(change):
     if change.startswith("UPDATE"):
         with pytest.raises(ta.InvalidInput, match="Scan it again"):
             people.load()
+
+
+def test_a_view_of_a_spark_frame_is_dropped_with_the_people(monkeypatch, file):
+    """A session that lives for months would fill up with them."""
+    views, table = [], ibis.duckdb.connect().read_parquet(file)
+    dropped = SimpleNamespace(dropTempView=views.remove)
+    session = SimpleNamespace(catalog=dropped)
+    spark_frame = SimpleNamespace(sparkSession=session, createOrReplaceTempView=views.append)
+    connection = SimpleNamespace(table=lambda name: table)
+    monkeypatch.setitem(vars(ibis), "pyspark", SimpleNamespace(connect=lambda session: connection))
+    engine = behind_ibis.from_spark(spark_frame)
+    assert len(views) == 1
+    assert engine.people > 0
+    del engine
+    gc.collect()
+    assert views == []
 
 
 @pytest.mark.spark
@@ -104,5 +125,7 @@ def test_spark_agrees(file):
         counts = ta.count_cells(ta.scan(table, secret="ill", public=["county", "sex"]), 3).counts
         here = ta.count_cells(ta.scan(file, secret="ill", public=["county", "sex"]), 3).counts
         np.testing.assert_array_equal(counts, here)
+        gc.collect()
+        assert not [view.name for view in session.catalog.listTables() if view.name.startswith("tellall_")]
     finally:
         session.stop()

@@ -279,6 +279,33 @@ def test_a_store_that_changed_is_noticed(tmp_path):
         ta.count_cells(people, 2)
 
 
+def test_a_number_that_was_not_there_is_noticed(tmp_path):
+    """As many people as before: only that the file was written again tells."""
+    path = tmp_path / "p.parquet"
+    pd.DataFrame({"x": [1, 2, 1], "ill": [0, 1, 1]}).to_parquet(path)
+    people = ta.scan(path, secret="ill")
+    ta.count_cells(people, 2)
+    pd.DataFrame({"x": [1, 7, 1], "ill": [0, 1, 1]}).to_parquet(path)
+    for use in (lambda: ta.count_cells(people, 2), people.load, people.imprint):
+        with pytest.raises(ta.InvalidInput, match="Scan it again"):
+            use()
+
+
+def test_people_appended_to_a_large_file_or_a_folder_are_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "portions", lambda files, sizes, _: portions(files, sizes, 2))
+    pd.DataFrame({"x": [1, 2, 1], "ill": [0, 1, 1]}).to_parquet(tmp_path / "a.parquet")
+    people = ta.scan(tmp_path, secret="ill")
+    assert ta.count_cells(people, 2).counts.sum() == 3
+    pd.DataFrame({"x": [1, 2], "ill": [0, 1]}).to_parquet(tmp_path / "b.parquet")
+    with pytest.raises(ta.InvalidInput, match="Scan it again"):
+        ta.count_cells(people, 2)
+    (tmp_path / "b.parquet").unlink()
+    assert ta.count_cells(people, 2).counts.sum() == 3
+    pd.DataFrame({"x": [1, 2, 1, 1], "ill": [0, 1, 1, 0]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ta.InvalidInput, match="Scan it again"):
+        ta.count_cells(people, 2)
+
+
 @pytest.mark.parametrize("bins", [None, {"x": [1.7]}])
 @pytest.mark.parametrize("gap", ["NULL", "'nan'"])
 def test_a_gap_that_was_not_there_is_noticed(tmp_path, gap, bins):

@@ -56,7 +56,8 @@ def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(prepared, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
     found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
     assert found.warnings[-1] == (
-        "Not tried on 60 people, for the time it takes: lp, posterior; ask for it by name."
+        "Not tried on 60 people, for the time that takes: lp, posterior. What is said here does not cover "
+        "them: a decoder that finds more needs more noise. Ask for them by name."
     )
     named = Prepared.of(FEW, ta.Marginals(2), ["posterior"])
     assert not named.untried
@@ -64,6 +65,7 @@ def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert swept.untried == ("lp", "posterior")
     assert "Not tried on 60 people" in str(swept)
     assert swept.as_json()["untried"] == ["lp", "posterior"]
+    assert str(found).startswith("Least noise for an advantage of at most 40.0% by least-squares: ")
 
 
 def test_no_decoder_is_tried_after_one_that_fails() -> None:

@@ -83,9 +83,15 @@ def attack_block(payload: tuple[Dataset, Plan]) -> dict[str, Any]:
     dataset, plan = payload
     assert dataset.secret is not None
     return {
-        "holders": int(dataset.secret.sum()),
+        "holders": _holders(dataset),
         "findings": [to_plain(finding) for finding in attack_all(dataset, plan)],
     }
+
+
+def _holders(dataset: Dataset) -> int:
+    """How many have the secret; of several values, how many have the commonest."""
+    assert dataset.secret is not None
+    return int(dataset.secret.sum() if dataset.levels == 2 else np.bincount(dataset.secret).max())
 
 
 def named_in_blocks(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[dict[str, Any]]]:

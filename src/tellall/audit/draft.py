@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,13 +51,14 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     people = Dataset.from_frame(
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
-    _ = people.bits  # plans are about yes or no
+    if not people.levels:
+        raise invalid("secret", "of two values or some", "real numbers", "Cut it into categories first.")
     cuts = [c.name for c in people.public.columns if c.cuts]
     ways = min(3, len(people.public.columns) + 1)
     text = _TEMPLATE.format(
         data=_toml(data),
         secret=_toml(chosen),
-        meaning=f"{people.meaning[0]} or {people.meaning[1]}".replace("\n", " ")[:80],
+        meaning=_meaning(people.meaning),
         public=",\n".join(f"  {_toml(name)}" for name in kept),
         left_out="".join(f"# left out: {' '.join(reason.split())}\n" for reason in left_out),
         bins="\n".join(f"{_toml(name)} = 10" for name in cuts) or "# age = 5",
@@ -65,6 +67,13 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         protections=_listing("protection"),
     )
     return Draft(text, chosen, tuple(kept), tuple(left_out))
+
+
+def _meaning(values: Sequence[str]) -> str:
+    """The values of the secret, on one line."""
+    listed = " or ".join(values) if len(values) == 2 else ", ".join(values)
+    count = "two" if len(values) == 2 else f"{len(values)}"
+    return f"{count} values ({' '.join(listed.split())[:80]})"
 
 
 def _secret(columns: dict[str, Any], secret: str | None) -> str:
@@ -155,7 +164,7 @@ _TEMPLATE = """\
 schema_version = 1
 data = {data}
 
-# The column nobody should learn about a person: two values ({meaning}).
+# The column nobody should learn about a person: {meaning}.
 secret = {secret}
 
 # The columns an attacker may know about everybody.

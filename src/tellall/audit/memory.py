@@ -92,8 +92,9 @@ def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
 def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> tuple[int, int]:
     """Bytes of one attack on the host and on the device."""
     public = dataset.public
-    rows = sum(statistic.size(public) for statistic in statistics)
-    unknowns = min(dataset.n, len(public.patterns))
+    each = 1 if dataset.levels == 2 else max(dataset.levels, 1)  # unknowns of a group of people
+    rows = sum(statistic.size_for(public, dataset.levels) for statistic in statistics)
+    unknowns = each * min(dataset.n, len(public.patterns))
     equations = sum(statistic.memory(public) for statistic in statistics)
     vectors = 8 * _VECTORS * (rows + unknowns)
     # once as they are kept, once for the groups of people, once for what a product needs: of bits a block

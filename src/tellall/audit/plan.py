@@ -16,7 +16,7 @@ from tellall.errors import InvalidInput, TellallError, invalid
 from tellall.protections import Protection
 from tellall.protections.base import as_protections, prepare
 from tellall.schemas import VERSION
-from tellall.statistics import Statistic
+from tellall.statistics import Marginals, Statistic
 
 if TYPE_CHECKING:
     from tellall.audit.memory import Memory
@@ -183,15 +183,16 @@ class Plan:
         chosen: Any = self.bins or None
         return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
 
-    def check(self, dataset: Dataset, *, bits: bool = True) -> None:
+    def check(self, dataset: Dataset, *, reals: bool = True) -> None:
         """Refuse releases that cannot be computed from these people, all at once.
 
-        ``bits`` refuses a secret that has not two values, which studies of noise take and audits do not.
+        Without ``reals`` a secret of real numbers is refused, which studies of noise take and audits do not.
         """
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
-        if bits:
-            _ = dataset.bits
+        if not (dataset.levels or reals):
+            advice = "Cut it into categories; ta.reconstruct and ta.score take real numbers as they are."
+            raise invalid("secret", "of two values or some, to be audited", "real numbers", advice)
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
@@ -199,6 +200,12 @@ class Plan:
         for place, entry in enumerate(self.releases):
             try:
                 entry.statistic.size(public)
+                if dataset.levels > 2 and not isinstance(entry.statistic, Marginals):
+                    said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
+                    found.append(
+                        (f"releases.{place}.statistic", f"{said}; got {entry.statistic.describe()}.")
+                    )
+                    continue
             except TellallError as error:
                 found.append((f"releases.{place}.statistic", str(error)))
                 continue

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tellall import store
 from tellall.audit.block_rows import ASSUMED_OF_BLOCKS, block_csv, block_rows, judged, not_tested_in_blocks
 from tellall.audit.finding import BlockFindings, Finding, Job, Skipped
@@ -72,6 +74,7 @@ class Audit:
             "versions": versions(),
             "command": self.command,
             "seed": self.plan.seed,
+            "device": self.plan.device,
             "plan": self.plan.as_json(),
             "data": self.data,
             "limit": self.plan.limit,
@@ -121,7 +124,8 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
         "distinct_public_rows": len(dataset.patterns),
         "secret": dataset.secret_name,
         "meaning": list(dataset.meaning),
-        "holders": int(dataset.secret.sum()),
+        "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
+        "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist(),
         "columns": [
             {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
             for column in dataset.public.columns

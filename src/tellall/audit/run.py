@@ -73,7 +73,7 @@ def audit(
     workers = Workers(processes, cluster)
     # asked for once: where there is no such device, one warning is enough
     chosen = replace(_as_plan(plan), device=find_place(device).name)
-    chosen.check(dataset)
+    chosen.check(dataset, reals=False)
     called = name or Path(chosen.data).name or "a dataset"
     if chosen.by is not None:
         from tellall.audit.blocks import audit_blocks
@@ -252,14 +252,16 @@ def _known_before(dataset: Dataset, plan: Plan, job: Job, groups: int) -> tuple[
     assert dataset.secret is not None
     entries = [(plan.releases[place], kept) for place, kept in job.members]
     parts = [(entry.statistic, entry.protections[:kept]) for entry, kept in entries]
-    rate = float(dataset.secret.mean())
-    return foreseen(parts, dataset.public, rate, groups), promised(parts, dataset.public)
+    declared = promised(parts, dataset.public)
+    if dataset.levels != 2:
+        return None, declared  # the gauge is one of bits
+    return foreseen(parts, dataset.public, float(dataset.secret.mean()), groups), declared
 
 
 def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:
     generator = _rng(plan, _ATTACKING, job.index, draw)
     attack = reconstruct(releases, dataset.public, rng=generator, device=plan.device)
-    assert isinstance(attack, Reconstruction)  # plans are about bits
+    assert isinstance(attack, Reconstruction)  # plans are about bits and categories
     return attack
 
 

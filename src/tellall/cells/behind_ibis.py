@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -131,7 +133,7 @@ class BehindIbis(Engine):
         return absent | self._number(name).isnan() if self.types[name] == "real" else absent
 
     def _code(self, coding: Coding) -> Any:
-        """The code of a person; NULL for a text or a gap that was not there when the column was scanned."""
+        """The code of a person; NULL for a category or a gap that was not there at the scan."""
         import ibis
 
         nothing = ibis.null("int64")
@@ -145,6 +147,8 @@ class BehindIbis(Engine):
             number, code = self._number(coding.name), ibis.literal(0, "int64")
             for point in coding.above or ():
                 code = code + ibis.ifelse(number > point, 1, 0).cast("int64")
+            if coding.known is not None and self.types[coding.name] != "date":
+                code = ibis.ifelse(number.isin(coding.known), code, nothing)
         absent = ibis.literal(coding.column.levels - 1, "int64") if coding.column.gaps else nothing
         return ibis.ifelse(self._missing(coding.name), absent, code).cast("int64")
 
@@ -157,13 +161,21 @@ def _known(codes: Any, names: str) -> npt.NDArray[np.int64]:
 
 
 def from_spark(frame: Any) -> BehindIbis:
-    """A Spark frame, under a name of its own that no other frame's view can take."""
+    """A Spark frame, under a name of its own that no other frame's view can take, gone when it is let go."""
     import ibis
 
     connection = ibis.pyspark.connect(frame.sparkSession)
     name = f"tellall_{uuid4().hex}"
     frame.createOrReplaceTempView(name)
-    return BehindIbis(connection.table(name), frame)
+    engine = BehindIbis(connection.table(name), frame)
+    # a session that ends takes its views along, and is not to be asked for anything then
+    weakref.finalize(engine, _drop, frame.sparkSession, name).atexit = False
+    return engine
+
+
+def _drop(session: Any, view: str) -> None:
+    with suppress(Exception):  # the session may have been stopped
+        session.catalog.dropTempView(view)
 
 
 def _kind(kind: Any) -> str:

@@ -45,6 +45,8 @@ class Coding:
         For numbers: the code is how many of these points the value is above.
     texts
         For text: the code is the place of the value among these.
+    known
+        For numbers that are categories: all there were. Another one has no code.
 
     Notes
     -----
@@ -54,6 +56,7 @@ class Coding:
     column: Column
     above: tuple[float, ...] | None = None
     texts: tuple[str, ...] | None = None
+    known: tuple[float, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -85,8 +88,9 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
         pieces = DEFAULT_BINS if bins is None else int(most)
         bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
     column, _, _ = encode(name, found.values, bins)
-    points = distinct[:-1].tolist() if column.cuts is None else column.cuts
-    return Coding(column, above=tuple(points))
+    if column.cuts is not None:
+        return Coding(column, above=tuple(column.cuts))
+    return Coding(column, above=tuple(distinct[:-1].tolist()), known=tuple(distinct.tolist()))
 
 
 def code_cut(name: str, cuts: Bins, *, gaps: bool) -> Coding:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tellall.errors import invalid
 
-__all__ = ["ENDINGS", "files_of", "portions"]
+__all__ = ["ENDINGS", "files_of", "portions", "stamps_of"]
 
 ENDINGS = (".parquet", ".pq", ".parq")
 
@@ -36,6 +37,12 @@ def files_of(source: str | Path) -> tuple[tuple[str, ...], str]:
     if not files:
         raise invalid("source", "Parquet files that exist", text)
     return tuple(files), str(folder)
+
+
+def stamps_of(files: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """What changes when a file is written again: its size, its time and its place on the disk."""
+    found = (os.stat(file) for file in files)
+    return tuple((status.st_size, status.st_mtime_ns, status.st_ino) for status in found)
 
 
 def _before_marks(place: Path) -> list[str]:

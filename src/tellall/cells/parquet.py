@@ -15,10 +15,10 @@ import numpy.typing as npt
 from tellall.cells.coding import Coding, Values
 from tellall.cells.engine import Engine, Progress, changed
 from tellall.cells.expressions import code_of, has_code, literal, number_of, quoted, select, text
-from tellall.cells.files import portions
+from tellall.cells.files import files_of, portions, stamps_of
 from tellall.cells.tally import Tally
 from tellall.data.imprint import digests
-from tellall.errors import invalid
+from tellall.errors import InvalidInput, invalid
 from tellall.store import SETTINGS
 
 __all__ = ["Parquet"]
@@ -55,12 +55,20 @@ class Parquet(Engine):
     columns, from which the tables would still be folded, takes about as long where people have few distinct
     rows (10⁸ people of 20 bits, one thread: 18 s against 20 s), and its memory grows with them (10⁷ distinct
     rows: 1 GiB against 0.3 GiB), which here it does not.
+
+    Counts are refused where the files, their sizes or the times they were written are not those of the scan.
     """
 
     files: tuple[str, ...]
     memory: str = "1GiB"
     threads: int | None = None
     folder: str = field(default="", repr=False)
+    source: str | None = field(default=None, repr=False)  # the pattern or folder that the files were found by
+    stamps: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.stamps:
+            object.__setattr__(self, "stamps", stamps_of(self.files))
 
     @property
     def place(self) -> str:
@@ -114,12 +122,14 @@ class Parquet(Engine):
         levels, inside = [codings[place].column.levels for place in used], {p: i for i, p in enumerate(used)}
         tally = Tally(levels, [tuple(inside[place] for place in places) for places in sets], self.people)
         if not used:
+            self._check_unchanged()
             tally.add_nameless(self.people)
             return tally.counts()
         chosen = [self._code(codings[place]) for place in used]
         for block in self._blocks(chosen, progress):
             codes = [_known(row, codings[place].name) for place, row in zip(used, block, strict=True)]
             tally.add(codes)
+        self._check_unchanged()
         return tally.counts()
 
     def digests(self, codings: Sequence[Coding], progress: Progress | None) -> tuple[int, ...] | None:
@@ -134,6 +144,7 @@ class Parquet(Engine):
             for place, row in zip(cut, block[len(columns) :], strict=True):
                 numbers[place] = _with_nan(row)
             sums = [a + b for a, b in zip(sums, digests(columns, codes, numbers), strict=True)]
+        self._check_unchanged()
         return tuple(sums)
 
     def rows(
@@ -152,7 +163,18 @@ class Parquet(Engine):
         listed = self._ask(select(chosen), where, list(equal.values()))
         codes = [_known(row, coding.name) for row, coding in zip(listed, codings, strict=False)]
         rest = iter(listed[len(codings) :])
+        self._check_unchanged()
         return codes, [_with_nan(next(rest)) if number else None for number in numeric]
+
+    def _check_unchanged(self) -> None:
+        """Refuse files that are not those that were scanned."""
+        try:
+            found = self.files if self.source is None else files_of(self.source)[0]
+            same = found == self.files and stamps_of(found) == self.stamps
+        except (InvalidInput, OSError):
+            same = False
+        if not same:
+            raise changed(self.place)
 
     def _code(self, coding: Coding) -> str:
         boolean = self._described[coding.name] == "BOOLEAN"

@@ -141,6 +141,10 @@ def scan(
     from the store and one made in memory are the same. One pass finds the values of each column, a second
     counts. Numbers with more than a million distinct values need cut points given in ``bins``.
 
+    People who changed after the scan are noticed and refused: in files by their number, sizes and times,
+    behind Ibis by how many people there are and by categories that are new. Behind Ibis other numbers of a
+    column that is cut, and people who changed places among known categories, are counted as they are then.
+
     Examples
     --------
     >>> import duckdb, tempfile
@@ -198,7 +202,7 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
         ):
             raise invalid("threads", "a whole number of 1 or more, or None", threads)
         files, folder = files_of(source)
-        return Parquet(files, memory, threads, folder)
+        return Parquet(files, memory, threads, folder, str(source))
     if type(source).__module__.split(".")[0] == "ibis":
         from tellall.cells.behind_ibis import BehindIbis
 

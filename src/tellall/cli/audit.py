@@ -68,6 +68,7 @@ def audit(
     check_folder(folder)
     chosen = read_plan(plan, data, seed)
     people = chosen.dataset(data)
+    chosen.check(people, reals=False)
     chosen = replace(chosen, device=find_place(device).name)
     if chosen.device != "cpu" and jobs < 0:
         jobs = 1  # attacks at once would share one device's memory
@@ -75,7 +76,8 @@ def audit(
     if not needed.fits and not quiet:
         talk.print(f"This audit needs {needed}; it may be stopped.", highlight=False, markup=False)
     work = folder / ".work" if chosen.by is None else kept_beside(folder)
-    command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed)])
+    where = [] if chosen.device == "cpu" else ["--device", chosen.device]
+    command = shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed), *where])
     with going_on(kept=True), progress_bar(talk, "attacking", quiet=quiet) as progress:
         result = run(
             people,

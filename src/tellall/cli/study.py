@@ -29,7 +29,7 @@ Decoders = Annotated[
 def study_people(chosen: Plan, data: Path | None) -> tellall.Dataset:
     """The people of a plan, whose secret may be a category or a real number."""
     people = chosen.dataset(data)
-    chosen.check(people, bits=False)
+    chosen.check(people)
     return people
 
 

@@ -13,6 +13,8 @@ from tellall.errors import invalid
 
 __all__ = ["Inputs", "read_files", "read_means", "read_truth"]
 
+_WHO = "id"  # the column of a table that names its people
+
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
@@ -94,8 +96,13 @@ class _Table:
             columns = ParquetColumns(path)
             return cls(option, columns.names, columns.people, columns.read)
         table = read_table(path)
-        count = len(next(iter(table.values()))) if len(table) else 0
+        count = len(table[next(iter(table))]) if len(table) else 0
         return cls(option, tuple(table), count, lambda names: {name: table[name] for name in names})
+
+    def choose(self, columns: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+        """The people over these columns, and their names where there is a column of them."""
+        who = tuple(map(str, self.read([_WHO])[_WHO])) if _WHO in self.names else _by_row(self.people)
+        return replace(self, chosen=columns), who
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -106,28 +113,49 @@ class _Table:
         return np.stack([_numbers(self.option, name, column) for name, column in table.items()], axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class _Delimited:
+    """A CSV or TSV file, of which only the first line has been read."""
+
+    option: str
+    path: Path
+    names: tuple[str, ...]
+
+    def choose(self, columns: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
+        """The people over these columns, a byte for each value where they are small whole numbers."""
+        from tellall.cli.wide_csv import NotWhole, read_wide
+
+        try:
+            found = read_wide(self.option, self.path, columns, _WHO if _WHO in self.names else None)
+        except NotWhole:
+            return _Table.of(self.option, self.path).choose(columns)
+        return found, found.who or _by_row(found.shape[0])
+
+
+def _open(option: str, path: Path) -> _Table | _Delimited:
+    from tellall.cli.wide_csv import read_header
+    from tellall.io import DELIMITED, check_table
+
+    if check_table(path)[1] in DELIMITED:
+        return _Delimited(option, path, read_header(path))
+    return _Table.of(option, path)
+
+
+def _by_row(people: int) -> tuple[str, ...]:
+    return tuple(f"row {row + 1}" for row in range(people))
+
+
 def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Inputs:
     names, means = _named_means("--release", release)
-    first, second = _Table.of("--targets", targets), _Table.of("--reference", reference)
+    first, second = _open("--targets", targets), _open("--reference", reference)
     there = set(first.names) & set(second.names)
     common = [place for place, name in enumerate(names) if name in there]
     if not common:
         raise invalid("--targets", "a table with the columns of the release", ", ".join(first.names[:6]))
     notes = (f"{len(common):,} of {len(names):,} published means have a column in both tables.",)
     chosen = tuple(names[place] for place in common)
-    if "id" in first.names:
-        who = tuple(map(str, first.read(["id"])["id"]))
-    else:
-        who = tuple(f"row {row + 1}" for row in range(first.people))
-    return Inputs(
-        means[common],
-        replace(first, chosen=chosen),
-        replace(second, chosen=chosen),
-        who,
-        coding,
-        None,
-        notes,
-    )
+    people, who = first.choose(chosen)
+    return Inputs(means[common], people, second.choose(chosen)[0], who, coding, None, notes)
 
 
 def read_means(path: Path) -> tuple[Any, int | None, str]:

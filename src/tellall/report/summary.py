@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isnan
 from statistics import fmean
@@ -67,9 +67,10 @@ class ReleaseSummary:
     Attributes
     ----------
     found
-        The share of those with the secret who are guessed to have it.
+        The share of those with the secret who are guessed to have it; NaN for a secret of several values.
     named, named_right
-        How many are said with confidence 0.95 to have the secret, and how many of those do.
+        How many are said with confidence 0.95 to have the secret (of several values, any of them), and how
+        many of those do.
     proved
         How many have the same bit in every secret that fits the release.
     exposed
@@ -171,7 +172,10 @@ def summarise(
     promised: Promised | None = None,
 ) -> ReleaseSummary:
     """The summary of an attack that has been scored, beside what was known before it."""
-    named, right = risk.named()
+    values = range(attack.evidence.values if attack.evidence.values > 1 else 2)
+    # of two values the one that is named is the second; of several, any
+    said = [risk.named(value=value) for value in (values if len(values) > 2 else (1,))]
+    named, right = (sum(counts) for counts in zip(*said, strict=True))
     return ReleaseSummary(
         statistic=statistic,
         protection=protection,
@@ -180,11 +184,11 @@ def summarise(
         baseline=risk.baseline,
         advantage=risk.advantage,
         interval=risk.interval,
-        found=risk.found(),
+        found=risk.found() if len(values) == 2 else float("nan"),
         named=named,
         named_right=right,
         proved=int((attack.identified == "proved").sum()),
-        exposed={f"{level:g}": {str(bit): risk.exposed_at(level, bit) for bit in (0, 1)} for level in LEVELS},
+        exposed={f"{level:g}": _exposed(risk, level, values) for level in LEVELS},
         status=str(attack.status),
         people=risk.n,
         curve=tuple((level, risk.exposed_at(level)) for level in CURVE),
@@ -194,6 +198,11 @@ def summarise(
         promised=promised,
         wrong=(int(risk.hamming),),
     )
+
+
+def _exposed(risk: Risk, level: float, values: Iterable[int]) -> dict[str, int]:
+    """How many people with each value are exposed; none with a value that nobody has."""
+    return {str(value): risk.exposed_at(level, value) if value < risk.levels else 0 for value in values}
 
 
 def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> ReleaseSummary:
@@ -217,8 +226,8 @@ def average(rows: Sequence[ReleaseSummary], interval: tuple[float, float]) -> Re
         named_right=round(fmean(row.named_right for row in rows)),
         proved=round(fmean(row.proved for row in rows)),
         exposed={
-            level: {value: round(fmean(row.exposed[level][value] for row in rows)) for value in ("0", "1")}
-            for level in rows[0].exposed
+            level: {value: round(fmean(row.exposed[level][value] for row in rows)) for value in counts}
+            for level, counts in rows[0].exposed.items()
         },
         status=troubled[0] if troubled else rows[0].status,
         curve=tuple(

@@ -197,8 +197,9 @@ class DataDocument(_Strict):
     people: int
     distinct_public_rows: int
     secret: str
-    meaning: tuple[str, str]
-    holders: int
+    meaning: Annotated[list[str], Field(min_length=2, description="What the values of the secret stand for.")]
+    holders: Annotated[int | None, Field(description="Who have the second; none where there are several.")]
+    counts: Annotated[list[int], Field(description="How many people have each value.")] = []
     columns: list[ColumnDocument]
     left_out: list[str]
     fingerprint: str
@@ -259,6 +260,7 @@ class AuditDocument(_Strict):
     versions: dict[str, str]
     command: str
     seed: int
+    device: Annotated[str, Field(description="Where equations were solved: cpu, cuda, cuda:1")] = "cpu"
     plan: dict[str, Any]
     data: DataDocument
     limit: float

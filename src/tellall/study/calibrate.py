@@ -109,6 +109,12 @@ class Calibration:
         return self.measurement.guarantee
 
     @property
+    def _by(self) -> str:
+        """The decoder that the answer is about, where there was but one."""
+        tried = [outcome.decoder for outcome in self.measurement.outcomes]
+        return f" by {tried[0]}" if len(tried) == 1 else ""
+
+    @property
     def evaluations(self) -> int:
         """How many scales were measured."""
         return len(self.history)
@@ -164,7 +170,7 @@ class Calibration:
         )
         return "\n".join(
             [
-                f"Least noise for an advantage of at most {limit}: {done}",
+                f"Least noise for an advantage of at most {limit}{self._by}: {done}",
                 f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {worst.draws} draws",
                 f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
                 f"  guarantee: {promise}",

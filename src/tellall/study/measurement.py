@@ -172,4 +172,8 @@ def untried_decoders(names: Sequence[str], n: int) -> list[str]:
     """What to say of decoders that were left out."""
     if not names:
         return []
-    return [f"Not tried on {n:,} people, for the time it takes: {', '.join(names)}; ask for it by name."]
+    them = "it" if len(names) == 1 else "them"
+    return [
+        f"Not tried on {n:,} people, for the time that takes: {', '.join(names)}. What is said here does not "
+        f"cover {them}: a decoder that finds more needs more noise. Ask for {them} by name."
+    ]

@@ -80,8 +80,10 @@ if TYPE_CHECKING:
         standard_methods,
     )
     from tellall.study.blocks import calibrate_blocks, sweep_blocks
-    from tellall.study.calibrate import Calibration, calibrate
-    from tellall.study.sweep import Sweep, sweep
+    from tellall.study.calibrate import calibrate
+    from tellall.study.calibration import Calibration
+    from tellall.study.sweep import sweep
+    from tellall.study.sweep_table import Sweep
     from tellall.study.swept import BlockCalibration, BlockSweep
 
 __all__ = [
@@ -208,8 +210,10 @@ _ON_DEMAND = {
         "standard_methods",
     ),
     "tellall.study.blocks": ("calibrate_blocks", "sweep_blocks"),
-    "tellall.study.calibrate": ("Calibration", "calibrate"),
-    "tellall.study.sweep": ("Sweep", "sweep"),
+    "tellall.study.calibrate": ("calibrate",),
+    "tellall.study.calibration": ("Calibration",),
+    "tellall.study.sweep": ("sweep",),
+    "tellall.study.sweep_table": ("Sweep",),
     "tellall.study.swept": ("BlockCalibration", "BlockSweep"),
 }
 

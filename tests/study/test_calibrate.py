@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.study import Prepared, prepared
+from tellall.study import Prepared, affordable
 
 PEOPLE = random_people(120, 18, seed=2)
 PAIRS = ta.Predicates("xor", ways=3)

@@ -82,8 +82,10 @@ if TYPE_CHECKING:
     from tellall.statistics import ErrorRates, Estimator, Marginals, Means, Predicates, SubsetCounts, Tables
     from tellall.statistics.boolean import is_degenerate, multilinear, truth_table
     from tellall.study.blocks import calibrate_blocks, sweep_blocks
-    from tellall.study.calibrate import Calibration, calibrate
-    from tellall.study.sweep import Sweep, sweep
+    from tellall.study.calibrate import calibrate
+    from tellall.study.calibration import Calibration
+    from tellall.study.sweep import sweep
+    from tellall.study.sweep_table import Sweep
     from tellall.study.swept import BlockCalibration, BlockSweep
     from tellall.utility import CoefficientUtility, Utility, coefficient_utility, utility
 
@@ -228,8 +230,10 @@ _HOMES = {
     "tellall.statistics": "ErrorRates Estimator Marginals Means Predicates SubsetCounts Tables",
     "tellall.statistics.boolean": "is_degenerate multilinear truth_table",
     "tellall.study.blocks": "calibrate_blocks sweep_blocks",
-    "tellall.study.calibrate": "Calibration calibrate",
-    "tellall.study.sweep": "Sweep sweep",
+    "tellall.study.calibrate": "calibrate",
+    "tellall.study.calibration": "Calibration",
+    "tellall.study.sweep": "sweep",
+    "tellall.study.sweep_table": "Sweep",
     "tellall.study.swept": "BlockCalibration BlockSweep",
     "tellall.utility": "CoefficientUtility Utility coefficient_utility utility",
 }

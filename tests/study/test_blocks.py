@@ -11,6 +11,7 @@ from tellall.report.study_page import render_block_calibration, render_sweep
 from tellall.study import blocks as room
 from tellall.study.block_keys import study_key
 from tellall.study.block_totals import worst_block_first
+from tellall.study.each_block import Study
 from tellall.study.swept import SweptBlock
 
 QUICK = {"decoders": ["least-squares"], "repeats": 3}
@@ -250,7 +251,7 @@ def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
         dataset, study = payload
         if dataset.n == 8 and study.seed != first:
             return ready(payload)
-        answer = ready((dataset, room._Study(study.statistic, study.seed, {**study.options, **loose})))
+        answer = ready((dataset, Study(study.statistic, study.seed, {**study.options, **loose})))
         return {**answer, "scale": 0.0, "protection": "exact"}
 
     loose = {"max_advantage": 0.95}

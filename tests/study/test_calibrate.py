@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.study import Prepared, prepared
+from tellall.study import Prepared, affordable
 
 PEOPLE = random_people(120, 18, seed=2)
 PAIRS = ta.Predicates("xor", ways=3)
@@ -53,7 +53,7 @@ def test_a_thousand_people_all_pairs(limit: float) -> None:
 
 
 def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
+    monkeypatch.setattr(affordable, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
     found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
     assert found.warnings[-1] == (
         "Not tried on 60 people, for the time that takes: lp, posterior. What is said here does not cover "

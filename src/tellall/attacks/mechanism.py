@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tellall.attacks.blackbox import Progress, Seed, bounds, reporter
+from tellall.attacks.neighbours import Change, as_tables, neighbours_of
+from tellall.attacks.runners import as_runner
 from tellall.attacks.scores import Floats, Score, ScoreKind, train_score
 from tellall.errors import TellallError, invalid
 from tellall.privacy.arguments import as_counts, as_fractions, as_probability, checked_epsilon
 
 __all__ = ["MechanismAudit", "audit_mechanism"]
-
-Change = Literal["zero", "drop", "replace"]
-Tables = tuple[Floats, ...]
-Runner = Callable[[Tables, int, np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -132,8 +128,8 @@ def audit_mechanism(
     level = as_probability("confidence", confidence)
     fresh = int(as_counts("draws", draws, least=10))
     trial = int(as_counts("screening", max(20, fresh // 4) if screening is None else screening, least=20))
-    tables, run = _tables(dataset), _runner(mechanism)
-    neighbours = list(_neighbours(tables, changes, int(as_counts("records", records))))
+    tables, run = as_tables(dataset), as_runner(mechanism)
+    neighbours = list(neighbours_of(tables, changes, int(as_counts("records", records))))
     generators = iter(np.random.default_rng(rng).spawn(3 + len(neighbours)))
     best: _Event | None = None
     skipped = 0
@@ -214,127 +210,3 @@ def _search(
         low, high = bounds(np.round(seen[0]), np.round(seen[1]), fresh, miss)
         found.append(_Event(float(low - np.exp(eps) * high), place, score, sign, float(cuts[at])))
     return max(found, key=lambda event: event.promise)
-
-
-def _tables(dataset: Any) -> Tables:
-    if hasattr(dataset, "public") and hasattr(dataset, "secret"):
-        parts: Sequence[Any] = [_numbers(dataset.public), dataset.secret]
-    elif isinstance(dataset, (tuple, list)) and all(np.ndim(part) >= 1 for part in dataset):
-        parts = dataset if isinstance(dataset, tuple) else [dataset]
-    else:
-        parts = [dataset]
-    try:
-        tables = tuple(np.asarray(part, dtype=np.float64) for part in parts if part is not None)
-    except (TypeError, ValueError):
-        raise invalid(
-            "dataset", "a table of numbers or a pair (features, response)", type(dataset).__name__
-        ) from None
-    sizes = {len(table) if table.ndim else 0 for table in tables}
-    if len(sizes) != 1 or min(sizes) < 2:
-        raise invalid("dataset", "tables with one row for each record, two records or more", sorted(sizes))
-    if not all(np.isfinite(table).all() for table in tables):
-        raise invalid("dataset", "finite numbers", "NaN or infinity", "Drop or fill such rows first.")
-    return tables
-
-
-def _numbers(public: Any) -> Any:
-    """The columns of a public view as numbers where it kept them, as codes where it did not."""
-    if not hasattr(public, "codes"):
-        return public
-    kept = getattr(public, "numbers", ()) or [None] * np.shape(public.codes)[1]
-    columns = [public.codes[:, j] if kept[j] is None else kept[j] for j in range(len(kept))]
-    return np.column_stack(columns)
-
-
-def _neighbours(
-    tables: Tables, changes: Sequence[Change], records: int
-) -> Iterator[tuple[int, Change, Tables]]:
-    for change in changes:
-        if change not in ("zero", "drop", "replace"):
-            raise invalid("changes", "some of 'zero', 'drop', 'replace'", change)
-    if not changes:
-        raise invalid("changes", "at least one of 'zero', 'drop', 'replace'", "none")
-    for record in _ranked(tables)[:records]:
-        for change in changes:
-            if change == "drop":
-                yield record, change, tuple(np.delete(table, record, axis=0) for table in tables)
-                continue
-            copies = tuple(table.copy() for table in tables)
-            for table in copies:
-                table[record] = 0.0 if change == "zero" else np.median(table, axis=0)
-            yield record, change, copies
-
-
-def _ranked(tables: Tables) -> list[int]:
-    """Records by leverage in all columns together, and by influence on a fit of the last column, in turn."""
-    joined = np.column_stack([table.reshape(len(table), -1) for table in tables])
-    scale = np.linalg.norm(joined, axis=0)
-    joined = joined[:, scale > 0.0] / scale[scale > 0.0]
-    if joined.shape[1] == 0:
-        return list(range(len(joined)))
-
-    def basis(columns: Floats) -> Floats:
-        left, values, _ = np.linalg.svd(columns, full_matrices=False)
-        return np.asarray(left[:, values > 1e-10 * values[0]])
-
-    leverage = (basis(joined) ** 2).sum(axis=1)
-    order = [np.argsort(-leverage, kind="stable")]
-    if joined.shape[1] > 1:
-        inner = basis(joined[:, :-1])
-        weight = (inner**2).sum(axis=1)
-        residual = joined[:, -1] - inner @ (inner.T @ joined[:, -1])
-        influence = np.abs(residual) * np.sqrt(weight) / np.maximum(1.0 - weight, 1e-12)
-        order.append(np.argsort(-influence, kind="stable"))
-    return list(dict.fromkeys(int(record) for pair in zip(*order, strict=True) for record in pair))
-
-
-def _runner(mechanism: Any) -> Runner:
-    if hasattr(mechanism, "sampler"):
-        return lambda tables, size, rng: _as_table(mechanism.sampler(*tables)(size, rng), size)
-    if hasattr(mechanism, "fit"):
-        if "rng" in inspect.signature(mechanism.fit).parameters:
-            return _repeat(lambda tables, rng: mechanism.fit(*tables, rng=rng))
-        return _repeat(lambda tables, rng: _fitted(mechanism, tables, rng))
-    if not callable(mechanism):
-        raise invalid(
-            "mechanism", "a function of the data, or an object with `fit`", type(mechanism).__name__
-        )
-    try:
-        known = set(inspect.signature(mechanism).parameters)
-    except (TypeError, ValueError):
-        known = set()
-    if "size" in known and "rng" in known:
-        return lambda tables, size, rng: _as_table(mechanism(*tables, size=size, rng=rng), size)
-    if "rng" in known:
-        return _repeat(lambda tables, rng: mechanism(*tables, rng=rng))
-    return _repeat(lambda tables, rng: mechanism(*tables))
-
-
-def _repeat(once: Callable[[Tables, np.random.Generator], Any]) -> Runner:
-    def run(tables: Tables, size: int, rng: np.random.Generator) -> Floats:
-        return _as_table(
-            [np.ravel(np.asarray(once(tables, rng), dtype=np.float64)) for _ in range(size)], size
-        )
-
-    return run
-
-
-def _fitted(estimator: Any, tables: Tables, rng: np.random.Generator) -> Floats:
-    copy = deepcopy(estimator)
-    if hasattr(copy, "get_params") and "random_state" in copy.get_params():
-        copy.set_params(random_state=int(rng.integers(2**31)))
-    copy = copy.fit(*tables) or copy
-    parts = [np.ravel(getattr(copy, name)) for name in ("coef_", "intercept_") if hasattr(copy, name)]
-    if not parts:
-        raise TypeError(
-            f"{type(estimator).__name__} has no coef_ after fit; pass a function that returns its release"
-        )
-    return np.concatenate(parts).astype(np.float64)
-
-
-def _as_table(outputs: Any, size: int) -> Floats:
-    try:
-        table = np.asarray(outputs, dtype=np.float64).reshape(size, -1)
-    except ValueError:
-        raise invalid("mechanism", "such that every output has the same length", "ragged outputs") from None
-    return table

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.decoders import DECODERS, Decoded, decode
-from tellall.attacks.doubts import with_gross_errors, with_little_shown, with_shared_noise
+from tellall.attacks.doubts import with_doubts, with_little_shown
+from tellall.attacks.knowledge import check_bounds, check_prior
 from tellall.attacks.misfits import CONTRADICTION, find_misfits, with_misfits
 from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
@@ -20,9 +21,8 @@ from tellall.errors import invalid
 from tellall.evidence import Evidence
 from tellall.linops import HOST, Array, find_place
 from tellall.noise import Rng, as_rng
-from tellall.protections import Subsample, Swapping
+from tellall.protections import Swapping
 from tellall.release import Release, linearise
-from tellall.selection import threshold_of
 from tellall.solve import LeastSquares, Status
 
 __all__ = ["Reconstruction", "reconstruct"]
@@ -162,8 +162,8 @@ def reconstruct(
         evidence = Evidence.together([linearise(release, view) for release in chosen])
         if decoder not in ("auto", "least-squares") or prior is not None:
             raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
-        found = reconstruct_reals(evidence, view, chosen, _check_bounds(bounds))
-        return replace(found, status=_with_doubts(found.status, chosen, view, "least-squares"))
+        found = reconstruct_reals(evidence, view, chosen, check_bounds(bounds))
+        return replace(found, status=with_doubts(found.status, chosen, view, "least-squares"))
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
     place = find_place(device)
@@ -194,7 +194,7 @@ def reconstruct_codes(
         estimate=estimate,
         guess=guess,
         confidence=confidence,
-        status=_with_doubts(status, chosen, view, decoded.name),
+        status=with_doubts(status, chosen, view, decoded.name),
         decoder=decoded.name,
         prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
         evidence=evidence,
@@ -232,7 +232,7 @@ def _decode(
     evidence: Evidence, decoder: str, prior: float | Sequence[float] | None, rng: np.random.Generator
 ) -> tuple[Decoded, Array]:
     """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
-    given = None if prior is None else _check_prior(prior, evidence.values)
+    given = None if prior is None else check_prior(prior, evidence.values)
     undecided = leave_undecided(evidence, given)
     size = evidence.system.size
     value = evidence.enclosure.lower.copy()
@@ -268,51 +268,6 @@ def _with_contradictions(decoded: Decoded, evidence: Evidence, misfits: int = 0)
     return replace(decoded, status=with_misfits(status, misfits, values), stats=stats)
 
 
-def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:
-    """The status, changed where which values are shown depends on their noise and the decoder ignores it."""
-    misled = any(
-        any(hasattr(protection, "hides") for protection in release.protections)
-        and release.noise.bound == np.inf
-        and not (decoder == "posterior" and _reckons_with_selection(release))
-        for release in releases
-    )
-    if not status.settled or not misled:
-        return status
-    return Status(
-        "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
-    )
-
-
-def _reckons_with_selection(release: Release) -> bool:
-    """Whether the intervals of what is not shown say all that the choice says."""
-    threshold = threshold_of(release.protections, 1.0) if release.statistic.counts_people else None
-    return threshold is not None and threshold.complete
-
-
-def _with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
-    """The status, changed where the model of the errors is known to be wrong."""
-    status = _with_sampling(_with_selection(status, releases, decoder), releases)
-    status = with_shared_noise(with_gross_errors(status, releases), releases)
-    return _with_approximation(status, releases, public)
-
-
-def _with_approximation(status: Status, releases: Sequence[Release], public: Public) -> Status:
-    """The status, changed where equations that hold to first order meet noise too large for that."""
-    for release in releases:
-        reason = release.statistic.approximate(public, release.noise.std)
-        if status.settled and reason:
-            return Status("uncalibrated", reason)
-    return status
-
-
-def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where people were left out: what is missing is missing from all values at once."""
-    sampled = any(isinstance(p, Subsample) and p.fraction < 1 for r in releases for p in r.protections)
-    if not status.settled or not sampled:
-        return status
-    return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
-
-
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
     """The chance of one's own secret, where what the release tells is the secret held after swapping.
 
@@ -324,31 +279,3 @@ def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> A
             if isinstance(protection, Swapping):
                 chance = (1 - protection.fraction) * chance + protection.fraction * rate
     return chance
-
-
-def _check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    if bounds is None:
-        return None
-    try:
-        low, high = map(float, bounds)
-    except (TypeError, ValueError):
-        raise invalid("bounds", "two numbers, the least and the largest value", bounds) from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise invalid("bounds", "two finite numbers, the first below the second", bounds)
-    return low, high
-
-
-def _check_prior(prior: float | Sequence[float], values: int) -> Array:
-    rule = (
-        "a rate strictly between 0 and 1"
-        if values == 1
-        else f"{values} rates between 0 and 1, summing to one"
-    )
-    try:
-        rates = np.atleast_1d(np.asarray(prior, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise invalid("prior", rule, prior) from None
-    fits = rates.shape == (values,) and bool(((rates > 0) & (rates < 1)).all())
-    if isinstance(prior, bool) or not fits or (values > 1 and abs(rates.sum() - 1) > 1e-6):
-        raise invalid("prior", rule, prior)
-    return rates

@@ -8,11 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellall import catalogue, io, store
+from tellall.audit.plan_problems import (
+    ELSEWHERE,
+    Problem,
+    all_at_once,
+    described_wrongly,
+    explained,
+    misplaced,
+    short,
+)
 from tellall.cells import Stored, scan
 from tellall.cells.engine import Progress
 from tellall.data import Dataset, split
 from tellall.data.blocks import values_as_text
-from tellall.errors import InvalidInput, TellallError, invalid
+from tellall.errors import TellallError, invalid
 from tellall.protections import Protection
 from tellall.protections.base import as_protections, prepare
 from tellall.schemas import VERSION
@@ -26,15 +35,6 @@ __all__ = ["ALL_TOGETHER", "Entry", "Plan"]
 ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
 
 _LARGEST_PLAN = 2**20
-_MOST_ERRORS = 20
-_ELSEWHERE = "A file elsewhere is given on the command line, with --data."
-# what a wrong type in these keys is told, where pydantic would list every alternative
-_RULES = {
-    "bins": "must be a count of 2 or more, or a table of counts or lists of cut points by column",
-    "protect": "must be a table such as { kind = 'Rounding', base = 5 } or a list of such tables",
-}
-
-Problem = tuple[str, str]  # where, what
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,13 +128,13 @@ class Plan:
         try:
             document = PlanDocument.model_validate(dict(mapping))
         except ValidationError as error:
-            found += _explained(error.errors(include_url=False))
+            found += explained(error.errors(include_url=False))
         if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
             found.append(("by", "must be a public column, not the secret."))
-        found += _described_wrongly(mapping.get("releases"))
-        found += _misplaced(mapping.get("data"), folder)
+        found += described_wrongly(mapping.get("releases"))
+        found += misplaced(mapping.get("data"), folder)
         if found or document is None:
-            raise _all_at_once(found)
+            raise all_at_once(found)
         entries = [_entry(release.name, release.statistic, release.protect) for release in document.releases]
         return cls(
             releases=_with_different_names(entries),
@@ -154,12 +154,12 @@ class Plan:
     def dataset(self, data: Path | None = None) -> Dataset:
         """The people, read as the plan says, from its file or from another."""
         if data is None:
-            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=_ELSEWHERE)
+            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
         table = io.read_table(data)
         names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
         by_column = {} if isinstance(self.bins, int) else self.bins
         found = [
-            (where, f"must be a column of {data.name}; got '{_short(name)}'.{catalogue.nearest(name, names)}")
+            (where, f"must be a column of {data.name}; got '{short(name)}'.{catalogue.nearest(name, names)}")
             for where, name in (
                 ("secret", self.secret),
                 *((("by", self.by),) if self.by is not None else ()),
@@ -169,7 +169,7 @@ class Plan:
             if name not in names
         ]
         if found:
-            raise _all_at_once(found)
+            raise all_at_once(found)
         public = self.public
         if self.by is not None:
             table = _with_text(table, self.by)
@@ -179,7 +179,7 @@ class Plan:
     def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
         """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
         if data is None:
-            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=_ELSEWHERE)
+            data = store.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
         chosen: Any = self.bins or None
         return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
 
@@ -214,7 +214,7 @@ class Plan:
             except TellallError as error:
                 found.append((f"releases.{place}.protect", str(error)))
         if found:
-            raise _all_at_once(found)
+            raise all_at_once(found)
 
     def memory(self, dataset: Dataset, device: str = "cpu") -> Memory:
         """What the audit will need, before it starts; ``device`` as in :func:`tellall.audit`."""
@@ -266,78 +266,3 @@ def _with_different_names(entries: Sequence[Entry]) -> tuple[Entry, ...]:
         seen.add(name)
         named.append(Entry(name, entry.statistic, entry.protections))
     return tuple(named)
-
-
-def _explained(errors: Sequence[Any]) -> list[Problem]:
-    """What pydantic found, in our words; alternatives of one key are one problem."""
-    found: dict[str, str] = {}
-    for error in errors:
-        path = [str(part)[:60] for part in error["loc"]]
-        rule = next((key for key in _RULES if key in path), None)
-        if rule is not None:
-            cut = path.index(rule) + 1
-            found.setdefault(".".join(path[:cut]), f"{_RULES[rule]}.")
-        elif error["type"] == "extra_forbidden":
-            found[".".join(path)] = f"is not a key of a plan.{_nearest_key(path)}"
-        elif error["type"] == "missing":
-            found[".".join(path)] = "is needed."
-        else:
-            said = error["msg"].removeprefix("Input ")
-            found[".".join(path)] = f"{said}; got {_short(error.get('input'))}."
-    return list(found.items())
-
-
-def _nearest_key(path: Sequence[str]) -> str:
-    from tellall.schemas.documents import PlanDocument, PlanRelease
-
-    model = PlanDocument if len(path) == 1 else PlanRelease
-    known = list(model.model_fields)
-    return catalogue.nearest(path[-1], known) or f" The keys are {', '.join(known)}."
-
-
-def _described_wrongly(releases: Any) -> list[Problem]:
-    """What is wrong with the statistics and protections themselves."""
-    found: list[Problem] = []
-    for place, release in enumerate(releases if isinstance(releases, list) else []):
-        if not isinstance(release, Mapping):
-            continue
-        path = f"releases.{place}"
-        if isinstance(release.get("statistic"), Mapping):
-            found += _under(f"{path}.statistic", catalogue.problems("statistic", release["statistic"]))
-        protect = release.get("protect", [])
-        if isinstance(protect, Mapping):
-            found += _under(f"{path}.protect", catalogue.problems("protection", protect))
-        for number, plain in enumerate(protect if isinstance(protect, list) else []):
-            if isinstance(plain, Mapping):
-                found += _under(f"{path}.protect.{number}", catalogue.problems("protection", plain))
-    return found
-
-
-def _misplaced(data: Any, folder: Path | None) -> list[Problem]:
-    if not isinstance(data, str) or not data or folder is None:
-        return []
-    try:
-        store.fits_inside(folder, data[:1000], what="", advice=_ELSEWHERE)
-    except TellallError as error:
-        return [("data", str(error).strip())]
-    except OSError as error:
-        return [("data", f"must be the name of a file; got {_short(data)} ({error.strerror}).")]
-    return []
-
-
-def _under(path: str, found: Sequence[Problem]) -> list[Problem]:
-    return [(f"{path}.{where}" if where else path, what) for where, what in found]
-
-
-def _all_at_once(found: Sequence[Problem]) -> InvalidInput:
-    lines = [f"{where} {what}" if where else what for where, what in found]
-    if len(lines) == 1:
-        return InvalidInput(f"plan: {lines[0]}")
-    more = [f"  ... and {len(lines) - _MOST_ERRORS} more"] if len(lines) > _MOST_ERRORS else []
-    listed = [f"  {line}" for line in lines[:_MOST_ERRORS]]
-    return InvalidInput("\n".join([f"plan: {len(lines)} errors", *listed, *more]))
-
-
-def _short(value: object) -> str:
-    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
-    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -63,7 +63,7 @@ def sweep(
     from tellall.report import study_page, text
     from tellall.report.block_page import swept_lines
     from tellall.study.blocks import suggest_block_scales
-    from tellall.study.calibrate import NO_GUARANTEE
+    from tellall.study.calibration import NO_GUARANTEE
     from tellall.study.prepared import suggest_scales
 
     check_page(out)

@@ -18,7 +18,8 @@ from tellall.attacks.trace import trace
 from tellall.linops import Array
 from tellall.noise import Rng, Rounding, as_rng
 from tellall.papers.robust_tracing_figures import DELTA, figures, people_of
-from tellall.papers.simulated import share_of
+from tellall.papers.robust_tracing_resisted import not_strong, private_means
+from tellall.papers.simulated import share_at_least, share_at_most, share_of
 from tellall.report.paper import PaperRerun, Statement
 
 __all__ = ["rerun", "statements"]
@@ -72,20 +73,6 @@ def statements(
         tell()
 
 
-def _at_least(
-    what: str, where: str, setting: str, rates: list[float], theorem: str, bound: float
-) -> Statement:
-    value, interval = share_of(rates)
-    return Statement.at_least(what, where, theorem, value, bound, setting=setting, interval=interval)
-
-
-def _at_most(
-    what: str, where: str, setting: str, rates: list[float], theorem: str, bound: float
-) -> Statement:
-    value, interval = share_of(rates)
-    return Statement.at_most(what, where, theorem, value, bound, setting=setting, interval=interval)
-
-
 def _strengths() -> Iterator[Statement]:
     printed = "γ is at least {:.3g}"
     for what, where, value, bound in (
@@ -115,7 +102,7 @@ def _soundness(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
                 rates.append(found.traced / 20)
         for rule, rates in named.items():
             setting = f"{name}, d = {d}, threshold {rule}, {20 * len(rates):,} outsiders"
-            yield _at_most("soundness", "Prop. 2", setting, rates, "outsiders named at most δ", DELTA)
+            yield share_at_most("soundness", "Prop. 2", setting, rates, "outsiders named at most δ", DELTA)
 
 
 def _completeness(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
@@ -133,7 +120,7 @@ def _completeness(rng: np.random.Generator, repeats: int) -> Iterator[Statement]
                 rates.append(found.traced / n)
             setting = f"n = {n}, d = {d:,} = {d / n**2:.0f} n²"
             if share == 1:
-                yield _at_least("completeness", "Props. 12, 13", setting, rates, _TRACED, 1 - DELTA)
+                yield share_at_least("completeness", "Props. 12, 13", setting, rates, _TRACED, 1 - DELTA)
             else:
                 value, interval = share_of(rates)
                 yield Statement.shown(
@@ -153,7 +140,7 @@ def _protected(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
         q = np.clip(rounding.perturb(people[:n].mean(axis=0)), -1, 1)
         rates.append(trace(q, people[:n], people[n:], threshold="hoeffding", delta=DELTA).traced / n)
     setting = f"rounded to 1/4 (α = {bias:g}, γ = {gamma:.3f}), n = {n}, d = {d:,}"
-    yield _at_least("high power, symmetric", "Prop. 13", setting, rates, _TRACED, 1 - DELTA)
+    yield share_at_least("high power, symmetric", "Prop. 13", setting, rates, _TRACED, 1 - DELTA)
 
 
 def _subsample(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
@@ -165,7 +152,7 @@ def _subsample(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
         found = trace(people[:few].mean(axis=0), people[:-1], people[-1:], delta=DELTA)
         right.append(float(found.member[:few].all() and not found.member[few:].any()))
     setting = f"mean of {few} of {n}, d = {d:,}: exactly those {few} named"
-    yield _at_least("only the subsample is traced", "Sec. I-B", setting, right, "97 % of runs", 0.97)
+    yield share_at_least("only the subsample is traced", "Sec. I-B", setting, right, "97 % of runs", 0.97)
 
 
 def _pool(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
@@ -194,8 +181,10 @@ def _pool(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
         setting = f"{name}, n = {n}, d = {d:,}, pool of {pool}"
         alone = share_of(traced["single"])[0]
         theorem = f"more members than with one reference person ({alone:.3g})"
-        yield _at_least("fewer statistics with a pool", "Thm. 17", setting, traced["pool"], theorem, alone)
-        yield _at_most(
+        yield share_at_least(
+            "fewer statistics with a pool", "Thm. 17", setting, traced["pool"], theorem, alone
+        )
+        yield share_at_most(
             "soundness of the pool", "Prop. 18", setting, wrong, "outsiders named at most δ", DELTA
         )
 
@@ -215,8 +204,8 @@ def _gaussian(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
         traced.append(float(found.member[:n].mean()))
         wrong.append(float(found.member[n:].mean()))
     setting = f"σ uniform on [0.2, 1], n = {n}, d = {d:,}"
-    yield _at_least("Gaussian data", "Prop. 31", setting, traced, _TRACED, 1 - DELTA)
-    yield _at_most("Gaussian soundness", "Prop. 29", setting, wrong, "outsiders named at most δ", DELTA)
+    yield share_at_least("Gaussian data", "Prop. 31", setting, traced, _TRACED, 1 - DELTA)
+    yield share_at_most("Gaussian soundness", "Prop. 29", setting, wrong, "outsiders named at most δ", DELTA)
 
 
 def _garbage(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
@@ -235,74 +224,9 @@ def _garbage(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
         found = trace(q, people[:n], people[n:], threshold="hoeffding", delta=DELTA)
         some.append(float(found.traced > 0))
     setting = f"{bad:.0%} of the columns garbage, mean error {error:.2f}, n = {n}, d = {d:,}"
-    yield _at_least("accurate on average", "Prop. 28", setting, some, "somebody traced w.p. 1 − δ", 1 - DELTA)
-
-
-def _not_strong(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
-    """Sec. II-D (i)–(iv): where means are known in advance, an accurate release need not touch the data."""
-    n, d, alpha = 50, 21_570, 0.3
-    clumps = np.array([-0.8, 0.0, 0.8])
-    laws: dict[str, tuple[Callable[[], Array], Callable[[Array], Array]]] = {
-        "point mass": (lambda: np.full(d, 0.3), lambda mean: np.full(d, 0.3)),
-        "two points": (
-            lambda: rng.choice(np.array([-0.6, 0.6]), d),
-            lambda mean: np.where(mean > 0, 0.6, -0.6),
-        ),
-        "short interval": (lambda: rng.uniform(0, alpha, d), lambda mean: np.full(d, alpha / 2)),
-        "separated clumps": (
-            lambda: rng.choice(clumps, d) + rng.uniform(-0.05, 0.05, d),
-            lambda mean: clumps[np.abs(mean[:, None] - clumps).argmin(axis=1)],
-        ),
-    }
-    for name, (law, mechanism) in laws.items():
-        rates = []
-        for _ in range(repeats):
-            people = people_of(law(), n + 1, rng)
-            q = mechanism(people[:n].mean(axis=0))
-            rates.append(trace(q, people[:n], people[n:], threshold="hoeffding", delta=DELTA).traced / n)
-        setting = f"{name}, insensitive release, n = {n}, d = {d:,}"
-        yield _at_most(
-            f"not strong, not traced: {name}", "Sec. II-D", setting, rates, "members named at most δ", DELTA
-        )
-
-
-def _private(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:
-    """What resists: differentially private means at d = n² hold TPR ≤ e^ε FPR + δ."""
-    n, epsilon, slack = 60, 1.0, 1e-3
-    d = n * n
-    std = _gaussian_std(2 * math.sqrt(d) / n, epsilon, slack)
-    inside, outside = [], []
-    runs = repeats
-    for _ in range(runs):
-        people = people_of(rng.uniform(-1, 1, d), 2 * n + 200, rng)
-        mean = people[:n].mean(axis=0)
-        found = trace(
-            mean + rng.normal(0, std, d),
-            people[: 2 * n],
-            people[2 * n :],
-            attack="pool",
-            threshold="empirical",
-            delta=DELTA,
-        )
-        inside.append(float(found.member[:n].mean()))
-        outside.append(float(found.member[n:].mean()))
-    rate = share_of(outside)[0]
-    setting = f"Gaussian noise of sd {std:.2f} ({epsilon:g}, {slack:g})-private, n = {n}, d = n² = {d:,}"
-    bound = math.exp(epsilon) * max(rate, DELTA) + slack
-    theorem = f"members named at most e^ε·FPR + δ = {bound:.3g}"
-    yield _at_most("differential privacy resists", "Sec. I-B", setting, inside, theorem, bound)
-
-
-def _gaussian_std(sensitivity: float, epsilon: float, delta: float) -> float:
-    """The least standard deviation that is (ε, δ)-private for this sensitivity, one person replaced."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtr
-
-    def excess(std: float) -> float:
-        c = sensitivity / std
-        return float(ndtr(c / 2 - epsilon / c) - math.exp(epsilon) * ndtr(-c / 2 - epsilon / c)) - delta
-
-    return float(brentq(excess, 1e-3 * sensitivity, 1e3 * sensitivity))
+    yield share_at_least(
+        "accurate on average", "Prop. 28", setting, some, "somebody traced w.p. 1 − δ", 1 - DELTA
+    )
 
 
 _PARTS: tuple[Callable[[np.random.Generator, int], Iterator[Statement]], ...] = (
@@ -313,6 +237,6 @@ _PARTS: tuple[Callable[[np.random.Generator, int], Iterator[Statement]], ...] = 
     _pool,
     _gaussian,
     _garbage,
-    _not_strong,
-    _private,
+    not_strong,
+    private_means,
 )

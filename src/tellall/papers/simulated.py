@@ -9,9 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.linops import Array
+from tellall.report.paper import Statement
 from tellall.report.plot import Kind, Series
 
-__all__ = ["attributes_for", "interval_series", "mean_of", "share_of"]
+__all__ = [
+    "attributes_for",
+    "interval_series",
+    "mean_of",
+    "share_at_least",
+    "share_at_most",
+    "share_of",
+]
 
 
 def attributes_for(sets: int, order: int = 2) -> int:
@@ -53,6 +61,22 @@ def share_of(rates: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
         return mean, (0.0, 1.0)
     margin = float(stdtrit(runs - 1, 0.975) * values.std(ddof=1) / math.sqrt(runs))
     return mean, (max(0.0, mean - margin), min(1.0, mean + margin))
+
+
+def share_at_least(
+    what: str, where: str, setting: str, rates: list[float], theorem: str, bound: float
+) -> Statement:
+    """A statement that the mean of rates over runs is at or above the bound."""
+    value, interval = share_of(rates)
+    return Statement.at_least(what, where, theorem, value, bound, setting=setting, interval=interval)
+
+
+def share_at_most(
+    what: str, where: str, setting: str, rates: list[float], theorem: str, bound: float
+) -> Statement:
+    """A statement that the mean of rates over runs is at or below the bound."""
+    value, interval = share_of(rates)
+    return Statement.at_most(what, where, theorem, value, bound, setting=setting, interval=interval)
 
 
 def mean_of(runs: Array) -> tuple[float, tuple[float, float] | None]:

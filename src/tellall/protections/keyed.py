@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from tellall.data import Dataset, Public, group_rows
 from tellall.errors import invalid
 from tellall.noise import Array, Noise, Rng, as_rng
-from tellall.noise.base import above_zero, share
 from tellall.noise.discrete import Finite
 from tellall.noise.sampling import Complemented
-from tellall.protections.base import Published, check_count, check_counts, needs_people, tables_of
+from tellall.protections.base import Published, needs_people, tables_of
+from tellall.protections.fraction import OfAFraction
 
 __all__ = ["CellKey", "Complement"]
 
@@ -122,7 +122,7 @@ class CellKey(Noise):
 
 
 @dataclass(frozen=True)
-class Complement:
+class Complement(OfAFraction):
     """A random fraction of the values is computed from the opposite of everybody's secret.
 
     Notes
@@ -130,22 +130,6 @@ class Complement:
     The "complement" corruption of linear-reconstruction's experiments: gross errors that look like counts.
     Bits only.
     """
-
-    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
-
-    fraction: float
-    people: int | None = None
-    unit: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fraction", share("fraction", self.fraction))
-        check_count("people", self.people)
-        above_zero("unit", self.unit)
-
-    def prepare(self, statistic: Published, public: Public) -> Complement:
-        """The same, knowing how many people there are."""
-        check_counts(self, statistic)
-        return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property
     def law(self) -> Noise | None:

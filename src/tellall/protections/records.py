@@ -7,19 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from tellall.data import Dataset, Public
+from tellall.data import Dataset
 from tellall.errors import invalid
 from tellall.linops import IntArray
 from tellall.noise import Array, Noise, Rng, as_rng
-from tellall.noise.base import above_zero, share
 from tellall.noise.sampling import Sampled, Swapped
-from tellall.protections.base import Published, check_count, check_counts, needs_people
+from tellall.protections.base import needs_people
+from tellall.protections.fraction import OfAFraction
 
 __all__ = ["Subsample", "Swapping"]
 
 
 @dataclass(frozen=True)
-class Swapping:
+class Swapping(OfAFraction):
     """That fraction of the people exchange secrets, in random pairs.
 
     Parameters
@@ -34,22 +34,6 @@ class Swapping:
     Public columns and the number of people with the secret stay as they are. No privacy is promised; the law
     of the error is approximated, see ``tellall.noise.sampling.Swapped``.
     """
-
-    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
-
-    fraction: float
-    people: int | None = None
-    unit: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fraction", share("fraction", self.fraction))
-        check_count("people", self.people)
-        above_zero("unit", self.unit)
-
-    def prepare(self, statistic: Published, public: Public) -> Swapping:
-        """The same, knowing how many people there are."""
-        check_counts(self, statistic)
-        return replace(self, people=public.n, unit=1 / statistic.units(public))
 
     @property
     def law(self) -> Noise | None:
@@ -78,7 +62,7 @@ class Swapping:
 
 
 @dataclass(frozen=True)
-class Subsample:
+class Subsample(OfAFraction):
     """The statistic of a random part of the people, counts scaled up to all of them.
 
     Parameters
@@ -96,21 +80,7 @@ class Subsample:
     treats the errors of different values as independent, which they are not.
     """
 
-    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
-
-    fraction: float
-    people: int | None = None
-    unit: float = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "fraction", share("fraction", self.fraction, zero=False))
-        check_count("people", self.people)
-        above_zero("unit", self.unit)
-
-    def prepare(self, statistic: Published, public: Public) -> Subsample:
-        """The same, knowing how many people there are."""
-        check_counts(self, statistic)
-        return replace(self, people=public.n, unit=1 / statistic.units(public))
+    none_allowed: ClassVar[bool] = False
 
     def kept(self, n: int) -> int:
         """How many of n people are kept."""

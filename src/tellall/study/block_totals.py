@@ -12,7 +12,7 @@ from tellall.data.blocks import count_blocks
 from tellall.risk import Tally, total
 from tellall.study.frontier import frontier
 from tellall.study.measurement import NORMAL
-from tellall.study.sweep import Sweep
+from tellall.study.sweep_table import Sweep
 from tellall.study.swept import SweptBlock
 
 __all__ = ["sweep_of_all", "worst_block_first"]

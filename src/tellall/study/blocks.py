@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tellall.data import Block, Dataset, split
-from tellall.data.blocks import fingerprint
-from tellall.errors import NoAnswer, TooLittlePower, invalid
+from tellall.data import Dataset, split
+from tellall.errors import NoAnswer, TooLittlePower
 from tellall.noise import Rng
 from tellall.statistics import Statistic
-from tellall.study.block_keys import study_key
 from tellall.study.block_lacks import Lack, few_people, nothing_found, same_secret
 from tellall.study.block_totals import sweep_of_all, worst_block_first
 from tellall.study.calibrate import calibrate
+from tellall.study.each_block import Study, blocks_of, each_block
 from tellall.study.families import Family, as_family
 from tellall.study.prepared import seed_of, suggest_scales
-from tellall.study.sweep import Sweep, sweep
+from tellall.study.sweep import sweep
+from tellall.study.sweep_table import Sweep
 from tellall.study.swept import BlockCalibration, BlockSweep, CalibratedBlock, SweptBlock, sweep_from_json
-from tellall.work import Failed, Kept, Progress, Task, Workers, run
+from tellall.work import Progress, Workers
 
 __all__ = ["calibrate_blocks", "sweep_blocks"]
 
 _NO_ANSWER = "no_answer"  # the piece of a block whose people are too few to tell
 _NO_SCALE = "no_scale"  # of one where no scale keeps the limit
-
-
-@dataclass(frozen=True, eq=False)
-class _Study:
-    """What a block's study is of, apart from its people; sent to workers."""
-
-    statistic: Statistic
-    seed: int
-    options: dict[str, Any]
 
 
 def sweep_blocks(
@@ -89,13 +78,22 @@ def sweep_blocks(
     >>> [(block.name, block.people) for block in found.blocks], found.whole.people
     ([('x', 40), ('y', 40)], 80)
     """
-    blocks = _blocks(dataset, by)
+    blocks = blocks_of(dataset, by)
     seed = seed_of(rng)
     options = {"protections": protections, "scales": scales, "repeats": repeats, "decoders": decoders}
     if scales is None:
         options.pop("scales")
-    found = _each(
-        _sweep_block, "sweep", blocks, statistic, seed, options, Workers(processes, cluster), work, progress
+    found = each_block(
+        _sweep_block,
+        "sweep",
+        blocks,
+        statistic,
+        seed,
+        options,
+        Workers(processes, cluster),
+        work,
+        progress,
+        parse=_check_sweep,
     )
     swept = [
         SweptBlock(block.name, block.n, block.seed(seed), sweep_from_json(piece), None)
@@ -142,7 +140,7 @@ def calibrate_blocks(
     with an answer needs; it is then measured on every block, those without an answer included, and added up
     over all people. Where their advantage surely exceeds the limit the result is not ``enough``, and says so.
     """
-    blocks = _blocks(dataset, by)
+    blocks = blocks_of(dataset, by)
     seed, kind = seed_of(rng), as_family(family)
     options = {
         "family": kind,
@@ -157,7 +155,7 @@ def calibrate_blocks(
     first, second = _halves(progress)
     found = [
         (block, _lack(piece) or piece)
-        for block, piece in _each(
+        for block, piece in each_block(
             _calibrate_block,
             "calibrate",
             blocks,
@@ -167,6 +165,7 @@ def calibrate_blocks(
             workers,
             work,
             first,
+            parse=_check_calibration,
             lacks=lambda block: few_people(block) or same_secret(block),
         )
     ]
@@ -215,58 +214,7 @@ def suggest_block_scales(dataset: Dataset, statistic: Statistic, by: str) -> lis
     return suggest_scales(largest.dataset, statistic)
 
 
-def _blocks(dataset: Dataset, by: str) -> list[Block]:
-    if not isinstance(dataset, Dataset):
-        raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
-    if dataset.secret is None or not dataset.levels:
-        raise invalid("dataset", "one with a secret of bits or categories", "none, or real numbers")
-    return split(dataset, by)
-
-
-def _each(
-    function: Any,
-    what: str,
-    blocks: Sequence[Block],
-    statistic: Statistic,
-    seed: int,
-    options: dict[str, Any],
-    workers: Workers,
-    work: str | Path | None,
-    progress: Progress | None,
-    lacks: Callable[[Block], Lack | None] = few_people,
-) -> list[tuple[Block, dict[str, Any] | Lack]]:
-    """Each block with what the function made of it, or why it did not."""
-    found: dict[int, dict[str, Any] | Lack] = {
-        place: lack for place, block in enumerate(blocks) if (lack := lacks(block)) is not None
-    }
-    places = [place for place in range(len(blocks)) if place not in found]
-    studies = [_Study(statistic, blocks[place].seed(seed), options) for place in places]
-    kept = None if work is None else Kept.in_folder(work)
-    tasks = [
-        Task(
-            blocks[place].name,
-            partial(_payload, blocks[place], study),
-            None
-            if kept is None
-            else study_key(what, fingerprint(blocks[place].dataset), statistic, study.seed, options),
-            blocks[place].n,
-        )
-        for place, study in zip(places, studies, strict=True)
-    ]
-    for outcome in run(function, tasks, workers=workers, kept=kept, parse=_CHECKS[what], progress=progress):
-        found[places[outcome.place]] = (
-            Lack("other", outcome.reason) if isinstance(outcome, Failed) else outcome.piece
-        )
-    if kept is not None:
-        kept.prune(task.key for task in tasks if task.key is not None)
-    return [(block, found[place]) for place, block in enumerate(blocks)]
-
-
-def _payload(block: Block, study: _Study) -> tuple[Dataset, _Study]:
-    return block.dataset, study
-
-
-def _sweep_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
+def _sweep_block(payload: tuple[Dataset, Study]) -> dict[str, Any]:
     """One block's sweep as plain data; what a worker runs."""
     dataset, study = payload
     found: Sweep = sweep(dataset, study.statistic, rng=study.seed, **study.options)
@@ -274,7 +222,7 @@ def _sweep_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
     return {**found.as_json(), "tallies": tallies}
 
 
-def _calibrate_block(payload: tuple[Dataset, _Study]) -> dict[str, Any]:
+def _calibrate_block(payload: tuple[Dataset, Study]) -> dict[str, Any]:
     """One block's calibration as plain data; what a worker runs."""
     dataset, study = payload
     options = dict(study.options)
@@ -308,9 +256,6 @@ def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
     CalibratedBlock("", 0, 0, piece, None).as_json()
     _ = piece["warnings"]
     return piece
-
-
-_CHECKS = {"sweep": _check_sweep, "calibrate": _check_calibration}
 
 
 def _halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.baseline import Baseline, majority, population, public_only
-from tellall.attacks.decoders import DECODERS
 from tellall.attacks.real_baseline import Fold, make_folds, without_releases
 from tellall.attacks.reconstruct import Reconstruction, reconstruct
 from tellall.data import Dataset
@@ -23,6 +22,7 @@ from tellall.protections import Protection, guarantee_of, is_random, noise_of, p
 from tellall.release import Computed, Release
 from tellall.risk import Tally, score
 from tellall.statistics import Estimator, Statistic
+from tellall.study.affordable import check_decoders, quickest_first, untried
 from tellall.study.bootstrap import Resamples
 from tellall.study.families import DELTA
 from tellall.study.measurement import (
@@ -41,9 +41,6 @@ from tellall.utility import Reader, utility
 __all__ = ["Prepared", "seed_of", "suggest_scales"]
 
 _PUBLISHING, _ATTACKING, _COMPARING, _PREPARING = 1, 2, 3, 4  # separate streams of random numbers
-# up to so many people a decoder is used where none is named, the quickest first; others up to the least of
-# these. For fifty draws at n = 1000: 2 s, 3 to 30 s, 10 to 90 s.
-_AFFORDABLE = {"least-squares": 10**9, "posterior": 1000, "lp": 1000, "exhaustive": 16}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +73,9 @@ class Prepared:
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
         settled = statistic.settle(dataset.public, secret=True)
-        chosen = _check_decoders(decoders, dataset.n)
-        untried = _untried(chosen) if decoders is None and dataset.levels else ()
-        return cls(dataset, settled, chosen, seed_of(rng), untried)
+        chosen = check_decoders(decoders, dataset.n)
+        left_out = untried(chosen) if decoders is None and dataset.levels else ()
+        return cls(dataset, settled, chosen, seed_of(rng), left_out)
 
     @cached_property
     def clean(self) -> Release:
@@ -236,7 +233,7 @@ class Prepared:
     def _code_outcomes(self, releases: Sequence[Release], limit: float) -> tuple[Outcome, ...]:
         baselines = [*self.before, *self._population(releases[0])]
         found: dict[str, Outcome] = {}
-        for decoder in sorted(self.decoders, key=_quickest_first):
+        for decoder in sorted(self.decoders, key=quickest_first):
             found[decoder] = self._outcome(releases, decoder, baselines)
             if found[decoder].interval[1] > limit:
                 break
@@ -287,26 +284,3 @@ def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
 def _constant(secret: npt.NDArray[Any]) -> list[npt.NDArray[np.bool_]]:
     """Whether the same guess for everybody is right, for each value of the secret."""
     return [secret == value for value in np.unique(secret)]
-
-
-def _quickest_first(decoder: str) -> int:
-    order = tuple(_AFFORDABLE)
-    return order.index(decoder) if decoder in order else len(order)
-
-
-def _untried(chosen: Sequence[str]) -> tuple[str, ...]:
-    """Decoders that are left out where none is named; listing every secret is for few people anyway."""
-    return tuple(name for name in DECODERS if name not in chosen and name != "exhaustive")
-
-
-def _check_decoders(decoders: Sequence[str] | None, n: int) -> tuple[str, ...]:
-    if decoders is None:
-        least = min(_AFFORDABLE.values())
-        return tuple(name for name in DECODERS if n <= _AFFORDABLE.get(name, least))
-    names = (decoders,) if isinstance(decoders, str) else tuple(decoders)
-    for name in names:
-        if name != "auto" and name not in DECODERS:
-            raise invalid("decoders", f"among 'auto', {', '.join(map(repr, DECODERS))}", name)
-    if not names:
-        raise invalid("decoders", "one or more, or None", "none")
-    return names

@@ -8,8 +8,8 @@ from typing import Any
 from tellall.data.blocks import count_blocks
 from tellall.risk import Tally
 from tellall.study.block_lacks import Lack, count_lacks
-from tellall.study.calibrate import NO_GUARANTEE
-from tellall.study.sweep import Sweep
+from tellall.study.calibration import NO_GUARANTEE
+from tellall.study.sweep_table import Sweep
 
 __all__ = ["BlockCalibration", "BlockSweep", "CalibratedBlock", "SweptBlock", "sweep_from_json"]
 
@@ -39,13 +39,7 @@ class SweptBlock:
             "loss",
         )
         rows = () if self.sweep is None else self.sweep.rows
-        return {
-            "name": self.name,
-            "people": self.people,
-            "seed": self.seed,
-            "reason": self.reason,
-            "rows": [{name: row[name] for name in wanted} for row in rows],
-        }
+        return {**_plain(self), "rows": [{name: row[name] for name in wanted} for row in rows]}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,13 +100,7 @@ class CalibratedBlock:
             "evaluations",
         )
         found = self.answer
-        return {
-            "name": self.name,
-            "people": self.people,
-            "seed": self.seed,
-            "reason": self.reason,
-            "answer": None if found is None else {name: found[name] for name in wanted},
-        }
+        return {**_plain(self), "answer": None if found is None else {name: found[name] for name in wanted}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,6 +197,11 @@ class BlockCalibration:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+def _plain(block: SweptBlock | CalibratedBlock) -> dict[str, Any]:
+    """Who a block is, and why it has no answer."""
+    return {"name": block.name, "people": block.people, "seed": block.seed, "reason": block.reason}
 
 
 def _short(name: str) -> str:

@@ -114,8 +114,8 @@ def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -
 
 
 def counting_type(people: int) -> type[np.floating[Any]]:
-    """A number type in which sums of 0, 1 and −1 over so many people are exact."""
-    return np.float32 if people < 2**24 else np.float64
+    """A number type in which sums of 0, 1 and −1 over so many people are exact, and of halves of them."""
+    return np.float32 if people < 2**24 else np.float64  # sums of halves stay below 2^23, in steps of 1/2
 
 
 def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:

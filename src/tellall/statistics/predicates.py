@@ -164,15 +164,14 @@ class Predicates(Statistic):
         return self.values_on(HOST, dataset)
 
     def values_on(self, place: Place, dataset: Dataset) -> Array:
-        known, operator = self._parts(dataset.public, place)
-        counts = known + operator @ dataset.bits.astype(_exact_type(operator))
-        return np.asarray(counts / self.units(dataset.public))
+        counts, _ = self._counts(dataset.public, place, dataset.bits)
+        return counts / self.units(dataset.public)
 
     def equations(self, public: Public, values: Array) -> Equations:
         return self.equations_on(HOST, public, values)
 
     def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
-        known, operator = self._parts(public, place)
+        known, operator = self._counts(public, place)
         if self.attributes is None:  # all columns: people are alike where they are alike in all
             return Equations(operator, values - known, public.patterns.index)
         indicators = Indicators(public)
@@ -184,8 +183,10 @@ class Predicates(Statistic):
         f0, f2 = split(self.table)
         return is_symmetric(f0) and is_symmetric(f2)
 
-    def _parts(self, public: Public, place: Place) -> tuple[Array, LinearOperator]:
-        """Σ f0, which everybody knows, and the operator of f2, its products computed at that place."""
+    def _counts(
+        self, public: Public, place: Place, secret: npt.NDArray[Any] | None = None
+    ) -> tuple[Array, LinearOperator]:
+        """Σ f0, which everybody knows, and Σ f2 s where a secret is given; and the operator of f2."""
         if self.size(public) > _MOST_VALUES:
             raise invalid(
                 "ways", f"such that at most {_MOST_VALUES:,} counts are published", f"{self.size(public):,}"
@@ -193,12 +194,19 @@ class Predicates(Statistic):
         f0, f2 = split(self.table)
         make = self._rows_of(public)
         operator = OnDevice.move(make(f2), place)
-        line = line_through(f2, f0)
-        if line is None:
-            return _row_sums(OnDevice.move(make(f0), place)), operator
-        start, slope = line  # f0 = start + slope f2: known from the operator itself, if not beforehand
-        known = np.full(operator.shape[0], start * public.n)
-        return (known + slope * _row_sums(operator) if slope else known), operator
+        weights = np.zeros(public.n, dtype=_exact_type(operator))
+        if secret is not None:
+            weights += secret
+        line, counts = line_through(f2, f0), np.zeros(operator.shape[0])
+        if line is not None:  # f0 = start + slope f2: one product for both, where one is needed at all
+            counts += line[0] * public.n
+            weights += line[1]
+        else:
+            alone = OnDevice.move(make(f0), place)
+            counts += alone @ np.ones(public.n, dtype=_exact_type(alone))
+        if weights.any():
+            counts += operator @ weights
+        return counts, operator
 
     def _rows_of(self, public: Public) -> Callable[[npt.NDArray[Any]], LinearOperator]:
         """The operator of any function of the attributes, a row per count."""
@@ -234,13 +242,8 @@ def _simplest(operator: RowFunction) -> LinearOperator:
     return operator
 
 
-def _row_sums(operator: LinearOperator) -> Array:
-    """How much everybody together adds to each row, exactly."""
-    return (operator @ np.ones(operator.shape[1], dtype=_exact_type(operator))).astype(np.float64)
-
-
 def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
-    """A number type in which products with zeros and ones are exact."""
+    """A number type in which products with zeros, halves and ones are exact."""
     source = operator.source if isinstance(operator, OnDevice) else operator
     return counting_type(operator.shape[1]) if isinstance(source, Moments) else np.float64
 

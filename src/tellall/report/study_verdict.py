@@ -52,8 +52,9 @@ def sweep_answer(release: dict[str, Any], limit: float) -> Answer:
         said = f"Without any protection {_attack(enough, release)}, {allowed}."
         return Answer("review" if alone else "pass", f"{_NOTHING}{where}", said + alone, name)
     said = (
-        f"Of the protections that keep every decoder under {gain(limit, real, '')} people in 100 with 95 % "
-        f"confidence it costs least: {_attack(enough, release)}, and {_cost(enough, release)}.{before}{alone}"
+        f"Of the protections that keep every decoder tried under {gain(limit, real, '')} people in 100 with "
+        f"95 % confidence it costs least: {_attack(enough, release)}, and {_cost(enough, release)}."
+        f"{before}{alone}"
     )
     return Answer("review", f"{enough['protection']} is enough{where}", said, name)
 

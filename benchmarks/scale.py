@@ -1,6 +1,6 @@
 """Large data, each row beside its reference in the same run, on whatever is installed here.
 
-python benchmarks/scale.py [cells] [cluster] [gpu] [people] [--quick]
+python benchmarks/scale.py [cells] [cluster] [gpu] [million] [ten-million] [--quick]
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ import argparse
 from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
-from scale_people import people
+from scale_people import million, ten_million
 from tellall.linops import HOST, find_place
 from timing import Section
 
-SECTIONS = {"cells": cells, "cluster": cluster, "gpu": gpu, "people": people}
+SECTIONS = {
+    "cells": cells,
+    "cluster": cluster,
+    "gpu": gpu,
+    "million": million,
+    "ten-million": ten_million,
+}
 PARTS = {
     "cells": "tables",
     "cluster": "many blocks",
     "gpu": "on a GPU",
-    "people": "from people to guesses on a GPU",
+    "million": "a million people, from people to guesses",
+    "ten-million": "ten million people, from people to guesses",
 }
 
 
@@ -34,7 +41,7 @@ def main() -> None:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
     names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
     for name in chosen.sections or SECTIONS:
-        possible = name not in ("gpu", "people") or find_place("cuda") is not HOST
+        possible = name in ("cells", "cluster") or find_place("cuda") is not HOST
         section = Section("scale.py", names, part=PARTS[name], keep=possible and not chosen.quick)
         for row in SECTIONS[name](chosen.quick):
             section.add(row)

@@ -1,11 +1,7 @@
-"""Very many people through the public calls, publish and reconstruct, on a GPU where there is one.
-
-python benchmarks/scale_people.py [million] [ten-million] [--quick]; scale.py people runs all of them.
-"""
+"""Very many people through the public calls, publish and reconstruct, on a GPU; see scale.py."""
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import time
@@ -20,22 +16,29 @@ from scale_gpu import GIB, peak, reset_peak
 from tellall.linops import HOST, Place, find_place
 
 NOISE = 0.1  # of a count, in units of √n
-SIZES = {"million": (1_000_000, 2200), "ten-million": (10_000_000, 6504)}
-QUICK = {"quick": (3003, 92)}
+QUICK = (3003, 92)
 
 
-def people(quick: bool, chosen: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every size; the small one, wherever it can run, when quick."""
+def million(quick: bool) -> Iterator[tuple[str, ...]]:
+    """A million people with 2,200 attributes."""
+    return people(*(QUICK if quick else (1_000_000, 2200)))
+
+
+def ten_million(quick: bool) -> Iterator[tuple[str, ...]]:
+    """Ten million people with 6,504 attributes."""
+    return people(*(QUICK if quick else (10_000_000, 6504)))
+
+
+def people(n: int, d: int) -> Iterator[tuple[str, ...]]:
+    """One row; the small size runs anywhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         place = find_place("cuda")
-    if place is HOST and not quick:
+    if place is HOST and (n, d) != QUICK:
         missing = "none here: needs CUDA and pip install 'tellall[gpu]'"
         yield "publish and reconstruct on a GPU", "", "", missing, "", ""
         return
-    sizes = QUICK if quick else {name: SIZES[name] for name in chosen or SIZES}
-    for n, d in sizes.values():
-        yield measure(n, d, place)
+    yield measure(n, d, place)
 
 
 def measure(n: int, d: int, place: Place) -> tuple[str, ...]:
@@ -88,21 +91,3 @@ def timed(name: str, work: Callable[[], Any]) -> tuple[float, Any]:
     sys.stderr.write(f"{name}: {seconds:.1f} s\n")
     sys.stderr.flush()
     return seconds, found
-
-
-def main() -> None:
-    """Print the rows; nothing is written."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sizes", nargs="*", help=f"of {', '.join(SIZES)}; all where none is given")
-    parser.add_argument("--quick", action="store_true", help="a small size, on the CPU where there is no GPU")
-    asked = parser.parse_args()
-    unknown = [name for name in asked.sizes if name not in SIZES]
-    if unknown:
-        parser.error(f"sizes must be of {', '.join(SIZES)}; got {unknown[0]}")
-    for row in people(asked.quick, tuple(asked.sizes)):
-        sys.stdout.write("| " + " | ".join(row) + " |\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()

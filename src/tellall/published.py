@@ -99,12 +99,12 @@ class Release:
         and a fingerprint.
         """
         parts = Saved(self.values, self.statistic, self.protections, self.columns, self.imprint, self.levels)
-        return save(parts, Path(path))
+        return save(parts, _place(path))
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """The release that was saved there."""
-        parts = load(Path(path))
+        parts = load(_place(path))
         return cls(
             parts.values, parts.statistic, parts.protections, parts.columns, parts.imprint, parts.levels
         )
@@ -114,3 +114,9 @@ class Release:
         done = ", ".join(map(repr, self.protections)) or "exact"
         gone = f", {missing} suppressed" if missing else ""
         return f"Release of {self.statistic.describe()}: {self.values.size} values{gone}; {done}"
+
+
+def _place(path: str | Path) -> Path:
+    if not isinstance(path, str | Path):
+        raise invalid("path", "the path of a file", path)
+    return Path(path)

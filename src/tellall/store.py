@@ -54,7 +54,7 @@ def write_text(path: Path, text: str) -> Path:
     except BaseException as error:
         if plain:
             partial.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say whose
+        if isinstance(error, OSError):  # a full disk does not say whose, others name what nobody asked for
             error.filename = str(path)
         raise
     return path

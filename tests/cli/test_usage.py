@@ -140,6 +140,40 @@ def test_a_file_on_a_full_disk_is_named_and_nothing_half_written_stays(tellall, 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_place_that_cannot_be_written_is_named_as_it_was_given(tellall, monkeypatch):
+    def refused(self, *arguments, **more):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr("pathlib.Path.write_text", refused)
+    code, _, err = tellall(*BOUNDS, "-o", "out.json")
+    assert (code, err) == (2, "tellall: Permission denied: out.json\n")
+
+
+def test_a_fault_of_our_own_is_one_sentence_and_no_verdict(tellall, monkeypatch):
+    def broken(*arguments, **more):
+        raise KeyError("lost\nkey")
+
+    monkeypatch.setattr("tellall.bounds.table", broken)
+    code, out, err = tellall(*BOUNDS)
+    assert (code, out) == (3, "")
+    assert err.startswith("tellall: tellall failed by its own fault (KeyError")
+    assert len(err.splitlines()) == 1
+    monkeypatch.setenv("TELLALL_TRACEBACK", "1")
+    monkeypatch.setattr(sys, "argv", ["tellall", *BOUNDS])
+    with pytest.raises(KeyError):
+        cli.main()
+
+
+def test_members_that_are_no_text_are_one_sentence(tellall, tmp_path):
+    (tmp_path / "m.csv").write_text("name,mean\na,0.5\nb,0.5\n")
+    (tmp_path / "p.csv").write_text("a,b\n0,1\n1,0\n1,1\n")
+    (tmp_path / "who").write_bytes(b"\xff\xfe\x00")
+    files = ("--release", "m.csv", "--targets", "p.csv", "--reference", "p.csv", "--members", "who")
+    code, out, err = tellall("trace", *files)
+    assert (code, out) == (2, "")
+    assert err == "tellall: --members must be text in UTF-8; got who. Byte 0 is not.\n"
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
     place = tmp_path / "pipe"

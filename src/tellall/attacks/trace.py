@@ -257,7 +257,8 @@ def _check(
     if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
         raise invalid("delta", "between 0 and 1", delta)
     for name, value in (("alpha", alpha), ("sigma_max", sigma_max)):
-        if value is not None and not (math.isfinite(value) and value > 0):
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if value is not None and not (number and math.isfinite(value) and value > 0):
             raise invalid(name, "a finite number above zero", value)
     if rule != "empirical":
         if attack == "pool" and alpha is None:

@@ -85,7 +85,10 @@ def as_blocks(name: str, people: Blocks | npt.ArrayLike) -> Blocks:
     """The people as a source of blocks; one person may be a flat array."""
     if isinstance(people, Blocks):
         return people
-    array = np.asarray(people)
+    try:
+        array = np.asarray(people)
+    except ValueError:
+        raise invalid(name, "an array of people × attributes", "rows of different lengths") from None
     if array.ndim == 1:
         array = array[None, :]
     if array.ndim != 2 or array.shape[0] < 1:

@@ -129,7 +129,12 @@ def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
                 raise invalid("n", "given where the release holds sums", "None")
             return means.values / n
         return means.values
-    array = np.asarray(means, dtype=np.float64).ravel()
+    try:
+        if np.iscomplexobj(means):  # its imaginary part would be lost
+            raise TypeError
+        array = np.asarray(means, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise invalid("means", "numbers, or a release of Means()", means) from None
     if array.size == 0:
         raise invalid("means", "one published value or more", "none")
     if np.isinf(array).any():

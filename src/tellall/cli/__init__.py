@@ -30,6 +30,7 @@ from tellall.errors import NoAnswer, SolverFailed, TellallError, WorkLost
 __all__ = ["app", "main"]
 
 _INCONCLUSIVE, _INTERRUPTED = 3, 130
+_WHERE = "TELLALL_TRACEBACK"
 
 app = typer.Typer(
     name="tellall",
@@ -107,6 +108,12 @@ def main() -> None:
         code = _leave("standard output cannot be written (nobody reads it).", 2)
     except OSError as error:
         code = _leave(_trouble(error), 2)
+    except Exception as error:  # a fault of ours; the 1 that Python would leave with is a verdict
+        if os.environ.get(_WHERE):
+            raise
+        said = " ".join(str(error).split())[:200]
+        sentence = f"tellall failed by its own fault ({type(error).__name__}: {said}); nothing is known."
+        code = _leave(f"{sentence} {_WHERE}=1 shows where.", _INCONCLUSIVE)
     if code == _INTERRUPTED:
         code = _leave("stopped; nothing was finished.", _INCONCLUSIVE)
     sys.exit(code if isinstance(code, int) else 0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall import store
 from tellall.errors import invalid
 
 __all__ = ["Inputs", "read_files", "read_means", "read_truth"]
@@ -32,9 +33,8 @@ class Inputs:
 
 def read_truth(path: Path, names: tuple[str, ...]) -> list[bool]:
     """Who of the targets is named in a file, one a line."""
-    if not path.is_file():
-        raise invalid("--members", "a file that exists", str(path))
-    known = {line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()}
+    text = store.read_text(path, what="--members", largest=store.LARGEST_JSON)
+    known = {line.strip() for line in text.splitlines() if line.strip()}
     if not known & set(names):
         raise invalid("--members", "names of targets, one a line", f"none of the {len(known)} is a target")
     return [name in known for name in names]

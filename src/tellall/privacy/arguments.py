@@ -17,9 +17,13 @@ __all__ = [
     "as_epsilons",
     "as_fractions",
     "as_numbers",
+    "as_one",
     "as_probability",
     "checked_epsilon",
+    "one_count",
 ]
+
+_MOST_ROWS = 10**9
 
 Floats = NDArray[np.float64]
 Direction = Literal["larger", "forward", "backward"]
@@ -38,6 +42,8 @@ def as_numbers(
 ) -> Floats:
     """The argument as float64, none of it NaN or below `least` (or not above it, with ``above=True``)."""
     try:
+        if np.iscomplexobj(value):  # its imaginary part would be lost
+            raise TypeError
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise invalid(name, rule, value) from None
@@ -73,17 +79,33 @@ def as_counts(name: str, value: ArrayLike, *, least: int = 1) -> Floats:
     return numbers
 
 
+def as_one(name: str, numbers: Floats) -> float:
+    """The argument, checked already, if it is one number and no array."""
+    if numbers.ndim:
+        raise invalid(name, "one number", f"an array of shape {numbers.shape}")
+    return float(numbers)
+
+
+def one_count(name: str, value: ArrayLike) -> int:
+    """One whole number of 1 or more, that an array can have so many rows."""
+    count = as_one(name, as_counts(name, value))
+    if count > _MOST_ROWS:
+        raise invalid(name, f"at most {_MOST_ROWS:,}", value)
+    return int(count)
+
+
 def as_probability(name: str, value: float) -> float:
     """One number strictly between 0 and 1."""
-    number = float(value)
+    rule = "strictly between 0 and 1"
+    number = as_one(name, as_numbers(name, value, rule=rule))
     if not 0.0 < number < 1.0:
-        raise invalid(name, "strictly between 0 and 1", value)
+        raise invalid(name, rule, value)
     return number
 
 
 def checked_epsilon(value: float, *, positive: bool = False) -> float:
     """One ε: zero or more (above zero with ``positive=True``)."""
-    number = float(as_epsilons(value))
+    number = as_one("epsilon", as_epsilons(value))
     if positive and number == 0.0:
         raise invalid("epsilon", "above zero", value)
     return number

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tellall.errors import invalid
-from tellall.privacy.arguments import Floats, as_numbers, as_probability, checked_epsilon
+from tellall.privacy.arguments import Floats, as_numbers, as_one, as_probability, checked_epsilon
 from tellall.privacy.gaussian import gaussian_delta, gaussian_std
 from tellall.privacy.profile import PrivacyProfile
 from tellall.privacy.records import RecordInfluence, influence
@@ -56,7 +56,7 @@ class GaussianLeastSquares:
                 f"std {self.std}, epsilon {self.epsilon}, delta {self.delta}",
             )
         if self.std is not None:
-            as_numbers("std", self.std, rule="above zero", least=0.0, above=True)
+            as_one("std", as_numbers("std", self.std, rule="above zero", least=0.0, above=True))
         elif self.epsilon is None or self.delta is None:
             raise invalid("epsilon, delta", "given together", f"epsilon {self.epsilon}, delta {self.delta}")
         else:

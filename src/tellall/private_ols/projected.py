@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tellall.errors import invalid
-from tellall.privacy.arguments import Floats, as_counts, as_numbers, as_probability, checked_epsilon
+from tellall.privacy.arguments import (
+    Floats,
+    as_numbers,
+    as_one,
+    as_probability,
+    checked_epsilon,
+    one_count,
+)
 from tellall.privacy.profile import PrivacyProfile
 from tellall.privacy.projection import Padding, padding, projection_delta
 from tellall.privacy.records import RecordInfluence, as_regression, influence
@@ -70,10 +77,10 @@ class ProjectedLeastSquares:
     c2: Padding = "exact"
 
     def __post_init__(self) -> None:
-        as_counts("rows", self.rows)
+        one_count("rows", self.rows)
         checked_epsilon(self.epsilon, positive=True)
         as_probability("delta", self.delta)
-        as_numbers("row_bound", self.row_bound, rule="above zero", least=0.0, above=True)
+        as_one("row_bound", as_numbers("row_bound", self.row_bound, rule="above zero", least=0.0, above=True))
         if self.c2 not in ("exact", "sqrt", "printed"):
             raise invalid("c2", "'exact', 'sqrt' or 'printed'", self.c2)
 

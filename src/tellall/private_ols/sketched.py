@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellall.errors import invalid
-from tellall.privacy.arguments import Floats, as_counts, as_numbers, as_probability, checked_epsilon
+from tellall.privacy.arguments import (
+    Floats,
+    as_numbers,
+    as_probability,
+    checked_epsilon,
+    one_count,
+)
 from tellall.privacy.profile import PrivacyProfile
 from tellall.privacy.records import RecordInfluence, influence, pareto_frontier
 from tellall.privacy.sketch import sketch_delta, sketch_pure_epsilon
@@ -64,7 +70,7 @@ class SketchedLeastSquares:
     sketch: SketchKind = "gaussian"
 
     def __post_init__(self) -> None:
-        as_counts("rows", self.rows)
+        one_count("rows", self.rows)
         if self.sketch not in ("gaussian", "hadamard"):
             raise invalid("sketch", "'gaussian' or 'hadamard'", self.sketch)
 

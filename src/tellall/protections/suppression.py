@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -42,11 +43,7 @@ class Suppression:
 
     def __post_init__(self) -> None:
         value = self.below
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float | np.number)
-            or not np.isfinite(value)
-        ):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not isfinite(value):
             raise invalid("below", "a finite number, zero or more", value)
         if value < 0:
             raise invalid("below", "a finite number, zero or more", value)

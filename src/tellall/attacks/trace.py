@@ -114,7 +114,9 @@ def trace(
     Parameters
     ----------
     means
-        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`.
+        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. Where
+        these and the people have names (datasets, frames, a series with an index) they are matched by name,
+        over what all have; arrays go by place.
     targets
         People × attributes, or one person: the people to be traced.
     reference

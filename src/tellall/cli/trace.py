@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +37,11 @@ _TRIALS = 300
 _WARNING = "SECRET: what an attack concludes about single people. Not for publication."
 
 Release = Annotated[
-    Path, typer.Option("--release", help="Published means: .frq, .afreq, GWAS-SSF, or a CSV of name, mean.")
+    Path,
+    typer.Option(
+        "--release",
+        help="Published means: .frq, .afreq, GWAS-SSF, a table of name, mean, or release.json.",
+    ),
 ]
 Targets = Annotated[
     Path, typer.Option("--targets", help="The people to trace: .bed, .vcf, .bcf, CSV or Parquet.")
@@ -114,8 +118,11 @@ def trace(
     from tellall.report import text, trace_page
 
     check_page(out)
-    inputs = read_files(release, targets, reference, coding, palindromic)
-    truth = None if members is None else np.array(read_truth(members, inputs.names))
+    inputs = read_files(release, targets, reference, coding, palindromic, people)
+    truth = None
+    if members is not None:
+        known, said = read_truth(members, inputs.names)
+        truth, inputs = np.array(known), replace(inputs, notes=(*inputs.notes, *said))
     n = people if people is not None else inputs.n
     options: dict[str, Any] = {
         "attack": attack,
@@ -131,7 +138,7 @@ def trace(
     with _watch(talk, inputs.targets, quiet=quiet) as watched:
         tracing = tellall.trace(inputs.means, watched, inputs.reference, **options)
     risk = None if truth is None else tellall.score(tracing, truth)
-    verdict = trace_page.judge_tracing(tracing, risk)
+    verdict = trace_page.judge_tracing(tracing, risk, doubtful=inputs.doubtful)
     document = _document(release, tracing, inputs, n, seed)
     document["verdict"] = {"word": verdict.word, "sentence": verdict.sentence}
     lines = [f"{verdict.word.capitalize()}. {verdict.sentence}", repr(tracing)]

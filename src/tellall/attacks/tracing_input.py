@@ -57,7 +57,7 @@ def read_input(
     alleles: str | None = None,
 ) -> Input:
     """Means and people in one coding, without suppressed attributes; refuses what does not fit."""
-    if coding not in CODINGS:
+    if not isinstance(coding, str) or coding not in CODINGS:
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
         raise invalid("n", "the number of people the means are over", n)

@@ -83,6 +83,15 @@ def test_too_few_reference_people_leave_with_3(tables, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("Inconclusive. 40 reference people are too few")
 
 
+@pytest.mark.parametrize("delta", ["1e-300", "5e-324", "1e-6"])
+def test_a_tiny_rate_is_written_short(tables, delta, capsys, monkeypatch):
+    folder = str(tables / "out")
+    assert call(monkeypatch, *files(tables), "--delta", delta, "-o", folder, "--people", "10") == 3
+    out = capsys.readouterr().out
+    assert not re.search(r"\d{8}", out)
+    assert "it takes" in out
+
+
 def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeypatch):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -158,6 +167,8 @@ def test_a_folder_gets_a_page_that_names_nobody(tables, known, capsys, monkeypat
     titles = [figure["title"] for figure in document["figures"]]
     assert titles[-2:] == ["Power against the number of attributes", "Scores"]
     assert ("How well members are told from others" in titles) == known
+    labels = {one["label"] for one in document["figures"][-1]["series"]}
+    assert labels == {"targets (20)", "reference people (40)"}
     assert document["verdict"]["word"] == "traced"
     assert "threshold" not in (document["risk"] or {"roc": {}})["roc"]
 
@@ -242,6 +253,7 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
         found[name] = document["attributes"]
         assert document["people"] == 100
         assert len(document["curve"]["power"]) == len(document["curve"]["attributes"])
+        assert document["all_tried_within_limit"] == (max(document["curve"]["high"]) <= 0.05)
     assert 0 < found["exact"] < found["noisy"]
     assert found["exact"] < found["rounded"]
     for options, says in (

@@ -97,7 +97,7 @@ def limit(
             "trials": trials,
             "published": int(shown.size),
             "attributes": found.attributes,
-            "limit_met": found.searched,
+            "all_tried_within_limit": not found.searched,
             "sentence": sentence,
             "curve": {
                 "attributes": found.counts.tolist(),

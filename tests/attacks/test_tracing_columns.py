@@ -75,8 +75,19 @@ def test_columns_that_all_have_are_used_and_the_loss_is_told(people, release, ki
     assert "100 of the targets, 100 of the reference" in found.notes[0]
     whole = ta.trace(release, targets, people[1], **POOL)  # an array of the release's width goes by place
     assert whole.attributes == 1400
-    with pytest.raises(ta.InvalidInput, match="none shared"):
+    with pytest.raises(ta.InvalidInput, match="reference must be people with columns that the release and"):
         ta.trace(release, some(people[0], 0, 700), some(people[1], 700, 1500), **POOL)
+    others = ta.publish(ta.Dataset.from_arrays(people[0], names=[f"z{j}" for j in range(1500)]), ta.Means())
+    with pytest.raises(ta.InvalidInput, match=r"targets must be people with columns of the release \(z0, z1"):
+        ta.trace(others, targets, reference, **POOL)
+
+
+def test_one_person_may_be_a_series(people, release):
+    whole = frame("pandas", people[0], NAMES)
+    reference = frame("pandas", people[1], NAMES)
+    turned = whole.iloc[0][NAMES[::-1]]
+    every = ta.trace(release, whole, reference, **POOL)
+    assert ta.trace(release, turned, reference, **POOL).scores == pytest.approx(every.scores[:1])
 
 
 def test_constant_columns_that_the_release_left_out(people):

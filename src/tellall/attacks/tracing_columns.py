@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.attacks.packed_calls import PackedCalls
 from tellall.attacks.tracing_blocks import Blocks, as_blocks, packed_of
 from tellall.data import Public
-from tellall.errors import invalid
+from tellall.errors import InvalidInput, invalid
 from tellall.linops import Array, IntArray
 
 __all__ = ["Chosen", "match_columns", "names_of_means"]
@@ -54,7 +54,7 @@ def match_columns(
     Names count where the means and the people have them: releases, datasets, frames, mappings, and series
     with an index. Names made up by place (``a0`` of an array's dataset, 0, 1, ... of a frame) are places.
     """
-    people = {"targets": targets, "reference": reference}
+    people = {"targets": _one_person("targets", targets), "reference": _one_person("reference", reference)}
     labels = {side: _labels(side, one, names) for side, one in people.items()}
     if not names:
         _check_one_order(labels)
@@ -63,9 +63,7 @@ def match_columns(
     known = [set(found) for found in labels.values() if found]
     shared = np.array([j for j, name in enumerate(names) if all(name in one for one in known)], dtype=np.intp)
     if shared.size == 0:
-        side = next(side for side, found in labels.items() if found)
-        rule = f"people with columns of the release ({_few(names)}), as the other people"
-        raise invalid(side, rule, f"none shared; {_few(labels[side])}")
+        raise _none_shared(labels, names)
     wanted = [names[place] for place in shared]
     sources: list[Blocks] = []
     for side, one in people.items():
@@ -85,6 +83,23 @@ def names_of_means(means: Any) -> Names:
     if index is None or callable(index) or _counted(index):
         return ()
     return _each_once("means", index)
+
+
+def _one_person(side: str, people: Any) -> Any:
+    """A series with names in its index as a table of one row; anything else as it is."""
+    index = getattr(people, "index", None)
+    if not hasattr(people, "to_frame") or index is None or callable(index) or _counted(index):
+        return people
+    values = people.to_numpy()
+    return {name: values[j : j + 1] for j, name in enumerate(_each_once(side, index))}
+
+
+def _none_shared(labels: dict[str, Names], names: Names) -> InvalidInput:
+    for side, found in labels.items():
+        if found and not set(found) & set(names):
+            return invalid(side, f"people with columns of the release ({_few(names)})", _few(found))
+    rule = "people with columns that the release and the targets have too"
+    return invalid("reference", rule, _few(labels["reference"]))
 
 
 def _labels(side: str, people: Any, names: Names) -> Names:
@@ -203,10 +218,10 @@ def _left_out(labels: dict[str, Names], names: Names, shared: int) -> list[str]:
         return []
     beside = ", ".join(f"{count:,} of the {side}" for side, count in extra.items())
     return [
-        f"{shared:,} of {len(names):,} published means have a column among all people; columns left out "
-        f"without a published mean or the other people's: {beside}."
+        f"{shared:,} of {len(names):,} published means have a column in the targets and the reference; "
+        f"columns left out: {beside}."
     ]
 
 
 def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+    return ", ".join(names[:4]) + (", …" if len(names) > 4 else "")

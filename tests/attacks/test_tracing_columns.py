@@ -88,6 +88,8 @@ def test_one_person_may_be_a_series(people, release):
     turned = whole.iloc[0][NAMES[::-1]]
     every = ta.trace(release, whole, reference, **POOL)
     assert ta.trace(release, turned, reference, **POOL).scores == pytest.approx(every.scores[:1])
+    lazy = frame("polars", people[0], NAMES).lazy()
+    assert ta.trace(release, lazy, reference, **POOL).scores == pytest.approx(every.scores)
 
 
 def test_constant_columns_that_the_release_left_out(people):

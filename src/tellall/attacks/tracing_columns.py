@@ -54,7 +54,7 @@ def match_columns(
     Names count where the means and the people have them: releases, datasets, frames, mappings, and series
     with an index. Names made up by place (``a0`` of an array's dataset, 0, 1, ... of a frame) are places.
     """
-    people = {"targets": _one_person("targets", targets), "reference": _one_person("reference", reference)}
+    people = {"targets": _as_table("targets", targets), "reference": _as_table("reference", reference)}
     labels = {side: _labels(side, one, names) for side, one in people.items()}
     if not names:
         _check_one_order(labels)
@@ -85,8 +85,10 @@ def names_of_means(means: Any) -> Names:
     return _each_once("means", index)
 
 
-def _one_person(side: str, people: Any) -> Any:
-    """A series with names in its index as a table of one row; anything else as it is."""
+def _as_table(side: str, people: Any) -> Any:
+    """A series with names in its index as a table of one row, a lazy frame collected, else as it is."""
+    if hasattr(people, "collect"):
+        return people.collect()
     index = getattr(people, "index", None)
     if not hasattr(people, "to_frame") or index is None or callable(index) or _counted(index):
         return people

@@ -115,7 +115,19 @@ def test_profile_shows_the_methods_side_by_side(wages):
 
 def test_profile_gives_json_and_chosen_features(wages):
     result = run(
-        "profile", str(wages), "-y", "wage", "-x", "age", "--rows", "20", "--at-epsilon", "0.01", "--json"
+        "profile",
+        str(wages),
+        "-y",
+        "wage",
+        "-x",
+        "age",
+        "--rows",
+        "20",
+        "--at-epsilon",
+        "0.01",
+        "--json",
+        "--seed",
+        "4",
     )
     document = json.loads(result.stdout)
     assert document["columns"] == ["constant", "age"]

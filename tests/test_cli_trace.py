@@ -1,3 +1,4 @@
+import gzip
 import json
 import re
 import subprocess
@@ -82,6 +83,15 @@ def test_too_few_reference_people_leave_with_3(tables, capsys, monkeypatch):
     assert capsys.readouterr().out.startswith("Inconclusive. 40 reference people are too few")
 
 
+@pytest.mark.parametrize("delta", ["1e-300", "5e-324", "1e-6"])
+def test_a_tiny_rate_is_written_short(tables, delta, capsys, monkeypatch):
+    folder = str(tables / "out")
+    assert call(monkeypatch, *files(tables), "--delta", delta, "-o", folder, "--people", "10") == 3
+    out = capsys.readouterr().out
+    assert not re.search(r"\d{8}", out)
+    assert "it takes" in out
+
+
 def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeypatch):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
@@ -157,6 +167,8 @@ def test_a_folder_gets_a_page_that_names_nobody(tables, known, capsys, monkeypat
     titles = [figure["title"] for figure in document["figures"]]
     assert titles[-2:] == ["Power against the number of attributes", "Scores"]
     assert ("How well members are told from others" in titles) == known
+    labels = {one["label"] for one in document["figures"][-1]["series"]}
+    assert labels == {"targets (20)", "reference people (40)"}
     assert document["verdict"]["word"] == "traced"
     assert "threshold" not in (document["risk"] or {"roc": {}})["roc"]
 
@@ -241,6 +253,7 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
         found[name] = document["attributes"]
         assert document["people"] == 100
         assert len(document["curve"]["power"]) == len(document["curve"]["attributes"])
+        assert document["all_tried_within_limit"] == (max(document["curve"]["high"]) <= 0.05)
     assert 0 < found["exact"] < found["noisy"]
     assert found["exact"] < found["rounded"]
     for options, says in (
@@ -253,3 +266,154 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
         assert code == 2
         assert says in said.err
         assert len(said.err.splitlines()) == 1
+
+
+def test_members_who_are_no_target_are_told(tables, capsys, monkeypatch):
+    (tables / "more.txt").write_text("person0\nperson1\nnobody\nno one\n")
+    assert call(monkeypatch, *files(tables), "--members", str(tables / "more.txt"), "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert "2 of the 4 names in --members are no target's." in document["notes"]
+    assert document["risk"]["members"] == 2
+    (tables / "none.txt").write_text("nobody\n")
+    (tables / "latin.txt").write_bytes(b"person0\nJos\xe9\n")
+    for name, says in (("none.txt", "none of the 1 is a target"), ("latin.txt", "must be text in UTF-8")):
+        assert call(monkeypatch, *files(tables), "--members", str(tables / name)) == 2
+        said = capsys.readouterr().err
+        assert says in said
+        assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("word", ["", "NA", "NaN", "nan", ".", "-1", "-9"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_words_for_a_missing_call(tables, word, whole, capsys, monkeypatch):
+    """Also where the table is read by the slower reader, for a value that is no whole number."""
+    assert call(monkeypatch, *files(tables), "--json", "--coding", "genotypes") == 0
+    before = json.loads(capsys.readouterr().out)
+    lines = (tables / "targets.csv").read_text().splitlines()
+    lines[0] += ",other"
+    lines[1:] = [f"{line},{1 if whole else 0.5}" for line in lines[1:]]
+    for row in (3, 7):
+        cells = lines[row].split(",")
+        cells[5] = word if row == 3 else ""
+        lines[row] = ",".join(cells)
+    (tables / "targets.csv").write_text("\n".join(lines) + "\n")
+    if not whole:
+        monkeypatch.setattr("tellall.cli.wide_csv.read_wide", not_whole)
+    assert call(monkeypatch, *files(tables), "--json", "--coding", "genotypes") == 0
+    after = json.loads(capsys.readouterr().out)
+    assert after["attributes"] == before["attributes"]
+    assert after["traced"] == before["traced"]
+
+
+def not_whole(*_):
+    from tellall.cli.wide_csv import NotWhole
+
+    raise NotWhole
+
+
+@pytest.mark.parametrize("kind", ["bits", "genotypes"])
+def test_a_saved_release_of_means_is_traced(tables, kind, capsys, monkeypatch):
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.2, 0.8, 900)
+    people = rng.binomial(1 if kind == "bits" else 2, p, (80, p.size))
+    names = [f"s{j}" for j in range(p.size)]
+    release = ta.publish(ta.Dataset.from_arrays(people[:20], names=names), ta.Means(), ta.Rounding(0.05))
+    release.save(tables / "release.json")
+    for name, rows in (("t.csv", people[:40, ::-1]), ("r.csv", people[40:])):
+        head = names[::-1] if name == "t.csv" else names
+        lines = [",".join(head), *(",".join(map(str, row)) for row in rows)]
+        (tables / name).write_text("\n".join(lines) + "\n")
+    arguments = files(tables, "release.json", "t.csv", "r.csv")
+    assert call(monkeypatch, *arguments, "--coding", kind, "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["people"] == 20
+    expected = ta.trace(
+        release, people[:40], people[40:], attack="pool", threshold="empirical", coding=kind, n=20
+    )
+    assert document["traced"] == expected.traced >= 18
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["tellall", "limit", str(tables / "release.json"), "--coding", kind, "--trials", "200", "--json"],
+    )
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 0
+    assert json.loads(capsys.readouterr().out)["people"] == 20
+    table = ta.Dataset.from_arrays(people[:20, :3], secret=people[:20, 3] > 0)
+    ta.publish(table, ta.Marginals(1)).save(tables / "table.json")
+    assert call(monkeypatch, *files(tables, "table.json")) == 2
+    assert "--release must be a release of Means()" in capsys.readouterr().err
+
+
+def test_tables_of_means_are_read_alike_by_trace_and_limit(tables, capsys, monkeypatch):
+    text = (tables / "means.csv").read_text()
+    tabbed = text.replace(",", "\t").replace("gone\t0.5", "gone\tNA")
+    (tables / "m.tsv").write_text(tabbed)
+    for name, content in (("m.csv.gz", text), ("m.tsv.gz", tabbed)):
+        with gzip.open(tables / name, "wt") as file:
+            file.write(content)
+    (tables / "cut.csv.gz").write_bytes((tables / "m.csv.gz").read_bytes()[:-400])
+    (tables / "empty.csv").write_text("")
+    (tables / "header.csv").write_text("name,mean\n")
+
+    def limit(name):
+        small = ["-n", "100", "--most", "500", "--trials", "200", "--json"]
+        monkeypatch.setattr(sys, "argv", ["tellall", "limit", str(tables / name), *small])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        return left.value.code, capsys.readouterr()
+
+    published = {}
+    for name in ("means.csv", "m.tsv", "m.csv.gz", "m.tsv.gz"):
+        assert call(monkeypatch, *files(tables, name), "--json") == 0
+        assert json.loads(capsys.readouterr().out)["attributes"] == 1200
+        code, said = limit(name)
+        assert code == 0
+        published[name] = json.loads(said.out)["published"]
+    assert published == {"means.csv": 1201, "m.tsv": 1200, "m.csv.gz": 1201, "m.tsv.gz": 1200}
+    for name, says in (
+        ("cut.csv.gz", "whole and sound"),
+        ("empty.csv", "a table with means in it"),
+        ("header.csv", "a table with means in it"),
+    ):
+        assert call(monkeypatch, *files(tables, name)) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("tellall: --release must be")
+        assert says in said
+        assert len(said.splitlines()) == 1
+        code, said = limit(name)
+        assert code == 2
+        assert says in said.err
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_frequencies_of_the_other_allele_are_inconclusive(tmp_path, named, capsys, monkeypatch):
+    bed_reader = pytest.importorskip("bed_reader")
+    rng = np.random.default_rng(3)
+    frequency = rng.uniform(0.02, 0.2, 256)
+    calls = rng.binomial(2, frequency, (80, 256)).astype(np.int8)
+    names = [f"rs{j}" for j in range(256)]
+    for name, rows in (("t.bed", calls[:40]), ("ref.bed", calls[40:])):
+        properties = {
+            "iid": [f"{name}{i}" for i in range(40)],
+            "sid": names,
+            "allele_1": ["A"] * 256,
+            "allele_2": ["G"] * 256,
+        }
+        bed_reader.to_bed(tmp_path / name, rows, properties=properties)
+    published = calls[:20].mean(axis=0) / 2
+    published = published if named else 1 - published
+    (tmp_path / "f.afreq").write_text(
+        "#CHROM\tID\tREF\tALT\tALT_FREQS\tOBS_CT\n"
+        + "".join(f"1\t{n}\tG\tA\t{f}\t40\n" for n, f in zip(names, published, strict=True))
+    )
+    code = call(monkeypatch, *files(tmp_path, "f.afreq", "t.bed", "ref.bed"), "--json")
+    document = json.loads(capsys.readouterr().out)
+    if named:
+        assert code == 0
+        assert document["verdict"]["word"] != "inconclusive"
+    else:
+        assert code == 3
+        assert document["verdict"]["word"] == "inconclusive"
+        assert "Check which allele they count" in document["verdict"]["sentence"]

@@ -110,3 +110,11 @@ def test_no_number_of_ways_is_forgotten():
         plan = ta.tracing_plan(n, 0.3, 0.1, delta)
         assert plan.pool_attributes >= 64 * n
         assert plan.attributes >= plan.n**2
+
+
+@pytest.mark.parametrize("value", ["a", None, [0.5], 1j])
+def test_a_density_returns_numbers(value):
+    with pytest.raises(ta.InvalidInput, match="distribution must be a density function that returns numbers"):
+        ta.strength(lambda p: value, 0.1)
+    with pytest.raises(ta.InvalidInput, match="support must be"):
+        ta.strength(lambda p: 0.5, 0.1, support=("a", 1) if value == "a" else value)

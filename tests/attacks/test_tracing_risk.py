@@ -103,3 +103,30 @@ def test_delta_is_taken_off():
 def test_bad_input_is_one_sentence(call, says):
     with pytest.raises(ta.InvalidInput, match=says):
         call()
+
+
+@pytest.mark.parametrize("weird", ["a", None, True, [0.5], 0.5j, float("nan")])
+def test_rates_are_numbers_between_0_and_1(weird):
+    rng = np.random.default_rng(0)
+    people = np.where(rng.random((40, 50)) < 0.5, 1, -1)
+    tracing = ta.trace(people[:10].mean(axis=0), people[:20], people[20:], delta=0.1, threshold="empirical")
+    risk = ta.score(tracing, np.arange(20) < 10)
+    for question in (
+        risk.power,
+        risk.seen,
+        risk.epsilon,
+        lambda value: risk.epsilon(confidence=value),
+        lambda value: tracing.discoveries("a" if value is None else value),
+        lambda value: ta.disprove_epsilon(1, 10, 0, 10, delta=value),
+    ):
+        with pytest.raises(ta.InvalidInput, match=r"must be (between 0 and 1|from 0 to below 1)"):
+            question(weird)
+    with pytest.raises(ta.InvalidInput, match="points must be a whole number of 2 or more"):
+        risk.roc(weird)
+
+
+@pytest.mark.parametrize("counts", [(1.5, 10, 0, 10), ("a", 10, 0, 10), (1, 10.5, 0, 10), (True, 10, 0, 10)])
+def test_counts_of_people_are_whole(counts):
+    with pytest.raises(ta.InvalidInput, match="true_positives must be whole numbers"):
+        ta.disprove_epsilon(*counts)
+    assert ta.disprove_epsilon(*np.array([1, 10, 0, 10])).lower == 0

@@ -10,6 +10,7 @@ from tellall.genomics.genotypes import InMemory
 from tellall.genomics.sites import Sites, match
 
 AFREQ = "#CHROM\tID\tREF\tALT\tPROVISIONAL_REF?\tALT_FREQS\tOBS_CT\n"
+PLACED = "#CHROM\tPOS\tID\tREF\tALT\tALT_FREQS\tOBS_CT\n"
 BED = SHARED / "data" / "genotypes.bed"
 
 
@@ -50,6 +51,10 @@ def test_the_three_frequency_formats_agree(tmp_path):
         (AFREQ + "1\trs1\tG\tA\tY\t1.5\t200\n", "frequencies must be from 0 to 1"),
         (AFREQ + "1\trs1\tG\tA\tY\tmany\t200\n", "numbers where numbers belong"),
         (AFREQ + "1\trs1\tG\n", "a table of 7 columns"),
+        (AFREQ + "1\trs1\tG\tA\tY\t0.5\tinf\n", "finite counts of zero or more; got inf in line 2"),
+        (PLACED + "1\t99999999999999999999999\trs1\tG\tA\t0.5\t2\n", "positions from 0 to"),
+        (PLACED + "1\t4e300\trs1\tG\tA\t0.5\t2\n", "positions from 0 to .* got 4e300 in line 2"),
+        (PLACED + "1\tinf\trs1\tG\tA\t0.5\t2\n", "numbers where numbers belong"),
     ],
 )
 def test_bad_frequency_files_are_one_sentence(tmp_path, text, says):
@@ -89,6 +94,108 @@ def test_alleles_are_matched_over_swaps_and_strands():
     assert found.swapped_strand == 2
     assert found.lost == {"not there": 1, "other alleles": 1, "strand unknown": 1, "twice": 1}
     assert 5 in match(first, second, palindromic=True).first
+
+
+@pytest.mark.parametrize("broken", ["cut", "turned"])
+def test_broken_gzip_files_are_one_sentence(tmp_path, broken):
+    lines = (f"1\t{j}\trs{j}\tG\tA\t{j / 3000:.4f}\t200\n" for j in range(1, 3000))
+    whole = gzip.compress((PLACED + "".join(lines)).encode())
+    path = tmp_path / "x.afreq.gz"
+    path.write_bytes(whole[:-500] if broken == "cut" else whole[:10] + b"\xff" * 500 + whole[510:])
+    with pytest.raises(ta.InvalidInput, match=r"that is whole and sound; got .*x\.afreq\.gz"):
+        ta.genomics.read_frequencies(path)
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "place"),
+    [
+        ("23", "X", 9),
+        ("chrX", "23", 9),
+        ("24", "Y", 9),
+        ("26", "MT", 9),
+        ("25", "chrM", 9),
+        ("25", "X", 200_000),
+        ("XY", "X", 9),
+        ("Chr2", "2", 9),
+        ("CHR2", "2", 9),
+        ("02", "chr2", 9),
+    ],
+)
+def test_a_chromosome_has_one_name(one, two, place):
+    found = match(sites((".", one, place, "A", "G")), sites((".", two, place, "A", "G")))
+    assert found.first.tolist() == [0]
+    assert match(sites((".", one, 9, "A", "G")), sites((".", "20", 9, "A", "G"))).first.size == 0
+
+
+def test_every_record_of_a_name_or_place_is_tried():
+    first = sites(("rs1", "1", 5, "A", "G"), ("rs1", "1", 5, "T", "G"), (".", "1", 7, "C", "T"))
+    second = sites(
+        ("rs1", "1", 5, "T", "G"), ("rs1", "1", 5, "A", "G"), (".", "1", 7, "G", "A"), (".", "1", 7, "T", "C")
+    )
+    found = match(first, second)
+    assert found.first.tolist() == [0, 1, 2]
+    assert found.second.tolist() == [1, 0, 3]  # the same strand is the better one
+    assert found.flipped.tolist() == [False, False, True]
+    assert found.lost == {}
+    by_place = match(
+        sites(("rs1", "1", 5, "A", "G")), sites(("rs1", "1", 9, "A", "C"), (".", "1", 5, "A", "G"))
+    )
+    assert by_place.second.tolist() == [1]
+    fixed = match(sites(("rs1", "1", 5, "A", "G")), sites(("rs1", "1", 5, "0", "G")))
+    assert fixed.lost == {"one allele only": 1}
+
+
+def test_gwas_sites_go_by_their_rsid_then_by_place(tmp_path):
+    header = (
+        "variant_id\trsid\tchromosome\tbase_pair_location\teffect_allele\tother_allele"
+        "\teffect_allele_frequency\n"
+    )
+    text = "1_100_G_A\trs1\t1\t100\tA\tG\t0.2\n1_200_G_A\tNA\t1\t200\tA\tG\t0.3\n"
+    (tmp_path / "g.tsv").write_text(header + text)
+    published = ta.genomics.read_frequencies(tmp_path / "g.tsv").sites
+    assert published.ids.tolist() == ["rs1", "1_200_G_A"]
+    other_build = sites(("rs1", "1", 1100, "A", "G"), ("rs2", "1", 200, "A", "G"))
+    assert match(published, other_build).second.tolist() == [0, 1]
+
+
+def test_sites_in_nobody_are_refused_with_the_reasons():
+    rng = np.random.default_rng(0)
+    genotypes = plain(rng)
+    rows = sites(("rs1", "1", 2, "A", "C"), ("rs2", "1", 3, "A", "T"), ("zz", "9", 3, "A", "G"))
+    published = ta.genomics.Frequencies(rows, np.array([0.1, 0.2, 0.3]), 10)
+    with pytest.raises(ta.InvalidInput, match="against the targets: 1 not there, 2 other alleles"):
+        ta.genomics.align(published, genotypes, genotypes)
+
+
+@pytest.mark.parametrize(("turned", "doubtful"), [(0, False), (60, False), (80, True), (200, True)])
+def test_many_flipped_frequencies_are_doubtful(turned, doubtful):
+    rng = np.random.default_rng(0)
+    frequency = rng.uniform(0.01, 0.2, 200)
+    calls = rng.binomial(2, frequency, (50, 200)).astype(np.int8)
+    rows = sites(*((f"rs{j}", "1", j + 1, "A", "G") for j in range(200)))
+    pool = InMemory(tuple(f"p{i}" for i in range(50)), rows, 0, calls)
+    published = np.where(np.arange(200) < turned, 1 - frequency, frequency)
+    found = ta.genomics.align(ta.genomics.Frequencies(rows, published, 50), pool, pool)
+    assert found.doubtful == doubtful
+    assert any("look as if" in note for note in found.notes) == (turned > 0)
+
+
+def test_half_calls_are_missing_and_sites_of_one_allele_are_counted_apart(tmp_path):
+    pytest.importorskip("cyvcf2")
+    head = "##fileformat=VCFv4.2\n##contig=<ID=1>\n##FORMAT=<ID=GT,Number=1,Type=String,Description=x>\n"
+    columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\ta\tb\tc\td\te\n"
+    body = (
+        "1\t5\trs1\tG\tA\t.\t.\t.\tGT\t./1\t0/1\t1/.\t1/1\t0|.\n"
+        "1\t6\trs2\tG\t.\t.\t.\t.\tGT\t0/0\t0/0\t0/0\t0/0\t0/0\n"
+        "1\t7\trs3\tG\tA,T\t.\t.\t.\tGT\t0/0\t0/1\t0/2\t0/0\t0/0\n"
+    )
+    (tmp_path / "x.vcf").write_text(head + columns + body)
+    found = ta.genomics.read_genotypes(tmp_path / "x.vcf")
+    assert (found.block(0, 1)[:, 0] < 0).tolist() == [True, False, True, False, True]
+    assert found.block(0, 1)[[1, 3], 0].tolist() == [1, 2]
+    assert (found.skipped, found.single) == (1, 1)
+    notes = ta.genomics.align(ta.genomics.Frequencies(found.sites, np.array([0.5]), 5), found, found).notes
+    assert "1 sites of the targets with one allele only left out." in notes
 
 
 def plain(rng, people=6, count=40):

@@ -49,7 +49,7 @@ def test_the_page_with_and_without_truth(known, threshold):
     tracing = ta.trace(means, targets, reference, **options)
     growth = trace_by_attributes(means, targets, reference, whole=tracing, **options)
     given = truth if known else None
-    figures = tracing_figures(tracing, truth=given, growth=growth)
+    figures = tracing_figures(tracing, truth=given, growth=growth, reveal=True)
     plain = json.loads(json.dumps(document(tracing, given, figures), allow_nan=False))
     page = render(plain)
     tags = Tags.of(page)
@@ -72,6 +72,18 @@ def test_histograms_are_shares_and_the_roc_starts_and_ends_right():
     assert (curve.x[0], curve.y[0]) == (0, 0)
     assert (curve.x[-1], curve.y[-1]) == (1, 1)
     assert all(low <= y <= high for low, y, high in zip(curve.low, curve.y, curve.high, strict=True))
+
+
+def test_scores_of_members_stand_apart_only_if_asked():
+    means, targets, reference, truth = people()
+    tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
+    scores = tracing_figures(tracing, truth=truth)[-1]
+    assert scores.as_json() == tracing_figures(tracing, truth=~truth)[-1].as_json()
+    assert {one.label for one in scores.series} == {"targets (40)", "reference people (30)"}
+    told = tracing_figures(tracing, truth=truth, reveal=True)[-1]
+    assert {one.label for one in told.series} == {"members (20)", "others (20)", "reference people (30)"}
+    assert "SECRET" in told.caption
+    assert "SECRET" not in scores.caption
 
 
 def tracing_of(scores, p_values, member, *, delta=0.05, rule="hoeffding", pool=59):

@@ -190,12 +190,22 @@ _CLOSED: dict[str, tuple[int, Callable[..., float]]] = {
 }
 
 
-def _density_strength(density: Callable[[float], float], alpha: float, support: tuple[float, float]) -> float:
+def _density_strength(given: Callable[[float], float], alpha: float, support: tuple[float, float]) -> float:
     from scipy.integrate import quad
 
-    a, b = float(support[0]), float(support[1])
+    try:
+        a, b = (_number("support", end) for end in support)
+    except (TypeError, ValueError):
+        raise invalid("support", "an interval within [−1, 1]", support) from None
     if not -1 <= a < b <= 1:
         raise invalid("support", "an interval within [−1, 1]", support)
+
+    def density(p: float) -> float:
+        value: object = given(p)
+        try:
+            return float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise invalid("distribution", "a density function that returns numbers", value) from None
 
     def integral(function: Callable[[float], float]) -> float:
         value, *_ = quad(function, a, b, limit=400, full_output=1)

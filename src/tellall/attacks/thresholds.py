@@ -10,10 +10,18 @@ import numpy.typing as npt
 from tellall.errors import invalid
 from tellall.linops import Array
 
-__all__ = ["THRESHOLDS", "conformal", "discoveries", "gaussian_exact", "sound"]
+__all__ = ["THRESHOLDS", "checked_rate", "conformal", "discoveries", "gaussian_exact", "sound"]
 
 THRESHOLDS = ("paper", "hoeffding", "empirical")
 _TIE = 1e-6  # relative: single-precision sums of equal rows may differ by this much, and a tie counts against
+
+
+def checked_rate(name: str, value: object, *, zero: bool = False) -> float:
+    """The argument as one number between 0 and 1, neither included (0 is with ``zero=True``)."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not (0 <= float(value) < 1 if zero else 0 < float(value) < 1):  # type: ignore[arg-type]
+        raise invalid(name, "from 0 to below 1" if zero else "between 0 and 1", value)
+    return float(value)  # type: ignore[arg-type]
 
 
 def sound(
@@ -98,8 +106,7 @@ def discoveries(p_values: Array, rate: float) -> npt.NDArray[np.bool_]:
     >>> discoveries(np.array([0.01, 0.04, 0.5, 0.02]), 0.05)
     array([ True, False, False,  True])
     """
-    if not 0 < rate < 1:
-        raise invalid("rate", "between 0 and 1", rate)
+    rate = checked_rate("rate", rate)
     order = np.sort(p_values)
     passed = np.flatnonzero(order <= rate * np.arange(1, order.size + 1) / order.size + 1e-15)
     return p_values <= (order[passed[-1]] if passed.size else -1.0)

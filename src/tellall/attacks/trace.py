@@ -114,7 +114,9 @@ def trace(
     Parameters
     ----------
     means
-        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`.
+        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. Where
+        these and the people have names (datasets, frames, a series with an index) they are matched by name,
+        over what all have; arrays go by place.
     targets
         People × attributes, or one person: the people to be traced.
     reference
@@ -235,7 +237,7 @@ def _people(people: People) -> Any:
 
 
 def _too_few(delta: float, pool: int) -> str:
-    least = math.ceil(1 / delta - 1e-9) - 1
+    least = str(math.ceil(1 / delta - 1e-9) - 1) if delta > 1e-9 else f"about 1/{delta:g}"
     people = "person" if pool == 1 else "people"
     return (
         f"With {pool} reference {people} the empirical threshold can name nobody at delta {delta:g}; "

@@ -132,7 +132,7 @@ class Coding:
         if (codes < 0).any():
             if block.dtype.kind == "f":
                 codes[np.isnan(block)] = missing
-            elif self.ploidy == 2:  # PLINK readers mark a missing call by a negative number
+            if self.ploidy == 2:  # PLINK readers mark a missing call by a negative number
                 codes[block < 0] = missing
         if (codes < 0).any():
             seen = block[codes < 0].flat[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.attacks.calls import calls_of
-from tellall.attacks.packed_calls import PackedCalls
-from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, as_blocks, packed_of
-from tellall.data import Public
+from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding
+from tellall.attacks.tracing_columns import Chosen, match_columns, names_of_means
 from tellall.errors import invalid
-from tellall.linops import Array, IntArray
+from tellall.linops import Array
 from tellall.release import Release
 from tellall.statistics import Means
 
@@ -47,29 +46,6 @@ class Input:
         return float(1 / max(gaps.min(initial=0.5), _LEAST_FREQUENCY)) / self.coding.ploidy
 
 
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    """Some attributes of a source, in rising order of place."""
-
-    source: Blocks
-    places: IntArray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.source.shape[0], int(self.places.size)
-
-    def block(self, start: int, stop: int) -> npt.NDArray[Any]:
-        places = self.places[start:stop]
-        first = int(places[0])
-        return self.source.block(first, int(places[-1]) + 1)[:, places - first]
-
-    def packed(self, start: int, stop: int) -> PackedCalls | None:
-        places = self.places[start:stop]
-        first = int(places[0])
-        calls = packed_of(self.source, first, int(places[-1]) + 1)
-        return calls if calls is None or len(calls.turned) == places.size else calls.at(places - first)
-
-
 def read_input(
     means: Release | npt.ArrayLike,
     targets: Any,
@@ -81,21 +57,14 @@ def read_input(
     alleles: str | None = None,
 ) -> Input:
     """Means and people in one coding, without suppressed attributes; refuses what does not fit."""
-    if coding not in CODINGS:
+    if not isinstance(coding, str) or coding not in CODINGS:
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
     if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
         raise invalid("n", "the number of people the means are over", n)
-    columns = means.columns if isinstance(means, Release) else ()
-    values = _values(means, n)
-    rule, notes = CODINGS[coding], list[str]()
-    people = [_blocks("targets", targets, columns), _blocks("reference", reference, columns)]
+    rule = CODINGS[coding]
+    names = means.columns if isinstance(means, Release) else names_of_means(means)
+    values, people, notes = match_columns(_values(means, n), names, targets, reference)
     for name, blocks in zip(("targets", "reference"), people, strict=True):
-        if blocks.shape[1] != values.size:
-            raise invalid(
-                name,
-                f"people with the {values.size} attributes of the means",
-                f"{blocks.shape[1]} attributes",
-            )
         if blocks.shape[0] < 1:
             raise invalid(name, "one person or more", "nobody")
     shown = np.flatnonzero(~np.isnan(values))
@@ -103,7 +72,7 @@ def read_input(
         raise invalid("means", "one published value or more", f"{values.size} values, all missing")
     if shown.size < values.size:
         notes.append(f"{values.size - shown.size} suppressed means left out.")
-        values, people = values[shown], [_Chosen(blocks, shown) for blocks in people]
+        values, people = values[shown], [Chosen(blocks, shown) for blocks in people]
     told = "counts" if isinstance(means, Release) else alleles
     q = _signs(values, people[1], rule, told, notes)
     outside = int((np.abs(q) > 1 + 1e-9).sum())
@@ -130,9 +99,9 @@ def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
             return means.values / n
         return means.values
     try:
-        if np.iscomplexobj(means):  # its imaginary part would be lost
+        if np.iscomplexobj(_plain(means)):  # its imaginary part would be lost
             raise TypeError
-        array = np.asarray(means, dtype=np.float64).ravel()
+        array = np.asarray(_plain(means), dtype=np.float64).ravel()
     except (TypeError, ValueError):
         raise invalid("means", "numbers, or a release of Means()", means) from None
     if array.size == 0:
@@ -142,22 +111,8 @@ def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
     return array
 
 
-def _blocks(name: str, people: Any, columns: Sequence[str]) -> Blocks:
-    """The people over the release's columns: by name where people have names, else as they stand."""
-    if isinstance(people, Public):
-        wanted = columns or people.names
-        numbers = [people.numbers[place] for place in map(people.position, wanted)]
-        codes = [people.codes[people.position(column)] for column in wanted]
-        return as_blocks(
-            name, np.stack([c if v is None else v for c, v in zip(codes, numbers, strict=True)], axis=1)
-        )
-    blocks = as_blocks(name, people)
-    if columns and blocks.shape[1] > len(columns):
-        # a dataset made from an array names its columns by place and leaves out constant ones
-        places = [column[1:] for column in columns]
-        if all(c[0] == "a" and p.isdigit() for c, p in zip(columns, places, strict=True)):
-            return _Chosen(blocks, np.array([int(place) for place in places]))
-    return blocks
+def _plain(means: Any) -> Any:
+    return list(means.values()) if isinstance(means, Mapping) else means
 
 
 def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None, notes: list[str]) -> Array:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.thresholds import checked_rate
 from tellall.attacks.trace import Tracing
 from tellall.errors import invalid
 from tellall.linops import Array
@@ -91,8 +92,7 @@ class TracingRisk:
         where it is empty (all members, or none) Clopper–Pearson's takes its place. With fewer than 1/rate
         outsiders the threshold is their largest score, and the rate itself is not seen; see :meth:`seen`.
         """
-        if not 0 < rate < 1:
-            raise invalid("rate", "between 0 and 1", rate)
+        rate = checked_rate("rate", rate)
         generator = as_rng(rng)
         inside, outside = np.sort(self._inside), np.sort(self._outside)
         allowed = math.floor(rate * outside.size + 1e-9)
@@ -108,10 +108,12 @@ class TracingRisk:
 
     def seen(self, rate: float = RATES[0]) -> bool:
         """Whether there are outsiders enough, 1/rate, to see this false-positive rate."""
-        return rate * self.others + 1e-9 >= 1
+        return checked_rate("rate", rate) * self.others + 1e-9 >= 1
 
     def roc(self, points: int = 200) -> dict[str, Array]:
         """The curve: false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
+        if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 2:
+            raise invalid("points", "a whole number of 2 or more", points)
         scores = np.unique(np.concatenate([self._inside, self._outside]))[::-1]
         if scores.size > points:
             scores = scores[np.linspace(0, scores.size - 1, points).astype(np.intp)]
@@ -158,7 +160,10 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
     >>> score_tracing(tracing, [True, True, False, False]).auc.value
     1.0
     """
-    truth = np.asarray(members)
+    try:
+        truth = np.asarray(members)
+    except ValueError:
+        raise invalid("members", "one of True and False per target", "rows of different lengths") from None
     if (
         truth.shape != tracing.scores.shape
         or truth.dtype.kind not in "biuf"
@@ -209,13 +214,13 @@ def disprove_epsilon(
         ("true_positives", true_positives, members),
         ("false_positives", false_positives, others),
     ):
+        for count in (hits, total):
+            if isinstance(count, bool) or not isinstance(count, int | np.integer):
+                raise invalid(name, "whole numbers, out of so many people", f"{hits!r} out of {total!r}")
         if total < 1 or not 0 <= hits <= total:
             raise invalid(name, f"from 0 to {total}, out of one person or more", hits)
-    if not 0 <= delta < 1:
-        raise invalid("delta", "from 0 to below 1", delta)
-    if not 0 < confidence < 1:
-        raise invalid("confidence", "between 0 and 1", confidence)
-    error = 1 - confidence
+    delta = checked_rate("delta", delta, zero=True)
+    error = 1 - checked_rate("confidence", confidence)
     true_low = float(_clopper_pearson(np.array([true_positives]), members, error)[0][0])
     false_high = float(_clopper_pearson(np.array([false_positives]), others, error)[1][0])
     estimate = _least_epsilon(true_positives / members, false_positives / others, delta)

@@ -20,7 +20,7 @@ def limit(
     frequencies: Annotated[
         Path,
         typer.Argument(
-            help="The frequencies to be published: .frq, .afreq, GWAS-SSF, or a CSV of name, mean."
+            help="What is to be published: .frq, .afreq, GWAS-SSF, a table of name, mean, or release.json."
         ),
     ],
     people: Annotated[
@@ -56,7 +56,7 @@ def limit(
     from tellall.report.installed import versions
 
     check_out(out)
-    values, known, kind = read_means(frequencies)
+    values, known, kind = read_means(frequencies, people, coding)
     n = people if people is not None else known
     if n is None:
         raise invalid("--people", "given where the file does not say how many people there are", "nothing")
@@ -97,7 +97,7 @@ def limit(
             "trials": trials,
             "published": int(shown.size),
             "attributes": found.attributes,
-            "limit_met": found.searched,
+            "all_tried_within_limit": not found.searched,
             "sentence": sentence,
             "curve": {
                 "attributes": found.counts.tolist(),

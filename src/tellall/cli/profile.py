@@ -34,6 +34,7 @@ def profile(
     at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; again for more.")] = None,
     at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; again for more.")] = None,
     as_json: AsJson = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Accepted; nothing random is drawn here.")] = 0,
     quiet: Quiet = False,
     out: Out = None,
 ) -> None:

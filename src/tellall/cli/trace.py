@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,10 +35,15 @@ __all__ = ["trace"]
 _SHOWN = 20  # targets listed on a terminal
 _SIMULATED = 20_000  # attributes at most in the simulation, and releases simulated
 _TRIALS = 300
+_MOST_TRIALS = 10_000  # a rate that takes more to be seen once is not simulated
 _WARNING = "SECRET: what an attack concludes about single people. Not for publication."
 
 Release = Annotated[
-    Path, typer.Option("--release", help="Published means: .frq, .afreq, GWAS-SSF, or a CSV of name, mean.")
+    Path,
+    typer.Option(
+        "--release",
+        help="Published means: .frq, .afreq, GWAS-SSF, a table of name, mean, or release.json.",
+    ),
 ]
 Targets = Annotated[
     Path, typer.Option("--targets", help="The people to trace: .bed, .vcf, .bcf, CSV or Parquet.")
@@ -114,8 +120,11 @@ def trace(
     from tellall.report import text, trace_page
 
     check_page(out)
-    inputs = read_files(release, targets, reference, coding, palindromic)
-    truth = None if members is None else np.array(read_truth(members, inputs.names))
+    inputs = read_files(release, targets, reference, coding, palindromic, people)
+    truth = None
+    if members is not None:
+        known, said = read_truth(members, inputs.names)
+        truth, inputs = np.array(known), replace(inputs, notes=(*inputs.notes, *said))
     n = people if people is not None else inputs.n
     options: dict[str, Any] = {
         "attack": attack,
@@ -131,7 +140,7 @@ def trace(
     with _watch(talk, inputs.targets, quiet=quiet) as watched:
         tracing = tellall.trace(inputs.means, watched, inputs.reference, **options)
     risk = None if truth is None else tellall.score(tracing, truth)
-    verdict = trace_page.judge_tracing(tracing, risk)
+    verdict = trace_page.judge_tracing(tracing, risk, doubtful=inputs.doubtful)
     document = _document(release, tracing, inputs, n, seed)
     document["verdict"] = {"word": verdict.word, "sentence": verdict.sentence}
     lines = [f"{verdict.word.capitalize()}. {verdict.sentence}", repr(tracing)]
@@ -143,7 +152,7 @@ def trace(
         page.print(line, highlight=False, markup=False)
     if out is not None and is_folder(out):
         with _watch(talk, inputs.targets, quiet=quiet) as watched:
-            drawn = _figures(inputs, watched, tracing, truth, options, seed)
+            drawn = _figures(inputs, watched, tracing, truth, options, seed, reveal)
         document["figures"] = [figure.as_json() for figure in drawn]
         out.mkdir(exist_ok=True)
         store.write_json(out / "trace.json", document)
@@ -188,7 +197,13 @@ def _document(
 
 
 def _figures(
-    inputs: Inputs, watched: Any, tracing: tellall.Tracing, truth: Any, options: dict[str, Any], seed: int
+    inputs: Inputs,
+    watched: Any,
+    tracing: tellall.Tracing,
+    truth: Any,
+    options: dict[str, Any],
+    seed: int,
+    reveal: bool,
 ) -> tuple[Figure, ...]:
     """The page's figures; the attack is repeated on fewer attributes where that is quick."""
     from tellall.attacks.tracing_growth import MOST_CALLS, trace_by_attributes
@@ -201,7 +216,7 @@ def _figures(
             inputs.means, watched, inputs.reference, whole=tracing, rng=seed, **options
         )
     limit = _simulated(inputs, tracing, options, seed)
-    return tracing_figures(tracing, truth=truth, growth=growth, limit=limit)
+    return tracing_figures(tracing, truth=truth, growth=growth, limit=limit, reveal=reveal)
 
 
 def _simulated(
@@ -211,7 +226,8 @@ def _simulated(
     shares = np.asarray(inputs.means, dtype=np.float64)
     shares = (shares + 1) / 2 if inputs.coding == "signs" else shares
     within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
-    if options["n"] is None or tracing.attack == "gaussian" or not within:
+    trials = max(_TRIALS, min(math.ceil(1 / max(tracing.delta, 1e-300)), _MOST_TRIALS + 1))
+    if options["n"] is None or tracing.attack == "gaussian" or not within or trials > _MOST_TRIALS:
         return None
     return tellall.release_limit(
         shares,
@@ -223,7 +239,7 @@ def _simulated(
         alpha=options["alpha"],
         coding="genotypes" if inputs.coding == "genotypes" else "bits",
         most=min(tracing.attributes, _SIMULATED),
-        trials=max(_TRIALS, int(np.ceil(1 / tracing.delta))),
+        trials=trials,
         rng=seed,
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tellall import store
+from tellall.cli.mean_table import MISSING_WORDS, read_named_means
 from tellall.errors import invalid
 
 __all__ = ["Inputs", "read_files", "read_means", "read_truth"]
@@ -29,19 +30,27 @@ class Inputs:
     n: int | None
     notes: tuple[str, ...]
     alleles: str | None = None
+    doubtful: bool = False
 
 
-def read_truth(path: Path, names: tuple[str, ...]) -> list[bool]:
-    """Who of the targets is named in a file, one a line."""
+def read_truth(path: Path, names: tuple[str, ...]) -> tuple[list[bool], tuple[str, ...]]:
+    """Who of the targets is named in a file, one a line; and a note of the names that are no target's."""
     text = store.read_text(path, what="--members", largest=store.LARGEST_JSON)
     known = {line.strip() for line in text.splitlines() if line.strip()}
     if not known & set(names):
         raise invalid("--members", "names of targets, one a line", f"none of the {len(known)} is a target")
-    return [name in known for name in names]
+    strangers = len(known - set(names))
+    notes = (f"{strangers:,} of the {len(known):,} names in --members are no target's.",) if strangers else ()
+    return [name in known for name in names], notes
 
 
 def read_files(
-    release: Path, targets: Path, reference: Path, coding: str | None, palindromic: bool
+    release: Path,
+    targets: Path,
+    reference: Path,
+    coding: str | None,
+    palindromic: bool,
+    people: int | None = None,
 ) -> Inputs:
     """Means, targets and reference people from genotype files or tables."""
     from tellall.genomics.genotypes import GENOTYPE_ENDINGS
@@ -51,7 +60,7 @@ def read_files(
         return _genomes(release, targets, reference, coding, palindromic)
     if any(genomes):
         raise invalid("--reference", "of the same kind of file as --targets", str(reference))
-    return _tables(release, targets, reference, coding or "bits")
+    return _tables(release, targets, reference, coding or "bits", people)
 
 
 def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, palindromic: bool) -> Inputs:
@@ -75,6 +84,7 @@ def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, 
         aligned.n,
         aligned.notes,
         "frequencies",
+        aligned.doubtful,
     )
 
 
@@ -145,8 +155,8 @@ def _by_row(people: int) -> tuple[str, ...]:
     return tuple(f"row {row + 1}" for row in range(people))
 
 
-def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Inputs:
-    names, means = _named_means("--release", release)
+def _tables(release: Path, targets: Path, reference: Path, coding: str, people: int | None) -> Inputs:
+    names, means, n, ours = read_named_means("--release", release, people)
     first, second = _open("--targets", targets), _open("--reference", reference)
     there = set(first.names) & set(second.names)
     common = [place for place, name in enumerate(names) if name in there]
@@ -154,36 +164,32 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str) -> Input
         raise invalid("--targets", "a table with the columns of the release", ", ".join(first.names[:6]))
     notes = (f"{len(common):,} of {len(names):,} published means have a column in both tables.",)
     chosen = tuple(names[place] for place in common)
-    people, who = first.choose(chosen)
-    return Inputs(means[common], people, second.choose(chosen)[0], who, coding, None, notes)
+    rows, who = first.choose(chosen)
+    alleles = "counts" if ours and coding == "genotypes" else None
+    return Inputs(means[common], rows, second.choose(chosen)[0], who, coding, n, notes, alleles)
 
 
-def read_means(path: Path) -> tuple[Any, int | None, str]:
-    """The published means in a file, how many people they are over where it says so, and their coding."""
+def read_means(path: Path, people: int | None, coding: str | None) -> tuple[Any, int | None, str]:
+    """The published shares in a file, how many people they are over where it says so, and their coding."""
     from tellall import genomics
-    from tellall.genomics.frequencies import FREQUENCY_ENDINGS
+    from tellall.genomics.frequencies import FREQUENCY_ENDINGS, is_frequencies
 
-    if path.name.lower().removesuffix(".gz").endswith(FREQUENCY_ENDINGS):
+    endings = tuple(ending for ending in FREQUENCY_ENDINGS if ending != ".tsv")
+    plain = path.name.lower().removesuffix(".gz")
+    if plain.endswith(endings) or (plain.endswith(".tsv") and is_frequencies(path)):
         found = genomics.read_frequencies(path)
         return found.values, found.n, "genotypes"
-    return _named_means("frequencies", path)[1], None, "bits"
-
-
-def _named_means(option: str, path: Path) -> tuple[list[str], Any]:
-    """A table of two columns: names and means."""
-    from tellall.io import read_table
-
-    columns = list(read_table(path).items())
-    if len(columns) != 2:
-        raise invalid(option, "a table of two columns, name and mean", f"{len(columns)} columns")
-    names = [str(name) for name in columns[0][1]]
-    if len(set(names)) < len(names):
-        raise invalid(option, "each name once", "a name twice")
-    return names, _numbers(option, columns[1][0], columns[1][1])
+    _, means, n, ours = read_named_means("frequencies", path, people)
+    return means / 2 if ours and coding == "genotypes" else means, n, "bits"
 
 
 def _numbers(option: str, name: str, column: Any) -> Any:
+    values = np.ma.asarray(column)
+    if values.dtype.kind in "OUS":  # text, or numbers among the words for a missing one
+        words = [None if v is None else str(v).strip() for v in values.tolist()]
+        words = [None if word is None or word.lower() in MISSING_WORDS else word for word in words]
+        values = np.ma.asarray([np.nan if word is None else word for word in words])
     try:
-        return np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+        return np.ma.filled(values.astype(np.float64), np.nan)
     except (TypeError, ValueError):
         raise invalid(option, f"numbers in column '{name}'", "text") from None

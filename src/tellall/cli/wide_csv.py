@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from tellall.cli.mean_table import MISSING_WORDS
 from tellall.errors import invalid
 
 __all__ = ["MISSING", "NotWhole", "WideTable", "read_header", "read_wide"]
@@ -170,7 +171,7 @@ def _numbers(
 def _number(word: bytes) -> int | None:
     """The whole number that is written so, :data:`MISSING` where none is, None where it is no number."""
     text = word.decode("utf-8", "replace").strip().strip('"').strip()
-    if not text:
+    if text.lower() in MISSING_WORDS:
         return MISSING
     try:
         number = float(text)

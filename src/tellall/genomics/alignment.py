@@ -18,6 +18,7 @@ __all__ = ["Aligned", "Alignment", "align"]
 
 _CHECKED = 20_000_000  # calls looked at to find flipped frequencies
 _FAR = 0.3
+_DOUBT = 1 / 3  # a share of flipped sites that is no accident of a few
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,8 @@ class Alignment:
         How many frequencies the file holds.
     notes
         What was lost or turned on the way, one sentence each.
+    doubtful
+        Whether so many frequencies look like the other allele's that the reading of alleles is in doubt.
     """
 
     means: npt.NDArray[np.float64]
@@ -69,6 +72,7 @@ class Alignment:
     n: int | None
     published: int
     notes: tuple[str, ...]
+    doubtful: bool = False
 
 
 def align(
@@ -80,7 +84,9 @@ def align(
     -----
     Sites are matched by name, else by place; see :func:`tellall.genomics.sites.match` for alleles and
     strands. As a check of the reading of alleles, frequencies are compared with the reference people's: sites
-    that would fit far better (by 0.3 and a standard error) if flipped are counted in the notes.
+    that would fit far better (by 0.3 and a standard error) if flipped are counted in the notes. Where they
+    are more than a third of those that fit far better one way or the other, the alignment is doubtful: that
+    nobody is traced from it says nothing.
     """
     to_targets = match(frequencies.sites, targets.sites, palindromic=palindromic)
     to_reference = match(frequencies.sites, reference.sites, palindromic=palindromic)
@@ -88,12 +94,14 @@ def align(
         to_targets.first, to_reference.first, assume_unique=True, return_indices=True
     )
     published = len(frequencies.sites)
+    losses = _losses("targets", to_targets, targets) + _losses("reference", to_reference, reference)
     if common.size == 0:
         raise invalid(
             "sites",
             "shared by the release, the targets and the reference",
             f"{published:,} in the release, {to_targets.first.size:,} of them in the targets, "
             f"{to_reference.first.size:,} in the reference, none in both",
+            " ".join(losses),
         )
     # in the order of the targets' file, so that its blocks are read in a row
     order = np.argsort(to_targets.second[mine], kind="stable")
@@ -102,32 +110,35 @@ def align(
     pool = Aligned(reference, to_reference.second[theirs], to_reference.flipped[theirs])
     means = frequencies.values[common]
     notes = [f"{common.size:,} of {published:,} published sites are in both genotype files."]
-    notes += _losses("targets", to_targets, targets.skipped) + _losses(
-        "reference", to_reference, reference.skipped
-    )
+    notes += losses
     if frequencies.skipped:
         notes.append(f"{frequencies.skipped:,} published sites with more than two alleles left out.")
-    far = _look_flipped(means, pool)
+    far, near = _look_flipped(means, pool)
+    doubtful = far > _DOUBT * (far + near)
     if far:
         notes.append(
-            f"{far:,} sites look as if the published frequency were the other allele's; check the alleles."
+            f"{far:,} sites look as if the published frequency were the other allele's, and {near:,} do not; "
+            "check the alleles."
         )
-    return Alignment(means, aligned, pool, frequencies.n, published, tuple(notes))
+    return Alignment(means, aligned, pool, frequencies.n, published, tuple(notes), doubtful)
 
 
-def _losses(name: str, matches: Matches, skipped: int) -> list[str]:
+def _losses(name: str, matches: Matches, genotypes: Genotypes) -> list[str]:
     said = [f"{count:,} {reason}" for reason, count in matches.lost.items()]
     notes = [f"Published sites left out against the {name}: {', '.join(said)}."] if said else []
     if matches.flipped.any():
         notes.append(f"{int(matches.flipped.sum()):,} sites of the {name} count the other allele; turned.")
     if matches.swapped_strand:
         notes.append(f"{matches.swapped_strand:,} sites of the {name} are on the other strand; matched.")
-    if skipped:
-        notes.append(f"{skipped:,} sites of the {name} with more than two alleles left out.")
+    if genotypes.skipped:
+        notes.append(f"{genotypes.skipped:,} sites of the {name} with more than two alleles left out.")
+    if genotypes.single:
+        notes.append(f"{genotypes.single:,} sites of the {name} with one allele only left out.")
     return notes
 
 
-def _look_flipped(means: npt.NDArray[np.float64], pool: Aligned) -> int:
+def _look_flipped(means: npt.NDArray[np.float64], pool: Aligned) -> tuple[int, int]:
+    """How many frequencies would fit the reference people far better if flipped, and how many far worse."""
     stop = min(means.size, max(1, _CHECKED // pool.shape[0]))
     calls = pool.block(0, stop)
     called = calls >= 0
@@ -135,4 +146,5 @@ def _look_flipped(means: npt.NDArray[np.float64], pool: Aligned) -> int:
     there = called.any(axis=0) & ~np.isnan(means[:stop])
     gain = np.abs(means[:stop] - known) - np.abs(1 - means[:stop] - known)
     doubt = 0.5 / math.sqrt(2 * pool.shape[0])  # few reference people tell the frequency roughly
-    return int((gain[there] > _FAR + doubt).sum())
+    least = _FAR + doubt
+    return int((gain[there] > least).sum()), int((gain[there] < -least).sum())

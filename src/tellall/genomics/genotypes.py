@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -40,11 +40,14 @@ class Genotypes(ABC):
         Where, and which allele is counted.
     skipped
         How many sites were left out: more than two alleles.
+    single
+        How many sites were left out: one allele only.
     """
 
     people: tuple[str, ...]
     sites: Sites
     skipped: int
+    single: int = field(default=0, kw_only=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -117,7 +120,8 @@ def read_genotypes(path: str | Path) -> Genotypes:
     .bed files are read block by block and never held whole; VCF files are read once and kept, two bits a
     call, in a temporary file without a name, which is gone when the genotypes are. What is held is the list
     of people and sites. The counted allele is A1 of the .bim file, and the alternative allele of a VCF. Sites
-    of a VCF with more than two alleles are left out. Needs ``pip install 'tellall[genomics]'``.
+    of a VCF with more than two alleles, or one, are left out, and half a call is a missing one. Needs
+    ``pip install 'tellall[genomics]'``.
     """
     place = Path(path)
     ending = next((e for e in GENOTYPE_ENDINGS if place.name.lower().endswith(e)), None)
@@ -164,12 +168,12 @@ def _read_vcf(place: Path) -> Packed:
 
     store = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  the genotypes keep it open
     sites: list[Sites] = []
-    skipped = 0
+    skipped, single = 0, 0
     try:
-        with_people = VCF(str(place), gts012=True)
+        with_people = VCF(str(place), gts012=True, strict_gt=True)  # a call that is half there is missing
         people = tuple(with_people.samples)
-        for names, calls, left_out in _vcf_parts(with_people):
-            skipped += left_out
+        for names, calls, several, alone in _vcf_parts(with_people):
+            skipped, single = skipped + several, single + alone
             if names:
                 store.write(pack(np.stack(calls, axis=1)).tobytes())
                 sites.append(Sites.of(*zip(*names, strict=True)))
@@ -178,25 +182,28 @@ def _read_vcf(place: Path) -> Packed:
         raise _unreadable(place, error) from None
     if not sites or not people:
         raise invalid("path", "a file with people and sites of two alleles", str(place))
-    return Packed(people, Sites.joined(sites), skipped, PackedRows(store, 0, (len(people) + 3) // 4))
+    rows = PackedRows(store, 0, (len(people) + 3) // 4)
+    return Packed(people, Sites.joined(sites), skipped, rows, single=single)
 
 
-def _vcf_parts(records: Any) -> Iterator[tuple[list[tuple[str, str, int, str, str]], list[Calls], int]]:
-    """Names and calls of some sites at a time, and how many sites among them were left out."""
+def _vcf_parts(
+    records: Any,
+) -> Iterator[tuple[list[tuple[str, str, int, str, str]], list[Calls], int, int]]:
+    """Names and calls of some sites at a time, and how many sites of several alleles and of one are not."""
     names: list[tuple[str, str, int, str, str]] = []
     calls: list[Calls] = []
-    skipped = 0
+    skipped, single = 0, 0
     for record in records:
         if len(record.ALT) != 1:
-            skipped += 1
+            skipped, single = skipped + (len(record.ALT) > 1), single + (not record.ALT)
             continue
         found = np.asarray(record.gt_types, dtype=np.int8)
         calls.append(np.where(found == 3, np.int8(MISSING), found))
         names.append((record.ID or ".", record.CHROM, record.POS, record.ALT[0], record.REF))
         if len(names) == _SITES:
-            yield names, calls, skipped
-            names, calls, skipped = [], [], 0
-    yield names, calls, skipped
+            yield names, calls, skipped, single
+            names, calls, skipped, single = [], [], 0, 0
+    yield names, calls, skipped, single
 
 
 def _need(module: str, package: str, what: str) -> None:

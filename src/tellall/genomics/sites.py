@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ Places = npt.NDArray[np.intp]
 
 _COMPLEMENT = str.maketrans("ACGT", "TGCA")
 _NO_NAME = (".", "", "NA", "#NA")
+_NO_ALLELE = (".", "0", "")  # nobody has another one
+_CHROMOSOMES = {"23": "X", "24": "Y", "26": "MT", "M": "MT", "XY": "X", "PAR1": "X", "PAR2": "X"}
+_MITOCHONDRIAL = 16_569  # places on that chromosome
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +53,15 @@ class Sites:
         counted: Iterable[str],
         other: Iterable[str],
     ) -> Sites:
-        """Sites from columns; alleles in capitals, chromosomes without "chr"."""
+        """Sites from columns; alleles in capitals, chromosomes by one name each: 2 for chr2, X for 23."""
+        places = [int(place) for place in position]
         return cls(
             np.array(list(ids), dtype=np.str_),
-            np.array([str(name).removeprefix("chr") for name in chromosome], dtype=np.str_),
-            np.array([int(place) for place in position], dtype=np.int64),
+            np.array(
+                [_chromosome(str(c), p <= _MITOCHONDRIAL) for c, p in zip(chromosome, places, strict=True)],
+                dtype=np.str_,
+            ),
+            np.array(places, dtype=np.int64),
             np.array([str(allele).upper() for allele in counted], dtype=np.str_),
             np.array([str(allele).upper() for allele in other], dtype=np.str_),
         )
@@ -99,51 +107,91 @@ def match(first: Sites, second: Sites, *, palindromic: bool = False) -> Matches:
     Notes
     -----
     Alleles agree as they are, swapped (then flipped), or either after complementing both (the other strand).
-    A/T and C/G sites read the same on both strands, so their strand cannot be checked: they are left out
-    unless `palindromic` trusts it. A name or place that comes twice is matched once. O(sites).
+    Where a name or place comes more than once, as alleles split over several records do, the record whose
+    alleles agree best is taken, and each is matched once; where none of the name agrees, those of the place
+    are tried. A/T and C/G sites read the same on both strands, so their strand cannot be checked: they are
+    left out unless `palindromic` trusts it. O(sites).
     """
-    by_name: dict[str, int] = {}
-    by_place: dict[str, int] = {}
+    by_name, by_place = _Records(), _Records()
     for place, (name, where) in enumerate(second.keys()):
-        if name:
-            by_name.setdefault(name, place)
-        if where:
-            by_place.setdefault(where, place)
-    lost = dict.fromkeys(("not there", "other alleles", "strand unknown", "twice"), 0)
+        by_name.add(name, place)
+        by_place.add(where, place)
+    lost = dict.fromkeys(("not there", "other alleles", "one allele only", "strand unknown", "twice"), 0)
     pairs: list[tuple[int, int, bool]] = []
     used: set[int] = set()
     swapped_strand = 0
     alleles = list(zip(first.counted.tolist(), first.other.tolist(), strict=True))
     theirs = list(zip(second.counted.tolist(), second.other.tolist(), strict=True))
     for place, (name, where) in enumerate(first.keys()):
-        there = by_name.get(name) if name else None
-        there = by_place.get(where) if there is None and where else there
-        if there is None:
-            lost["not there"] += 1
-            continue
-        if there in used:
-            lost["twice"] += 1
-            continue
-        verdict = _compare(alleles[place], theirs[there])
-        if verdict is None:
-            lost["other alleles"] += 1
-            continue
-        if _other_strand(alleles[place][0]) == alleles[place][1] and not palindromic:
+        mine, there = alleles[place], (by_name.of(name), by_place.of(where))
+        found = _best(mine, there[0], theirs, used) or _best(mine, there[1], theirs, used)
+        if found is None:
+            lost[_reason(mine, [*there[0], *there[1]], theirs)] += 1
+        elif _other_strand(mine[0]) == mine[1] and not palindromic:
             lost["strand unknown"] += 1
-            continue
-        used.add(there)
-        pairs.append((place, there, verdict[0]))
-        swapped_strand += verdict[1]
-    mine, there_places, flips = (
+        else:
+            at, flipped, other_strand = found
+            used.add(at)
+            pairs.append((place, at, flipped))
+            swapped_strand += other_strand
+    mine_places, there_places, flips = (
         (list(column) for column in zip(*pairs, strict=True)) if pairs else ([], [], [])
     )
     return Matches(
-        np.array(mine, dtype=np.intp),
+        np.array(mine_places, dtype=np.intp),
         np.array(there_places, dtype=np.intp),
         np.array(flips, dtype=bool),
         {reason: count for reason, count in lost.items() if count},
         swapped_strand,
     )
+
+
+class _Records:
+    """The places of the records of a name, in order; lists only where there are several."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, int] = {}
+        self._more: dict[str, list[int]] = {}
+
+    def add(self, name: str, place: int) -> None:
+        if name and self._first.setdefault(name, place) != place:
+            self._more.setdefault(name, []).append(place)
+
+    def of(self, name: str) -> Sequence[int]:
+        first = self._first.get(name)
+        return () if first is None else (first, *self._more.get(name, ()))
+
+
+def _best(
+    mine: tuple[str, str], there: Sequence[int], theirs: Sequence[tuple[str, str]], used: set[int]
+) -> tuple[int, bool, bool] | None:
+    """The unused record whose alleles agree, the same strand first, with what had to be turned."""
+    agree = [
+        (at, *verdict)
+        for at in there
+        if at not in used and (verdict := _compare(mine, theirs[at])) is not None
+    ]
+    return min(agree, key=lambda one: one[2], default=None)
+
+
+def _reason(mine: tuple[str, str], there: Sequence[int], theirs: Sequence[tuple[str, str]]) -> str:
+    """Why none of these records is the site."""
+    if not there:
+        return "not there"
+    if any(_compare(mine, theirs[at]) is not None for at in there):
+        return "twice"
+    if any(allele in _NO_ALLELE for pair in (mine, *(theirs[at] for at in there)) for allele in pair):
+        return "one allele only"
+    return "other alleles"
+
+
+@lru_cache(maxsize=4096)
+def _chromosome(name: str, short: bool) -> str:
+    """One name for each chromosome; 25 is MT or, in PLINK's files, what X and Y share, told by the place."""
+    plain = name.strip().upper().removeprefix("CHR").lstrip("0")
+    if plain == "25":
+        return "MT" if short else "X"
+    return _CHROMOSOMES.get(plain, plain)
 
 
 def _compare(mine: tuple[str, str], theirs: tuple[str, str]) -> tuple[bool, bool] | None:

@@ -26,25 +26,27 @@ def tracing_figures(
     truth: Truth | None = None,
     growth: Growth | None = None,
     limit: ReleaseLimit | None = None,
+    reveal: bool = False,
 ) -> tuple[Figure, ...]:
     """What can be drawn of a tracing with what is known; no figure names or places a person.
 
     Notes
     -----
-    Membership known: ROC curve, members and others apart. Not known: targets and, where they were scored,
-    reference people. The growth and the simulated limit are drawn where they are given.
+    Membership known: ROC curve. Scores of all targets together and, where they were scored, of reference
+    people; members and others apart only with `reveal`, since who knows a person's score could read from a
+    bar of members alone that they are one. The growth and the simulated limit are drawn where they are given.
     """
-    return tuple(_drawn(tracing, truth, growth, limit))
+    return tuple(_drawn(tracing, truth, growth, limit, reveal))
 
 
 def _drawn(
-    tracing: Tracing, truth: Truth | None, growth: Growth | None, limit: ReleaseLimit | None
+    tracing: Tracing, truth: Truth | None, growth: Growth | None, limit: ReleaseLimit | None, reveal: bool
 ) -> Iterator[Figure]:
     if truth is not None:
         yield _roc(score_tracing(tracing, truth))
     if growth is not None:
         yield _growing(growth, truth, limit, tracing.delta)
-    yield _scores(tracing, truth)
+    yield _scores(tracing, truth if reveal else None)
 
 
 def _roc(risk: TracingRisk) -> Figure:
@@ -135,9 +137,12 @@ def _scores(tracing: Tracing, truth: Truth | None) -> Figure:
             " Reference people are known not to have been; where the other groups reach beyond them, people "
             "are given away."
         )
+    secret = (
+        "" if truth is None else " SECRET: who knows a person's score may read here whether they were in."
+    )
     return Figure(
         "Scores",
-        f"A larger score speaks for having been in the data.{beyond}",
+        f"A larger score speaks for having been in the data.{beyond}{secret}",
         Axis("score"),
         Axis("share of each group", low=0.0),
         tuple(

@@ -19,10 +19,14 @@ __all__ = ["judge_tracing", "render", "risk_summary"]
 _CLASSES = {"traced": "fail", "partly traced": "review", "not traced": "pass", "inconclusive": "review"}
 _NO_PROOF = "That this attack fails does not prove that every attack would."
 _KNOWN = "Whoever holds a person's attributes and the published means can tell that they took part."
+_MISREAD = (
+    "Nobody is traced, but more than a third of the sites that tell look as if the published frequencies "
+    "were the other allele's: with the alleles right people may be traced. Check which allele they count."
+)
 _RARE = 0.01  # a count above chance that is rarer than this is no accident
 
 
-def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
+def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful: bool = False) -> Verdict:
     """What the tracing says, in a word and a sentence.
 
     Notes
@@ -34,7 +38,9 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
     beta-binomial, not binomial, for the empirical threshold: of T targets exchangeable with R reference
     people, those above the k-th largest reference score. The other thresholds promise each target's chance
     alone, and Markov's inequality is what is left.
-    "Inconclusive" where the reference people are too few to name anybody.
+    "Inconclusive" where the reference people are too few to name anybody, and where nobody is traced with
+    alleles whose reading is doubtful: thresholds hold for any means, so that to be traced is no accident, but
+    with the wrong alleles nobody would be.
 
     Examples
     --------
@@ -50,7 +56,8 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None) -> Verdict:
             f"{tracing.reference_people} reference {_are(tracing.reference_people)} too few to name anybody "
             f"at a rate of {tracing.delta:g}.",
         )
-    return _unknown(tracing) if risk is None else _known(risk)
+    verdict = _unknown(tracing) if risk is None else _known(risk)
+    return Verdict("inconclusive", _MISREAD) if doubtful and verdict.word == "not traced" else verdict
 
 
 def _are(people: int) -> str:

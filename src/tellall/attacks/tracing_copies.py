@@ -22,7 +22,7 @@ _CHANCE = 32  # below so many attributes equal people are no surprise
 _STRETCHES = 32  # places in a genome: brothers and sisters are alike over all of them with chance 4⁻³²
 _ALIKE = (256, 2048)  # attributes in which every target is compared with every reference person
 _PAIRS, _MOST_PAIRS = 2e8, 3e7  # calls of pairs compared where there are few people, and pairs at most
-_HELD = 2**22  # pairs held at once
+_HELD, _QUICK = 2**22, 1e7  # pairs held at once, and calls of pairs that take no time
 _ENOUGH = 1024  # people to tell frequencies from, and in one product
 _DIFFER = 50.0  # so many differences must be expected of two people before fewer say anything
 _FEW = 0.1  # of the differences expected: a person's two samples, or twins
@@ -122,11 +122,14 @@ def _alike(targets: Blocks, reference: Blocks, coding: Coding) -> npt.NDArray[np
         return found
     looked = min(attributes, int(np.clip(_PAIRS / (people * pool), *_ALIKE)))
     step = max(4, _HELD // max(pool, looked) // 4 * 4)
+    looks = [(looked, _DIFFER, _FEW)]
+    if people * pool * looked > _QUICK:
+        # a few attributes tell nearly all from everybody; whoever is left is compared in all of them
+        looks = [(_SCREENED, 0.0, _SCREEN_FEW), *looks]
     for first in range(0, people, step):
         some = Some(targets, first, min(first + step, people))
         left = np.arange(some.shape[0])
-        # a few attributes tell nearly all from everybody; whoever is left is compared in all of them
-        for count, least, share in ((_SCREENED, 0.0, _SCREEN_FEW), (looked, _DIFFER, _FEW)):
+        for count, least, share in looks:
             if left.size:
                 parts = list(_stretches(attributes, min(count, looked)))
                 y = _gather("targets", some, parts, coding)

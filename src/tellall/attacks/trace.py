@@ -62,6 +62,8 @@ class Tracing:
         attributes from all over where there are more.
     without_calls
         How many targets have no call at all: nothing is said of them.
+    reference_lacking
+        How many reference people lack so much that they count as scoring no lower than some target.
     """
 
     scores: Array
@@ -77,6 +79,7 @@ class Tracing:
     reference_scores: Array | None = None
     missing_calls: tuple[float, float] = (0.0, 0.0)
     without_calls: int = 0
+    reference_lacking: int = 0
 
     @property
     def traced(self) -> int:
@@ -200,6 +203,7 @@ def trace(
     notes = given.notes
     limit: float | Array
     others: Array | None = None
+    thin = 0
     if rule == "empirical":
         if delta * (pool + 1) < 1:
             notes = (*notes, _too_few(delta, pool))
@@ -230,6 +234,7 @@ def trace(
         others,
         (given.target_gaps.share, given.reference_gaps.share),
         int(given.target_gaps.nothing.sum()),
+        thin,
     )
 
 

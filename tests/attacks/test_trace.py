@@ -87,30 +87,60 @@ class TestGolden:
             assert exact == pytest.approx(float(case["tau_exact_level_delta"]), rel=1e-12)
 
 
+def adds(x, q, w, others, rule, attack, alpha, n):
+    if attack == "single":
+        return x * q
+    if attack == "pool":
+        return x * np.clip(q - w, -2 * alpha, 2 * alpha)
+    if attack == "homer":
+        return (abs(x - w) - abs(x - q)) / 2
+    k = rule.ploidy
+    a = (k * n * (1 + q) / 2 + 0.5) / (k * n + 1)
+    b = (k * others * (1 + w) / 2 + 0.5) / (k * others + 1)
+    f = (1 + x) / 2
+    return k * (f * math.log(a / b) + (1 - f) * math.log((1 - a) / (1 - b)))
+
+
 def slow_conformal(q, target, reference, coding, attack, alpha=math.inf, n=1):
     """Everybody among the target and the reference, each with the mean of all the others, one by one."""
     rule = CODINGS[coding]
     bag = rule.numbers("people", np.vstack([target[None], reference]).astype(float))
-    scores = []
-    for i, x in enumerate(bag):
-        others = np.delete(bag, i, axis=0)
-        called = (~np.isnan(others)).sum(axis=0)
-        w = np.where(called > 0, np.nansum(others, axis=0) / np.maximum(called, 1), q)
-        x = np.where(np.isnan(x), w, x)
+    filled, lost, spread = np.zeros(len(bag)), np.zeros(len(bag)), 0.0
+    for j, column in enumerate(bag.T):
+        have, others = ~np.isnan(column), int((~np.isnan(column[1:])).sum())
+        if others == 0 and attack == "single":
+            continue
+        if not have[0] and attack != "single":
+            continue
+        values = []
+        for i in np.flatnonzero(have):
+            rest = np.delete(column, i)[~np.isnan(np.delete(column, i))]
+            w = rest.mean() if rest.size else q[j]
+            values.append(adds(column[i], q[j], w, rest.size, rule, attack, alpha, n))
+        mean = np.nanmean(column[1:]) if others else q[j]
+        average = mean * q[j] if attack == "single" else np.mean(values)
+        filled[have] += values
+        filled[~have] += average
+        if others:
+            share = (rule.ploidy * others * (1 + mean) / 2 + 0.5) / (rule.ploidy * others + 1)
+            chance = [
+                math.comb(rule.ploidy, g) * share**g * (1 - share) ** (rule.ploidy - g) for g in (0, 1, 2)
+            ]
+            each = np.array([adds(x, q[j], mean, others, rule, attack, alpha, n) for x in rule.signs])
+            chance = np.array(chance[: each.size])
+            variance = chance @ each**2 - (chance @ each) ** 2
+            variance *= others / (others + 1)
+            lost[~have] += variance
+            spread += variance
+    own, rest = filled[0], filled[1:]
+    if lost[1:].any():
         if attack == "single":
-            parts = x * q
-        elif attack == "pool":
-            parts = x * np.clip(q - w, -2 * alpha, 2 * alpha)
-        elif attack == "homer":
-            parts = (np.abs(x - w) - np.abs(x - q)) / 2
+            means = rule.numbers("people", reference.astype(float))
+            means = means[:, ~np.isnan(means).all(axis=0)]
+            centre = np.nanmean(means, axis=0) @ q[~np.isnan(bag[1:]).all(axis=0)]
         else:
-            k = rule.ploidy
-            a = (k * n * (1 + q) / 2 + 0.5) / (k * n + 1)
-            b = (k * called * (1 + w) / 2 + 0.5) / (k * called + 1)
-            f = (1 + x) / 2
-            parts = k * (f * np.log(a / b) + (1 - f) * np.log((1 - a) / (1 - b)))
-        scores.append(parts.sum())
-    own, rest = scores[0], np.array(scores[1:])
+            centre = filled.mean()
+        rest = centre + (rest - centre) / (1 - lost[1:] / spread)
     return own, (1 + (rest >= own - 1e-9).sum()) / (rest.size + 1)
 
 

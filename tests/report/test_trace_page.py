@@ -171,3 +171,28 @@ def test_the_chance_of_so_many_is_beta_binomial(people, pool, traced):
     rank = int(0.05 * (pool + 1) + 1e-9)
     expected = betabinom.sf(traced - 1, people, rank, pool + 1 - rank)
     assert _chance_of_so_many(tracing) == pytest.approx(expected, rel=1e-9)
+
+
+def test_targets_without_calls_are_not_counted_as_not_named():
+    means, targets, reference, truth = people(d=300)
+    targets, reference = targets.astype(float), reference.astype(float)
+    targets[[21, 25]] = np.nan
+    options = {"attack": "single", "coding": "bits", "threshold": "empirical", "delta": 0.1}
+    tracing = ta.trace(1 - means, targets[20:], reference, **options)
+    verdict = judge_tracing(tracing)
+    assert verdict.word == "not traced"
+    assert "18 targets" in verdict.sentence
+    assert verdict.sentence.endswith("2 targets have no call at all, and nothing is said of them.")
+    whole = ta.trace(means, targets, reference, **options)
+    assert judge_tracing(whole, ta.score(whole, truth)).sentence.endswith("nothing is said of them.")
+
+
+def test_reference_people_without_calls_settle_nothing():
+    means, targets, reference, _ = people()
+    reference = reference.astype(float)
+    reference[:3, 10:] = np.nan
+    options = {"attack": "pool", "coding": "bits", "threshold": "empirical", "delta": 0.1}
+    verdict = judge_tracing(ta.trace(means, targets, reference, **options))
+    assert verdict.word == "inconclusive"
+    assert verdict.sentence.startswith("3 of 30 reference people lack nearly all calls")
+    assert judge_tracing(ta.trace(means, targets, reference[3:], **options)).word == "traced"

@@ -57,6 +57,13 @@ class Tracing:
     reference_scores
         The score of every reference person, on average beside the targets; None where the threshold does not
         need them ("paper", "hoeffding").
+    missing_calls
+        The shares of the targets' and of the reference people's calls that are missing; of up to 10,000
+        attributes from all over where there are more.
+    without_calls
+        How many targets have no call at all: nothing is said of them.
+    reference_lacking
+        How many reference people lack so much that they count as scoring no lower than some target.
     """
 
     scores: Array
@@ -70,6 +77,9 @@ class Tracing:
     reference_people: int
     notes: tuple[str, ...] = ()
     reference_scores: Array | None = None
+    missing_calls: tuple[float, float] = (0.0, 0.0)
+    without_calls: int = 0
+    reference_lacking: int = 0
 
     @property
     def traced(self) -> int:
@@ -160,9 +170,12 @@ def trace(
     and there both fail. "empirical" holds for any dependence between attributes as long as
     the target and the reference people are exchangeable: p = (1 + reference scores ≥ target's)/(R + 1), where
     each of the R + 1 people is scored with the mean of all the others as the population's. It can say "in" at
-    level δ only if δ(R + 1) ≥ 1. A missing call counts for nothing under the first two and as the mean of the
-    others under the third. Time O(targets · d), and O(targets · reference · d) for the empirical threshold of
-    an attack with a population mean; memory one block of attributes.
+    level δ only if δ(R + 1) ≥ 1. A missing call counts for nothing under the first two. Under the third, an
+    attribute that a target lacks counts for nobody beside that target (for "single", as the reference
+    people's mean), and a reference person who lacks a call is given what the others add there on average, the
+    score stretched by the share of its spread that is missing: sound for calls missing at random, at rates
+    that may differ between targets and reference people. Time O(targets · d), and O(targets · reference · d)
+    for the empirical threshold of an attack with a population mean; memory one block of attributes.
 
     Examples
     --------
@@ -192,11 +205,15 @@ def trace(
     notes = given.notes
     limit: float | Array
     others: Array | None = None
+    thin = 0
     if rule == "empirical":
         if delta * (pool + 1) < 1:
             notes = (*notes, _too_few(delta, pool))
-        scores, limit, p_values, others = _empirical(given, _contribution(attack, given, alpha), delta)
+        scores, limit, p_values, others, thin = _empirical(given, _contribution(attack, given, alpha), delta)
+        p_values[given.target_gaps.nothing] = 1.0
         member = p_values <= delta
+        if thin:
+            notes = (*notes, _says_little(thin))
     else:
         scores, squares = linear_scores(
             given.targets, given.reference, given.q, given.coding, alpha=alpha if attack == "pool" else None
@@ -205,22 +222,40 @@ def trace(
             scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
         )
         member = scores > limit
-    return Tracing(scores, limit, p_values, member, attack, rule, delta, given.q.size, pool, notes, others)
+    return Tracing(
+        scores,
+        limit,
+        p_values,
+        member,
+        attack,
+        rule,
+        delta,
+        given.q.size,
+        pool,
+        notes,
+        others,
+        (given.target_gaps.share, given.reference_gaps.share),
+        int(given.target_gaps.nothing.sum()),
+        thin,
+    )
 
 
 def _empirical(
     given: Input, contribution: Contribution, delta: float
-) -> tuple[Array, float | Array, Array, Array]:
-    """Scores, thresholds, p-values, and every reference person's score on average beside the targets."""
+) -> tuple[Array, float | Array, Array, Array, int]:
+    """Scores, thresholds, p-values, the reference people's scores on average beside the targets, and how many
+    of them lack too much to be compared with some target."""
     people = given.targets.shape[0]
     scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
-    others = np.zeros(given.reference.shape[0])
-    for who, own, beside in conformal_scores(
+    others, lack = np.zeros(given.reference.shape[0]), np.zeros(given.reference.shape[0], dtype=bool)
+    for who, own, beside, thin in conformal_scores(
         given.targets, given.reference, given.q, given.coding, contribution
     ):
         scores[who], (limits[who], p_values[who]) = own, conformal(own, beside, delta)
         others += beside.sum(axis=0) / people
-    return scores, (float(limits[0]) if (limits == limits[0]).all() else limits), p_values, others
+        lack |= thin
+    limit = float(limits[0]) if (limits == limits[0]).all() else limits
+    return scores, limit, p_values, others, int(lack.sum())
 
 
 def _contribution(attack: str, given: Input, alpha: float | None) -> Contribution:
@@ -234,6 +269,14 @@ def _contribution(attack: str, given: Input, alpha: float | None) -> Contributio
 def _people(people: People) -> Any:
     """Arrays and sources of blocks as they are; datasets as the public view."""
     return people.public if isinstance(people, Dataset) else people
+
+
+def _says_little(people: int) -> str:
+    lack = "1 reference person lacks" if people == 1 else f"{people} reference people lack"
+    return (
+        f"{lack} nine tenths or more of what some target's score is made of, and count as scoring no lower "
+        "than that target; leave them out of the reference."
+    )
 
 
 def _too_few(delta: float, pool: int) -> str:

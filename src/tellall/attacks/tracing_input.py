@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tellall.attacks.calls import calls_of
 from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding
 from tellall.attacks.tracing_columns import Chosen, match_columns, names_of_means
+from tellall.attacks.tracing_copies import Lacking, compared, copies, lacking
 from tellall.errors import invalid
 from tellall.linops import Array
 from tellall.release import Release
@@ -19,9 +20,7 @@ from tellall.statistics import Means
 
 __all__ = ["Input", "read_input"]
 
-_COMPARED = 10_000  # attributes looked at to tell codings and copies apart
-_CELLS = 5_000_000  # calls held for that
-_CHANCE = 32  # below so many attributes equal people are no surprise
+_FEW_MISSING = 0.01  # a share of missing calls up to which nothing is said
 _LEAST_FREQUENCY = 1e-7
 _BETWEEN = 2**0.5  # one allele a person, or two
 
@@ -36,6 +35,8 @@ class Input:
     coding: Coding
     n: int | None
     notes: tuple[str, ...]
+    target_gaps: Lacking
+    reference_gaps: Lacking
 
     def size(self) -> float:
         """How many people the means are over: as told, or one over the smallest frequency above zero."""
@@ -80,13 +81,35 @@ def read_input(
         q = np.clip(q, -1, 1)
         if outside:
             notes.append(f"{outside} means outside the possible range clipped to it.")
-    copies = _copies(people[0], people[1], rule)
-    if copies and q.size >= _CHANCE:
+    same = copies(people[0], people[1], rule)
+    if same:
         notes.append(
-            f"{copies} of the targets also stand among the reference people: they cannot be told from those, "
-            "and if they were in the data everybody's threshold is too high; leave them out of the reference."
+            f"{same} of the targets also stand among the reference people, or have a twin there: they cannot "
+            "be told from those, and if they were in the data everybody's threshold is too high; leave them "
+            "out of the reference."
         )
-    return Input(q, people[0], people[1], rule, n, tuple(notes))
+    gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
+    notes.extend(_tell_missing(*gaps, q.size))
+    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps)
+
+
+def _tell_missing(targets: Lacking, reference: Lacking, attributes: int) -> list[str]:
+    """What is to be said of missing calls; refuses people who have none."""
+    notes = []
+    for name, gaps in (("targets", targets), ("reference", reference)):
+        if gaps.nothing.all():
+            raise invalid(name, "people with calls", f"{gaps.nothing.size} without a single one")
+        if gaps.share > _FEW_MISSING:
+            who = "targets" if name == "targets" else "reference people"
+            some = (
+                "" if gaps.attributes == attributes else f" in the {gaps.attributes:,} attributes looked at"
+            )
+            notes.append(f"The {who} lack {100 * gaps.share:.2g} % of their calls{some}.")
+    lost = int(targets.nothing.sum())
+    if lost:
+        have = "target has" if lost == 1 else "targets have"
+        notes.append(f"{lost} {have} no call at all, and nothing is said of them; their p-value is 1.")
+    return notes
 
 
 def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
@@ -128,7 +151,7 @@ def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None
     if coding.name == "bits":
         return 2 * values - 1
     if alleles is None:
-        few = slice(0, _compared(reference))
+        few = slice(0, compared(reference))
         total, called = calls_of("reference", reference, few, coding).counts()
         there = called > 0
         known = (total[there] / called[there] + 1) / 2
@@ -136,29 +159,3 @@ def _signs(values: Array, reference: Blocks, coding: Coding, alleles: str | None
             notes.append("Means read as mean allele counts in [0, 2], as the reference people's are.")
             return values - 1
     return values - 1 if alleles == "counts" else 2 * values - 1
-
-
-def _copies(targets: Blocks, reference: Blocks, coding: Coding) -> int:
-    """How many targets equal a reference person in the attributes compared.
-
-    Notes
-    -----
-    By a sum of the values with random whole weights, which is exact: two who differ share it with a chance of
-    2⁻³⁰ or less.
-    """
-    stop = min(_compared(targets), _compared(reference))
-    weights = np.random.default_rng(0).integers(1, 2**30, (2, stop)).astype(np.float64)
-    if not coding.values:
-        known = {row.tobytes() for row in coding.numbers("reference", reference.block(0, stop))}
-        return sum(row.tobytes() in known for row in coding.numbers("targets", targets.block(0, stop)))
-    values = [place * weights[0] for place in range(len(coding.values))]
-    table = np.stack([*values, weights[1]])
-    first, second = (
-        calls_of(name, people, slice(0, stop), coding).sums(table)
-        for name, people in (("targets", targets), ("reference", reference))
-    )
-    return int(np.isin(first, second).sum())
-
-
-def _compared(people: Blocks) -> int:
-    return min(people.shape[1], _COMPARED, max(_CHANCE, _CELLS // people.shape[0]))

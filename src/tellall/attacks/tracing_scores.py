@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tellall.attacks.calls import Calls, Codes, blocks_for, calls_of, weighted_sums
 from tellall.attacks.tracing_blocks import CODINGS, Blocks, Coding, Some, blocks_of
 from tellall.attacks.tracing_contributions import Contribution, Truncated
+from tellall.attacks.tracing_gaps import spreads, stretch
 from tellall.linops import Array
 
 __all__ = ["conformal_scores", "linear_scores"]
@@ -18,6 +19,7 @@ __all__ = ["conformal_scores", "linear_scores"]
 _DOUBLE_WORK = 2e10  # multiplications up to which double precision costs nothing worth saving
 _BESIDE = 2**24  # scores of reference people beside targets that are held at once
 _LEAST = 64  # targets together, however many the reference people
+_TINY = 1e-300
 
 
 def linear_scores(
@@ -72,23 +74,29 @@ def _real_linear_scores(targets: Blocks, reference: Blocks, q: Array) -> tuple[A
 
 def conformal_scores(
     targets: Blocks, reference: Blocks, q: Array, coding: Coding, contribution: Contribution
-) -> Iterator[tuple[slice, Array, Array]]:
-    """Group after group of targets: who, their scores, and the reference people's beside each of them.
+) -> Iterator[tuple[slice, Array, Array, npt.NDArray[np.bool_]]]:
+    """Group after group of targets: who, their scores, the reference people's beside each, and who lack much.
 
     Notes
     -----
     Among {target} ∪ reference, everybody's score uses the mean of all the *others* as the population's, so
     that target and reference people enter symmetrically. That mean depends on the target only through the
-    target's own value, which is one of two, three or (missing) four: for each value v a table M_v (reference
-    × attributes) holds what every reference person's attribute adds, and
+    target's own value, which is one of two or three: for each value v a table M_v (reference × attributes)
+    holds what every reference person's attribute adds, and
 
         scores = Σ_v 1[targets = v] @ M_vᵀ
 
-    is exact for all targets at once, in one matrix product per value but one. A missing call counts as the
-    mean of the others. Cost: 2 · (values − 1) · targets · reference · d operations. An attack that uses no
-    population mean needs no table where the reference people have every call: their scores are the same
-    beside every target. Memory: one block of attributes, and targets × reference scores of one group, at most
-    16 million; people are read once per group.
+    is exact for all targets at once, in one matrix product per value but one. Cost: 2 · (values − 1) ·
+    targets · reference · d operations. An attack that uses no population mean needs no table: the reference
+    people's scores are the same beside every target. Memory: one block of attributes, and targets × reference
+    scores of one group, at most 16 million; people are read once per group.
+
+    Missing calls. An attribute that the target lacks counts for nobody beside that target; without a
+    population mean it counts as the reference people's mean, which can only keep the target from being named.
+    A reference person who lacks a call is given what those who have it add on average, which has the mean
+    that a call would have, whatever the contribution; and the score is stretched, see
+    :func:`~tellall.attacks.tracing_gaps.stretch`. Who lacks nine tenths of the score's spread or more counts
+    as scoring no lower than the target. Costs one product more over the attributes with gaps.
     """
     people, pool = targets.shape[0], reference.shape[0]
     step = max(_LEAST, _BESIDE // pool // 4 * 4)
@@ -100,67 +108,84 @@ def conformal_scores(
 
 def _group(
     targets: Blocks, reference: Blocks, q: Array, coding: Coding, contribution: Contribution
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     if not coding.values:
-        return _real_scores(targets, reference, q)
+        return *_real_scores(targets, reference, q), np.zeros(reference.shape[0], dtype=bool)
     if not contribution.uses_population:
         return _shared_scores(targets, reference, q, coding, contribution)
     people, pool = targets.shape[0], reference.shape[0]
     dtype = np.float64 if float(people) * pool * q.size <= _DOUBLE_WORK else np.float32
-    scores = np.zeros((people, 1 + pool))
+    scores, spread = np.zeros((people, 1 + pool)), np.zeros(people)
+    lost: Array | None = None
     for block in blocks_of(q.size, 2 * max(people, pool)):
         part = _Block.of(calls_of("reference", reference, block, coding), q[block], coding, contribution)
-        scores += calls_of("targets", targets, block, coding).totals(part.everybody, dtype)
-    return scores[:, 0], scores[:, 1:]
+        y = calls_of("targets", targets, block, coding)
+        scores += y.totals(part.everybody, dtype)
+        variance = spreads(q[block], part.total, part.called, coding, contribution)
+        spread += variance.sum() - y.sums(_missing_only(variance, coding))
+        gaps = part.called < pool
+        if gaps.any():
+            lost = np.zeros((people, pool)) if lost is None else lost
+            lost += y.at(gaps).totals(part.lacking(gaps, variance), dtype)
+    own, beside = scores[:, 0], scores[:, 1:]
+    if lost is None:
+        return own, beside, np.zeros(pool, dtype=bool)
+    centre = scores.mean(axis=1)[:, None]
+    stretched, thin = stretch(beside, centre, lost / np.maximum(spread, _TINY)[:, None])
+    return own, np.where(thin, np.maximum(stretched, own[:, None]), stretched), np.asarray(thin.any(axis=0))
+
+
+def _missing_only(adds: Array, coding: Coding) -> Array:
+    """A table in which a missing call adds this, and any other call nothing."""
+    return np.stack([*[np.zeros_like(adds)] * len(coding.values), adds])
 
 
 def _shared_scores(
     targets: Blocks, reference: Blocks, q: Array, coding: Coding, contribution: Contribution
-) -> tuple[Array, Array]:
-    """The scores without a population mean; it matters only where a call is missing."""
+) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    """The scores without a population mean, where a missing call counts as the reference people's mean."""
     people, pool = targets.shape[0], reference.shape[0]
-    shared, mean, whole = _reference_scores(reference, q, coding, contribution, float(people) * q.size)
-    beside = np.broadcast_to(shared, (people, pool)) if whole.all() else np.tile(shared, (people, 1))
+    shared, mean, thin = _reference_scores(reference, q, coding, contribution, float(people) * q.size)
 
     def table(block: slice) -> Array:
         return _values(q[block], mean[block], coding, contribution)
 
     own = weighted_sums(targets, coding, blocks_for(targets, coding, beside=pool), table)
-    for block in blocks_for(targets, coding, beside=pool):
-        gaps = ~whole[block]
-        if gaps.any():  # a reference person who lacks the call gets the mean, which the target is part of
-            y, z = (
-                calls_of(name, who, block, coding).at(gaps)
-                for name, who in (("targets", targets), ("reference", reference))
-            )
-            part = _Block.of(z, q[block][gaps], coding, contribution)
-            beside += y.totals(part.reference_table, np.float64)
-    return own, beside
+    beside = np.broadcast_to(shared, (people, pool))
+    if thin.any():
+        beside = np.where(thin, np.maximum(beside, own[:, None]), beside)
+    return own, beside, thin
 
 
 def _reference_scores(
     reference: Blocks, q: Array, coding: Coding, contribution: Contribution, job: float
 ) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    """Reference people's scores over the attributes that all of them have, their mean, and which those."""
+    """Reference people's scores, the means they have (NaN where nobody has the call), and who lack much."""
     pool = reference.shape[0]
-    shared, mean, whole = np.zeros(pool), np.zeros(q.size), np.zeros(q.size, dtype=bool)
+    shared, lost, mean = np.zeros(pool), np.zeros(pool), np.zeros(q.size)
+    spread = centre = 0.0
     for block in blocks_for(reference, coding):
         z = calls_of("reference", reference, block, coding)
         total, called = z.counts()
-        mean[block] = np.where(called > 0, total / np.maximum(called, 1), q[block])
-        complete = called == pool
-        whole[block] = complete
+        mean[block] = np.where(called > 0, total / np.maximum(called, 1), np.nan)
         table = _values(q[block], mean[block], coding, contribution)
-        if not complete.all():
-            z, table = z.at(complete), table[:, complete]
         shared += z.sums(table, job=job)
-    return shared, mean, whole
+        variance = spreads(q[block], total, called, coding, contribution)
+        spread, centre = spread + float(variance.sum()), centre + float(table[-1].sum())
+        gaps = called < pool
+        if gaps.any():
+            lost += z.at(gaps).sums(_missing_only(variance[gaps], coding))
+    if not lost.any():
+        return shared, mean, np.zeros(pool, dtype=bool)
+    stretched, thin = stretch(shared, centre, lost / max(spread, _TINY))
+    return stretched, mean, thin
 
 
 def _values(q: Array, mean: Array, coding: Coding, contribution: Contribution) -> Array:
-    """What each value adds, values × attributes, a missing call last."""
+    """What each value adds, values × attributes, a missing call last; nothing where there is no mean."""
     values: list[Array | float] = [*coding.signs, mean]
-    return np.stack([contribution.of(x, q, mean, mean) for x in values])
+    table = np.stack([contribution.of(x, q, mean, mean) for x in values])
+    return np.where(np.isnan(mean), 0.0, table)
 
 
 def _real_scores(targets: Blocks, reference: Blocks, q: Array) -> tuple[Array, Array]:
@@ -186,30 +211,34 @@ class _Block:
 
     @classmethod
     def of(cls, calls: Calls, q: Array, coding: Coding, contribution: Contribution) -> _Block:
-        return cls(calls.codes(), q, *calls.counts(), np.array([*coding.signs, 0.0]), contribution)
+        return cls(calls.codes(), q, *calls.counts(), np.array(coding.signs), contribution)
 
     def everybody(self, target: int) -> Array:
         """What a target with this value everywhere adds to their own score and to the reference people's."""
-        own = self._adds(target, self.total, self.called)
-        return np.concatenate([own[None, :], self.reference_table(target)])
-
-    def reference_table(self, target: int) -> Array:
-        """What each reference person's attributes add beside a target who has this value everywhere."""
-        missing = self.signs.size - 1
-        total = self.total + self.signs[target]
-        called = self.called + (target != missing)
-        table = np.stack(
-            [
-                self._adds(code, total - self.signs[code], called - (code != missing))
-                for code in range(missing)
-            ]
-            + [self._adds(missing, total, called)]
-        )
-        return np.take_along_axis(table, self.codes.astype(np.intp), axis=0)
-
-    def _adds(self, code: int, total: Array, others: Array) -> Array:
+        if target == self.signs.size:  # a missing call, which counts for nobody
+            return np.zeros((1 + self.codes.shape[0], self.q.size))
+        own = self._adds(target, self.total)
         # combinations that no person has are computed, in range, and never looked up
-        others = np.maximum(others, 0)
+        total = self.total + self.signs[target]
+        table = [self._adds(code, total - self.signs[code]) for code in range(self.signs.size)]
+        table.append(self._average(own, table))
+        found = np.take_along_axis(np.stack(table), self.codes.astype(np.intp), axis=0)
+        return np.concatenate([own[None, :], found])
+
+    def lacking(self, gaps: npt.NDArray[np.bool_], variance: Array) -> Callable[[int], Array]:
+        """For each value of a target at the attributes with gaps: the variance of what each person lacks."""
+        lacks = np.where(self.codes[:, gaps] == self.signs.size, variance[gaps], 0.0)
+        return lambda target: np.zeros_like(lacks) if target == self.signs.size else lacks
+
+    def _average(self, own: Array, table: list[Array]) -> Array:
+        """What the target and the reference people who have the call add on average."""
+        if (self.called == self.codes.shape[0]).all():
+            return own
+        counts = [(self.codes == code).sum(axis=0) for code in range(self.signs.size)]
+        rest = sum(count * add for count, add in zip(counts, table, strict=True))
+        return np.asarray((own + rest) / (self.called + 1))
+
+    def _adds(self, code: int, total: Array) -> Array:
+        others = self.called  # the target and those who have the call, less the one who is scored
         w = np.clip(np.where(others > 0, total / np.maximum(others, 1), self.q), -1, 1)
-        x: Array | float = w if code == self.signs.size - 1 else float(self.signs[code])
-        return self.contribution.of(x, self.q, w, others)
+        return self.contribution.of(float(self.signs[code]), self.q, w, others)

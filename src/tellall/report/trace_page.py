@@ -38,9 +38,10 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     beta-binomial, not binomial, for the empirical threshold: of T targets exchangeable with R reference
     people, those above the k-th largest reference score. The other thresholds promise each target's chance
     alone, and Markov's inequality is what is left.
-    "Inconclusive" where the reference people are too few to name anybody, and where nobody is traced with
-    alleles whose reading is doubtful: thresholds hold for any means, so that to be traced is no accident, but
-    with the wrong alleles nobody would be.
+    "Inconclusive" where the reference people are too few to name anybody, or lack too many calls, and where
+    nobody is traced with alleles whose reading is doubtful: thresholds hold for any means, so that to be
+    traced is no accident, but with the wrong alleles nobody would be. Targets who have no call are not counted
+    among those not named.
 
     Examples
     --------
@@ -56,8 +57,21 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
             f"{tracing.reference_people} reference {_are(tracing.reference_people)} too few to name anybody "
             f"at a rate of {tracing.delta:g}.",
         )
-    verdict = _unknown(tracing) if risk is None else _known(risk)
-    return Verdict("inconclusive", _MISREAD) if doubtful and verdict.word == "not traced" else verdict
+    lack = tracing.reference_lacking
+    if lack and tracing.delta * (tracing.reference_people + 1) < 1 + lack and not tracing.traced:
+        return Verdict(
+            "inconclusive",
+            f"{lack} of {tracing.reference_people} reference people lack nearly all calls, so that nobody "
+            f"can be named at a rate of {tracing.delta:g}; leave them out of the reference.",
+        )
+    found = _unknown(tracing) if risk is None else _known(risk)
+    if doubtful and found.word == "not traced":
+        found = Verdict("inconclusive", _MISREAD)
+    if not tracing.without_calls:
+        return found
+    have = "target has" if tracing.without_calls == 1 else "targets have"
+    more = f"{tracing.without_calls:,} {have} no call at all, and nothing is said of them."
+    return Verdict(found.word, f"{found.sentence} {more}")
 
 
 def _are(people: int) -> str:
@@ -82,7 +96,7 @@ def _known(risk: TracingRisk) -> Verdict:
 
 
 def _unknown(tracing: Tracing) -> Verdict:
-    people, named = tracing.scores.size, int(tracing.discoveries().sum())
+    people, named = tracing.scores.size - tracing.without_calls, int(tracing.discoveries().sum())
     chance = tracing.delta * people
     if named:
         return Verdict(

@@ -40,8 +40,8 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     alone, and Markov's inequality is what is left.
     "Inconclusive" where the reference people are too few to name anybody, or lack too many calls, and where
     nobody is traced with alleles whose reading is doubtful: thresholds hold for any means, so that to be
-    traced is no accident, but with the wrong alleles nobody would be. Targets who have no call are not counted
-    among those not named.
+    traced is no accident, but with the wrong alleles nobody would be. Targets who have no call are not
+    counted among those not named.
 
     Examples
     --------

@@ -253,3 +253,18 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
         assert code == 2
         assert says in said.err
         assert len(said.err.splitlines()) == 1
+
+
+def test_missing_calls_are_told(tables, capsys, monkeypatch):
+    lines = (tables / "targets.csv").read_text().splitlines()
+    lines[12] = "person11" + "," * 1200
+    (tables / "targets.csv").write_text("\n".join(lines) + "\n")
+    assert call(monkeypatch, *files(tables), "--delta", "0.1", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["missing_calls"] == {"targets": 0.05, "reference": 0.0}
+    assert document["targets_without_calls"] == 1
+    assert "The targets lack 5 % of their calls." in document["notes"]
+    assert "19 targets" in document["verdict"]["sentence"]
+    (tables / "targets.csv").write_text("\n".join([lines[0], lines[12]]) + "\n")
+    assert call(monkeypatch, *files(tables), "--delta", "0.1") == 2
+    assert "targets must be people with calls; got 1 without a single one." in capsys.readouterr().err

@@ -217,3 +217,23 @@ def test_a_plan_for_a_protected_release():
 def test_bad_input_is_one_sentence(call, says):
     with pytest.raises(ta.InvalidInput, match=says):
         call()
+
+
+@pytest.mark.parametrize(
+    ("name", "weird"),
+    [
+        *(("frequencies", value) for value in ("abc", [0.5j], [[0.1], [0.1, 0.2]], None)),
+        *((name, value) for name in ("rate", "alpha") for value in ("a", True, 0.1j)),
+        *(("power", value) for value in ("a", 0.1j, [0.5])),
+        *(("reference", value) for value in ("a", 1.5, True)),
+    ],
+)
+def test_what_is_no_number_is_refused_in_a_sentence(name, weird):
+    given = {"frequencies": [0.5], name: weird}
+    with pytest.raises(ta.InvalidInput, match=f"{name} must be"):
+        ta.release_limit(given.pop("frequencies"), 10, attack="pool", most=10, trials=100, **given)
+
+
+def test_trials_for_a_tiny_rate_are_written_short():
+    with pytest.raises(ta.InvalidInput, match="trials must be 1/1e-300 or more"):
+        ta.release_limit([0.5], 10, rate=1e-300)

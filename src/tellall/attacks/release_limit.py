@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attacks.thresholds import checked_rate
 from tellall.attacks.tracing_blocks import CODINGS, Coding
 from tellall.attacks.tracing_contributions import (
     Contribution,
@@ -116,7 +117,7 @@ def release_limit(
     """
     observed, rule = _check(frequencies, n, power, rate, attack, coding, most, trials, alpha)
     pool = 2 * n if reference is None else reference
-    if pool < 1:
+    if isinstance(pool, bool) or not isinstance(pool, int | np.integer) or pool < 1:
         raise invalid("reference", "one person or more", reference)
     protections = as_protections(protect)
     _check_fits(protections)
@@ -251,7 +252,12 @@ def _check(
     trials: int,
     alpha: float | None,
 ) -> tuple[Array, Coding]:
-    observed = np.asarray(frequencies, dtype=np.float64).ravel()
+    try:
+        if np.iscomplexobj(frequencies):  # its imaginary part would be lost
+            raise TypeError
+        observed = np.asarray(frequencies, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise invalid("frequencies", "one or more numbers from 0 to 1", frequencies) from None
     observed = observed[~np.isnan(observed)]
     if observed.size == 0 or observed.min() < 0 or observed.max() > 1:
         seen = "none" if observed.size == 0 else f"{observed.min():g} to {observed.max():g}"
@@ -263,12 +269,15 @@ def _check(
     for name, value, least in (("n", n, 1), ("most", most, 1), ("trials", trials, 2)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise invalid(name, f"a whole number of {least} or more", value)
-    if not 0 < rate < 1:
-        raise invalid("rate", "between 0 and 1", rate)
+    rate = checked_rate("rate", rate)
     if trials * rate < 1:
-        raise invalid("trials", f"{int(np.ceil(1 / rate))} or more, to see one false positive", trials)
+        fewest = str(int(np.ceil(1 / rate))) if rate > 1e-9 else f"1/{rate:g}"
+        raise invalid("trials", f"{fewest} or more, to see one false positive", trials)
+    if power != 1:
+        checked_rate("power", power)
     if not rate <= power <= 1:
         raise invalid("power", f"from the false-positive rate ({rate:g}) to 1", power)
-    if alpha is not None and not alpha > 0:
-        raise invalid("alpha", "above zero", alpha)
+    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
+    if alpha is not None and not (number and alpha > 0):
+        raise invalid("alpha", "a number above zero", alpha)
     return observed, CODINGS[coding]

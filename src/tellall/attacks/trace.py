@@ -222,22 +222,10 @@ def trace(
             scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
         )
         member = scores > limit
-    return Tracing(
-        scores,
-        limit,
-        p_values,
-        member,
-        attack,
-        rule,
-        delta,
-        given.q.size,
-        pool,
-        notes,
-        others,
-        (given.target_gaps.share, given.reference_gaps.share),
-        int(given.target_gaps.nothing.sum()),
-        thin,
-    )
+    how = (attack, rule, delta, given.q.size, pool, notes, others)
+    missing = (given.target_gaps.share, given.reference_gaps.share)
+    without = int(given.target_gaps.nothing.sum())
+    return Tracing(scores, limit, p_values, member, *how, missing, without, thin)
 
 
 def _empirical(

@@ -96,7 +96,8 @@ def conformal_scores(
     A reference person who lacks a call is given what those who have it add on average, which has the mean
     that a call would have, whatever the contribution; and the score is stretched, see
     :func:`~tellall.attacks.tracing_gaps.stretch`. Who lacks nine tenths of the score's spread or more counts
-    as scoring no lower than the target. Costs one product more over the attributes with gaps.
+    as scoring no lower than the target. Costs one product more over the attributes with gaps, and as much
+    memory again for what it gives.
     """
     people, pool = targets.shape[0], reference.shape[0]
     step = max(_LEAST, _BESIDE // pool // 4 * 4)

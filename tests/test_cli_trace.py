@@ -268,7 +268,6 @@ def test_the_limit_of_a_release(tables, capsys, monkeypatch):
         assert len(said.err.splitlines()) == 1
 
 
-<<<<<<< HEAD
 def test_members_who_are_no_target_are_told(tables, capsys, monkeypatch):
     (tables / "more.txt").write_text("person0\nperson1\nnobody\nno one\n")
     assert call(monkeypatch, *files(tables), "--members", str(tables / "more.txt"), "--json") == 0
@@ -418,7 +417,8 @@ def test_frequencies_of_the_other_allele_are_inconclusive(tmp_path, named, capsy
         assert code == 3
         assert document["verdict"]["word"] == "inconclusive"
         assert "Check which allele they count" in document["verdict"]["sentence"]
-=======
+
+
 def test_missing_calls_are_told(tables, capsys, monkeypatch):
     lines = (tables / "targets.csv").read_text().splitlines()
     lines[12] = "person11" + "," * 1200
@@ -432,4 +432,3 @@ def test_missing_calls_are_told(tables, capsys, monkeypatch):
     (tables / "targets.csv").write_text("\n".join([lines[0], lines[12]]) + "\n")
     assert call(monkeypatch, *files(tables), "--delta", "0.1") == 2
     assert "targets must be people with calls; got 1 without a single one." in capsys.readouterr().err
->>>>>>> tra

@@ -7,23 +7,25 @@ import gzip
 import io
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tellall.errors import invalid
-from tellall.linops import Array
 
-__all__ = ["MISSING_WORDS", "NamedMeans", "read_named_means"]
+if TYPE_CHECKING:
+    from tellall.linops import Array
+
+__all__ = ["MISSING_WORDS", "read_named_means"]
 
 MISSING_WORDS = ("", ".", "na", "#na", "nan")  # in small letters
 _ENDINGS = (".csv", ".tsv", ".tab")
 _LARGEST = 2**30
 
-NamedMeans = tuple[list[str], Array, int | None, bool]
 
-
-def read_named_means(option: str, path: Path, people: int | None) -> NamedMeans:
+def read_named_means(
+    option: str, path: Path, people: int | None
+) -> tuple[list[str], Array, int | None, bool]:
     """Names, means, how many people they are over where the file says so, and whether it is a saved release.
 
     The means of a release are in the data's own coding: mean allele counts for genotypes.
@@ -49,7 +51,7 @@ def read_named_means(option: str, path: Path, people: int | None) -> NamedMeans:
     return names, np.array([_mean(option, rows[0][1], row[1]) for row in rows[1:]]), None, False
 
 
-def _of_release(option: str, path: Path, people: int | None) -> NamedMeans:
+def _of_release(option: str, path: Path, people: int | None) -> tuple[list[str], Array, int | None, bool]:
     import tellall
 
     release = tellall.Release.load(path)

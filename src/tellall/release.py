@@ -98,6 +98,8 @@ class _At:
         return _At(self.statistic.take(people, public), self.place)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "statistic":  # asked for before there is one, by copy
+            raise AttributeError(name)
         return getattr(self.statistic, name)
 
 

@@ -63,3 +63,16 @@ def test_one_gross_error_under_noise_is_noticed_but_not_where_such_errors_are_de
     assert "1 of 528 values does not fit" in found.status.advice
     declared = ta.publish(people, ta.Marginals(3), ta.Corruption(0.05, 60.0), rng=0)
     assert ta.reconstruct(declared, people.public).stats["misfits"] == 0
+
+
+@pytest.mark.parametrize("protect", [None, ta.Rounding(5), ta.Gaussian(3.0), ta.Suppression(5)])
+def test_a_rare_secret_that_is_common_in_one_group_is_no_misfit(protect):
+    """There the prior alone pulls the answer far from values that are right."""
+    rng = np.random.default_rng(1)
+    g, h, j = rng.integers(0, 20, 3000), rng.integers(0, 4, 3000), rng.integers(0, 4, 3000)
+    ill = (rng.random(3000) < np.where(g == 0, 0.7, 0.02)).astype(int)
+    columns = {name: codes.astype(str) for name, codes in (("g", g), ("h", h), ("j", j))}
+    people = ta.Dataset.from_frame({**columns, "ill": ill}, secret="ill")
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(2), protect, rng=0), people.public)
+    assert attack.status.word != "contradictory"
+    assert attack.stats["misfits"] == 0

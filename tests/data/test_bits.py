@@ -164,3 +164,18 @@ def test_a_large_table_takes_its_bits_alone() -> None:
     tracemalloc.stop()
     assert isinstance(people.codes, Bits)
     assert held < 1.2 * n * d / 8
+
+
+def test_some_people_by_mask_or_place():
+    rng = np.random.default_rng(0)
+    attributes, secret = rng.integers(0, 2, (5, 40)), rng.integers(0, 2, 40)
+    people = ta.Dataset.from_bits(np.packbits(attributes, axis=1), 40, secret)
+    for chosen in (np.arange(40) < 5, np.array([3, 1, 2]), [1, 2, 3]):
+        some = people.public.take(chosen)
+        np.testing.assert_array_equal(np.asarray(some.codes), attributes[:, chosen])
+    assert people.take(np.arange(40) < 5).n == 5
+
+
+def test_no_attribute_is_refused():
+    with pytest.raises(ta.InvalidInput, match="one attribute or more"):
+        ta.Dataset.from_bits(np.zeros((0, 1), np.uint8), 5)

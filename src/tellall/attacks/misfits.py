@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tellall.attacks.decoders import Decoded, nearest
@@ -10,17 +12,24 @@ from tellall.evidence import Evidence
 from tellall.linops import Array
 from tellall.solve import Status
 
-__all__ = ["CONTRADICTION", "find_misfits", "with_misfits"]
+__all__ = ["CONTRADICTION", "Misfit", "find_misfit", "with_misfits"]
 
 CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
 _GROSS = 20.0  # nor is a single one of so many times, of millions and under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
 _LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
-_MEANS = ("posterior", "exhaustive")  # their estimates are means, not minimisers, and can miss more
 
 
-def find_misfits(decoded: Decoded, evidence: Evidence, undecided: Undecided) -> int:
-    """How many values do not fit the others; none where that was not found out.
+@dataclass(frozen=True)
+class Misfit:
+    """How badly the values are met: the root mean square in spreads, and how many do not fit the others."""
+
+    excess: float
+    values: int = 0
+
+
+def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | None = None) -> Misfit:
+    """How far the published values are from any secret; no value misfits where that was not found out.
 
     Notes
     -----
@@ -28,25 +37,27 @@ def find_misfits(decoded: Decoded, evidence: Evidence, undecided: Undecided) -> 
     it is given, half a person for an exact count; another beyond twenty times its spread. The mean square of
     all residuals would not show one wrong value of thousands. Where gross errors are declared none is odd.
 
-    Least squares spreads one error over many values, where these are few. Exact values that are missed by
-    less are therefore solved again, with the ridge λ a thousandth: if a secret had them all, the minimum of
-    ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What misses by
-    more contradicts itself, for sure; it counts as one misfit, whichever it is.
+    A decoder's answer leans towards the prior, which alone can miss a value by that much where a rare secret
+    is common in one group. So what looks odd is solved again, with the ridge λ a thousandth. Least squares
+    spreads one error over many values, where these are few: if a secret had all of some exact values, the
+    minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
+    misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
     """
+    off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
+    odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
+    exact = bool((evidence.system.bound <= 0).all())
+    if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
+        return Misfit(excess)
+    solution = nearest(undecided, ridge=_LOOSE)
+    if not solution.status.settled:
+        return Misfit(excess)
+    value = decoded.value.copy()
+    value[undecided.places] = solution.value
+    excess = min(excess, _excess(evidence, value))
     if evidence.contaminated:
-        return 0
-    off = _off(evidence, decoded.value)
-    if decoded.name not in _MEANS:
-        misfits = int((off > CONTRADICTION).sum()) if decoded.status.settled else 0
-    elif (off > CONTRADICTION).any():
-        solution = nearest(undecided)
-        closest = _off(evidence, _filled(decoded.value, undecided, solution.value))
-        misfits = int((closest > CONTRADICTION).sum()) if solution.status.settled else 0
-    else:
-        misfits = 0
-    if misfits or not (off > _SUSPECT).any():
-        return misfits
-    return int(_contradict(decoded, evidence, undecided))
+        return Misfit(excess)
+    misfits = int((_off(evidence, value) > CONTRADICTION).sum())
+    return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
 
 
 def with_misfits(status: Status, misfits: int, values: int) -> Status:
@@ -67,22 +78,15 @@ def _off(evidence: Evidence, value: Array) -> Array:
     return beyond / (system.spread * np.where(bounded, 1.0, _GROSS / CONTRADICTION))
 
 
-def _filled(value: Array, undecided: Undecided, found: Array) -> Array:
-    whole = value.copy()
-    whole[undecided.places] = found
-    return whole
+def _excess(evidence: Evidence, value: Array) -> float:
+    system = evidence.system
+    missed = (system.operator @ value - system.target) / system.spread
+    return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
 
 
-def _contradict(decoded: Decoded, evidence: Evidence, undecided: Undecided) -> bool:
-    """Whether no secret within the bounds has all these exact values."""
+def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
+    """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
     system, prior = evidence.system, undecided.prior
-    if (system.bound > 0).any():
-        return False
-    solution = nearest(undecided, ridge=_LOOSE)
-    if not solution.status.settled:
-        return False
-    missed = system.operator @ _filled(decoded.value, undecided, solution.value) - system.target
+    missed = (system.operator @ value - system.target) / system.spread
     furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
-    return float(np.sum((missed / system.spread) ** 2)) > 1.01 * _LOOSE * float(
-        np.sum(furthest / prior.variance)
-    )
+    return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.attacks.decoders import DECODERS, Decoded, decode
 from tellall.attacks.doubts import with_doubts, with_little_shown
 from tellall.attacks.knowledge import check_bounds, check_prior
-from tellall.attacks.misfits import CONTRADICTION, find_misfits, with_misfits
+from tellall.attacks.misfits import CONTRADICTION, Misfit, find_misfit, with_misfits
 from tellall.attacks.reals import RealReconstruction, reconstruct_reals
 from tellall.attacks.system import leave_undecided
 from tellall.data import Dataset, Public, as_public
@@ -185,8 +185,10 @@ def reconstruct_codes(
     generator = as_rng(0 if rng is None else rng)
     decoded, rates = _decode(evidence, decoder, prior, generator)
     if decoded.stats["misfits"] and evidence.bounded:  # what follows from values that cannot be is no proof
-        evidence = evidence.unbounded()
+        evidence, first = evidence.unbounded(), decoded
         decoded, rates = _decode(evidence, decoder, prior, generator)
+        stats = {**decoded.stats, "misfits": first.stats["misfits"]}
+        decoded = replace(decoded, status=first.status, stats=stats)
     chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
     estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
     status = with_little_shown(decoded.status, evidence, chosen, rate_known=prior is not None)
@@ -241,7 +243,7 @@ def _decode(
         held = value.reshape(evidence.values, -1).sum(axis=1)
         rates = held / evidence.n if given is None else given
         decided = Decoded(value, chance, Status("solved"), "bounds")
-        return _with_contradictions(decided, evidence), rates
+        return _with_contradictions(decided, evidence, find_misfit(decided, evidence)), rates
     found = decode(decoder, undecided, rng)
     value[undecided.places] = found.value
     chance[undecided.places] = found.chance
@@ -250,22 +252,20 @@ def _decode(
         proved = np.zeros(size.size, dtype=bool)
         proved[undecided.places] = found.proved
     whole = replace(found, value=value, chance=chance, proved=proved)
-    misfits = find_misfits(whole, evidence, undecided)
-    return _with_contradictions(whole, evidence, misfits), undecided.rates
+    misfit = find_misfit(whole, evidence, undecided)
+    return _with_contradictions(whole, evidence, misfit), undecided.rates
 
 
-def _with_contradictions(decoded: Decoded, evidence: Evidence, misfits: int = 0) -> Decoded:
+def _with_contradictions(decoded: Decoded, evidence: Evidence, misfit: Misfit) -> Decoded:
     """The decoder's answer, its status changed where no secret comes near the published values."""
-    system, values = evidence.system, evidence.target.size
-    misfit = (system.operator @ decoded.value - system.target) / system.spread
-    excess = float(np.sqrt(np.mean(misfit**2))) if misfit.size else 0.0
-    status, stats = decoded.status, {**decoded.stats, "misfit": excess, "misfits": float(misfits)}
-    if evidence.enclosure.empty and not misfits:
+    stats = {**decoded.stats, "misfit": misfit.excess, "misfits": float(misfit.values)}
+    status = decoded.status
+    if evidence.enclosure.empty and not misfit.values:
         status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
-    elif excess > CONTRADICTION and decoded.name not in ("posterior", "exhaustive"):  # means, not minimisers
-        missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
+    elif misfit.excess > CONTRADICTION and decoded.name not in ("posterior", "exhaustive"):  # not minimisers
+        missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
         status = Status("contradictory", f"{missed}; {_DECLARE}")
-    return replace(decoded, status=with_misfits(status, misfits, values), stats=stats)
+    return replace(decoded, status=with_misfits(status, misfit.values, evidence.target.size), stats=stats)
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:

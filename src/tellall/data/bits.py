@@ -52,9 +52,12 @@ class Bits:
     def __post_init__(self) -> None:
         array, width = self.packed, -(-self.people // 8)
         if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 2:
-            raise invalid("bits", "a two-dimensional array of bytes, as numpy.packbits makes it", type(array))
+            seen = f"{array.dtype} of shape {array.shape}"
+            raise invalid("bits", "a two-dimensional array of bytes, as numpy.packbits makes it", seen)
         if array.shape[1] != width:
-            raise invalid("bits", f"of {width} bytes a column, for {self.people} people", array.shape)
+            raise invalid(
+                "bits", f"rows of ⌈{self.people}/8⌉ = {width} bytes, for {self.people} people", array.shape
+            )
 
     @classmethod
     def of(cls, codes: npt.ArrayLike | Bits) -> Bits:
@@ -112,11 +115,12 @@ class Bits:
         return same
 
     def take(self, people: IntArray) -> Bits:
-        """Some of the people, in this order."""
-        out = np.empty((len(self), -(-people.size // 8)), dtype=np.uint8)
+        """Some of the people, in this order; by place or by mask."""
+        places = np.arange(self.people)[people]
+        out = np.empty((len(self), -(-places.size // 8)), dtype=np.uint8)
         for row, codes in zip(out, self, strict=True):
-            row[:] = np.packbits(codes[people])
-        return Bits(out, people.size)
+            row[:] = np.packbits(codes[places])
+        return Bits(out, places.size)
 
     def between(self, start: int, stop: int) -> Bits:
         """The people from start, a multiple of 8, to stop; their bytes are not copied."""

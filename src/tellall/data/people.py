@@ -177,6 +177,8 @@ class Dataset:
         if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 2:
             raise invalid("people", "a whole number, two or more", people)
         codes = Bits(np.asarray(bits), int(people))
+        if not len(codes):
+            raise invalid("bits", "one attribute or more", "none")
         columns = [Column(name, ("0", "1")) for name in _labels(names, len(codes))]
         return cls._with_vector(Public(*telling(columns, codes, Numbers(codes, {}))), secret, kind)
 

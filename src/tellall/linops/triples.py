@@ -119,14 +119,14 @@ def _width(place: Place, d: int) -> int:
     return max(128, numbers // (_MIDDLES * max(d, 1)) // 64 * 64)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def spread(d: int) -> IntArray:
     """For every place in the blocks, one after the other, which triple stands there; their number if none."""
     places = [block.place.ravel() for block in _blocks(d)]
     return np.concatenate([np.zeros(0, dtype=np.intp), *places])
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def gathered(d: int) -> IntArray:
     """For every triple its place in the blocks, one after the other."""
     out = np.empty(comb(d, 3) + 1, dtype=np.intp)
@@ -134,7 +134,7 @@ def gathered(d: int) -> IntArray:
     return out[:-1]
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _blocks(d: int) -> tuple[_Block, ...]:
     firsts, middles = np.triu_indices(d, 1)
     runs = d - 1 - middles

@@ -1,13 +1,15 @@
-"""Exact limits of an advantage, where a bootstrap has too little to resample."""
+"""Limits of a share and of an advantage that hold where there is little to resample."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
-__all__ = ["FEW", "exact_interval", "with_few_different"]
+__all__ = ["FEW", "NORMAL", "exact_interval", "share_interval", "with_few_different"]
 
 FEW = 5  # people unlike all others, from which on resampling them shows how much they could have been
 _CHANCE = 0.05
+NORMAL = 1.959963984540054  # the quantile of 97.5 %
 
 
 def exact_interval(won: float, lost: float, people: int, chance: float = _CHANCE) -> tuple[float, float]:
@@ -62,6 +64,21 @@ def with_few_different(
         people,
     )
     return min(low, interval[0]), max(high, interval[1])
+
+
+def share_interval(share: float, people: int, luck: float = 0.0) -> tuple[float, float]:
+    """Wilson's 95 % interval of a share of people, wider by the variance that drawn noise adds.
+
+    Examples
+    --------
+    >>> low, high = share_interval(1.0, 10)
+    >>> round(low, 3), high
+    (0.722, 1.0)
+    """
+    per = NORMAL**2 / people
+    centre = (share + per / 2) / (1 + per)
+    half = NORMAL * math.sqrt((share * (1 - share) / people + per / (4 * people)) / (1 + per) ** 2 + luck)
+    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _least(count: float, people: int, chance: float) -> float:

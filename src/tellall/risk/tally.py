@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.errors import invalid
-from tellall.risk.exact import exact_interval, with_few_different
+from tellall.risk.exact import exact_interval, share_interval, with_few_different
 
 __all__ = ["Tally", "Total", "total"]
 
@@ -170,11 +170,10 @@ def total(tallies: Sequence[Tally], *, rng: np.random.Generator) -> Total:
     luck = math.fsum(_over_draws(tally.right) for tally in tallies) / people**2
     net = [np.subtract(tally.right, tally.baselines[tally.standing_in(strongest)]) for tally in tallies]
     spread = math.sqrt(math.fsum(_over_draws(draws) for draws in net)) / people
-    half = 1.959963984540054 * math.sqrt(accuracy * (1 - accuracy) / people + luck)
     return Total(
         people=people,
         accuracy=accuracy,
-        accuracy_interval=(max(0.0, accuracy - half), min(1.0, accuracy + half)),
+        accuracy_interval=share_interval(accuracy, people, luck),
         baselines=shares,
         baseline=strongest,
         advantage=accuracy - shares[strongest],

@@ -14,6 +14,7 @@ from tellall.errors import TellallError
 from tellall.linops import Array
 from tellall.protections import Guarantee, Protection
 from tellall.risk import Risk, Tally
+from tellall.risk.exact import NORMAL, share_interval
 from tellall.utility import Reader, Utility
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "loss_of",
     "untried_decoders",
 ]
-
-NORMAL = 1.959963984540054  # the 97.5 % point of the normal distribution
 
 
 @dataclass(frozen=True)
@@ -150,12 +149,10 @@ def interval_over_draws(values: Sequence[float]) -> tuple[float, float]:
 
 
 def accuracy_interval(risks: Sequence[Risk]) -> tuple[float, float]:
-    """Normal: the variance of a share of so many people, and that over draws."""
+    """Wilson's, wider by the variance over draws."""
     draws = np.array([risk.accuracy for risk in risks])
-    mean = float(draws.mean())
-    variance = mean * (1 - mean) / risks[0].n + (draws.var(ddof=1) / draws.size if draws.size > 1 else 0.0)
-    half = NORMAL * math.sqrt(variance)
-    return max(0.0, mean - half), min(1.0, mean + half)
+    luck = float(draws.var(ddof=1) / draws.size) if draws.size > 1 else 0.0
+    return share_interval(float(draws.mean()), risks[0].n, luck)
 
 
 def average_utility(found: Sequence[Utility]) -> Utility:

@@ -5,6 +5,8 @@ Every message has one shape: ``{parameter} must be {rule}; got {value}. {what to
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 __all__ = [
     "CannotLinearise",
     "InvalidInput",
@@ -58,6 +60,8 @@ def invalid(parameter: str, rule: str, value: object, advice: str = "") -> Inval
 
 
 def _short(value: object, limit: int = 80) -> str:
+    if isinstance(value, PurePath):  # the name of a file is at its end
+        return f"{value}" if len(f"{value}") <= limit else f"…{str(value)[1 - limit :]}"
     text = value if isinstance(value, str) else repr(value)
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

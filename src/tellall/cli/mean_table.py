@@ -76,7 +76,7 @@ def _rows(option: str, path: Path) -> list[list[str]]:
         with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
             raw = file.read(_LARGEST + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise invalid(option, "a gzip file that is whole and sound", str(path)) from None
+        raise invalid(option, "a gzip file that is whole and sound", path) from None
     if len(raw) > _LARGEST:
         raise invalid(option, f"a table of at most {_LARGEST // 2**20} MB", str(path))
     try:

@@ -139,7 +139,7 @@ def _lines(place: Path) -> Generator[list[str], None, None]:
                 if line.strip() and not line.startswith("##"):
                     yield line.rstrip("\n").split("\t") if "\t" in line else line.split()
         except (EOFError, zlib.error):
-            raise invalid("path", "a gzip file that is whole and sound", str(place)) from None
+            raise invalid("path", "a gzip file that is whole and sound", place) from None
         except (UnicodeDecodeError, gzip.BadGzipFile):
             raise invalid("path", "a text file", str(place)) from None
 

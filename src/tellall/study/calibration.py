@@ -158,7 +158,7 @@ class Calibration:
     def __str__(self) -> str:
         worst = self.measurement.worst
         point, low, high = (amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
-        done = "nothing needs to be done" if self.protection is None else self.measurement.label
+        done = "none is needed" if self.protection is None else self.measurement.label
         promise = "no differential privacy is promised" if self.guarantee is None else str(self.guarantee)
         models = self.measurement.coefficients
         limit = amount(self.max_advantage, self.real) + (

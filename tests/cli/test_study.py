@@ -206,6 +206,18 @@ def test_studies_of_blocks_keep_to_the_schemas(tellall):
     assert document.by == document.releases[0].by == "a"
 
 
+def test_a_block_without_an_answer_of_its_own_is_told_and_changes_no_exit_code(tellall):
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    counties = ["county", *["large"] * 58, *["tiny"] * 2]
+    text = "\n".join(f"{county},{line}" for county, line in zip(counties, lines, strict=True))
+    Path("people.csv").write_text(f"{text}\n", encoding="utf-8")
+    plan = PLAN.replace("limit = 0.2", 'limit = 0.9\nby = "county"')
+    Path("people.toml").write_text(plan, encoding="utf-8")
+    code, out, err = tellall("calibrate", "people.toml", "--draws", "1", "--jobs", "1", *QUICK)
+    assert code == 0, err
+    assert "no answer of their own" in out
+
+
 REGRESSIONS = """
 data = "counties.csv"
 secret = "rate"

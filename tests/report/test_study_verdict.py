@@ -79,6 +79,8 @@ def test_a_real_secret_has_no_limit_and_the_choice_is_left():
     assert (answer.kind, answer.word) == ("review", "some gives away least")
     assert "in the unit of ill" in answer.sentence
     assert "people in 100" not in answer.sentence
+    worse = sweep_answer(release(row("some", -1.44), real=True), LIMIT).sentence
+    assert "comes no nearer than the strongest baseline (−1.49; 95 % interval" in worse
 
 
 @pytest.mark.parametrize(("scale", "kind"), [(2.0, "review"), (0.0, "pass")])

@@ -60,9 +60,10 @@ def calibrate(
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
     calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in
     the plan every value of that column is a block of its own, and the answer is one noise that serves them
-    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
-    tell, or an answer that is not enough for all people together or exposes more of them than the plan's
-    exposed_limit allows.
+    all; a block without an answer of its own is listed, and counts where that noise is measured over all
+    people. Exit codes: 0 found for every statistic, 2 bad input or usage, 3 no answer for one of them (of
+    blocks: in no block), too few people to tell, or an answer that is not enough for all people together or
+    exposes more of them than the plan's exposed_limit allows.
     """
     from tellall.report import study_page, text
     from tellall.report.study_verdict import block_calibration_answer, calibration_answer, too_many_exposed

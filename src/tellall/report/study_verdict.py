@@ -187,11 +187,10 @@ def _attack(row: Row, release: dict[str, Any]) -> str:
     real = bool(release["real"])
     point, low, high = (gain(row[name], real, "") for name in ("advantage", "low", "high"))
     if real:
-        unit = f"in the unit of {release['secret']}"
-        return (
-            f"the attack comes nearer than the strongest baseline by {point} (95 % interval {low} to {high}, "
-            f"{unit})"
-        )
+        interval = f"95 % interval {low} to {high}, in the unit of {release['secret']}"
+        if row["advantage"] <= 0:
+            return f"the attack comes no nearer than the strongest baseline ({point}; {interval})"
+        return f"the attack comes nearer than the strongest baseline by {point} ({interval})"
     interval = f"95 % interval {low} to {high}"
     if row["advantage"] <= 0:
         return f"the attack gains nothing over the strongest baseline ({point} people in 100, {interval})"

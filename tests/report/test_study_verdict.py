@@ -130,6 +130,9 @@ def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
         "2 of 3 protections expose no more than 2 people, which is what the plan allows: some; much."
     ]
     assert exposed_lines(found, None) == []
+    assert exposed_lines(release(some), 0) == [
+        "Every protection here exposes more people than the 0 that the plan allows."
+    ]
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0])

@@ -52,7 +52,7 @@ def exposed_lines(release: dict[str, Any], exposed_limit: int | None) -> list[st
     kept = [row["protection"] for row in worst if not too_many_exposed(row.get("exposed"), exposed_limit)]
     allowed = f"no more than {exposed_limit:,} people, which is what the plan allows"
     if not kept:
-        return [f"None of these exposes {allowed}."]
+        return [f"Every protection here exposes more people than the {exposed_limit:,} that the plan allows."]
     return [f"{len(kept)} of {len(worst)} protections expose {allowed}: {'; '.join(kept)}."]
 
 

@@ -76,13 +76,41 @@ def test_what_cannot_be_attacked_is_skipped_with_its_reason(people, monkeypatch)
         raise ta.CannotLinearise("no equations in it")
 
     monkeypatch.setattr(sys.modules["tellall.audit.run"], "reconstruct", fail)
-    result = ta.audit(people, {"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})
+    noise = {"kind": "Gaussian", "std": 1.0}
+    release = {"statistic": {"kind": "Marginals", "ways": 2}, "protect": noise}
+    result = ta.audit(people, {"releases": [release]})
     assert isinstance(result.findings[0], ta.Skipped)
     assert result.findings[0].reason == "no equations in it"
     assert result.worst is None
     assert result.verdict.word == "review"
     assert "no equations in it" in result.document["not_tested"][0]
+    assert not any("another could give away" in line for line in result.document["not_tested"])
     assert AuditDocument.model_validate_json(store.dump(result.document))
+
+
+@pytest.mark.parametrize(
+    ("protect", "said"),
+    [
+        ([{"kind": "Suppression", "below": 2}, {"kind": "Rounding", "base": 5}], False),
+        ([{"kind": "Gaussian", "std": 2.0}], True),
+    ],
+)
+def test_only_what_is_drawn_could_be_drawn_otherwise(people, protect, said):
+    release = {"statistic": {"kind": "Marginals", "ways": 2}, "protect": protect}
+    result = ta.audit(people, {"steps": False, "releases": [release]})
+    assert any("another could give away" in line for line in result.document["not_tested"]) == said
+
+
+def test_advice_that_a_plan_cannot_follow_is_not_given(people):
+    release = {
+        "statistic": {"kind": "Marginals", "ways": 3},
+        "protect": [{"kind": "Suppression", "below": 8, "complementary": True}],
+    }
+    result = ta.audit(people, {"steps": False, "releases": [release], "limit": 0.9})
+    assert result.findings[0].summary.status.startswith("uncalibrated")
+    assert result.verdict.word == "review"
+    assert "was attacked, but" in result.verdict.sentence
+    assert "give the prior" not in store.dump(result.document)
 
 
 def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypatch):

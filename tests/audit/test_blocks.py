@@ -139,6 +139,14 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
     refuses_the_world(tags)
     for words in ("Block by block: county", "all blocks", "one person", "2 people"):
         assert words in tags.text
+    some = {**blocks, "above": 2, "surely_above": 0}
+    lines = {
+        "In 2 the interval lies above the limit, in none of them even": some,
+        "in 1 of them even": {**some, "surely_above": 1},
+        "In none the interval lies above the limit. The": {**some, "above": 0},
+    }
+    for words, told in lines.items():
+        assert words in Tags.of(render({**document, "blocks": told})).text
     assert "3 of 5 blocks" not in done.verdict.sentence
     assert any("2 of 5 blocks, with 3 people" in line for line in document["not_tested"])
 

@@ -120,7 +120,14 @@ def test_several_releases_are_numbered_and_attacked_together(tellall, people):
     code, out, _ = tellall("attack", *files, "--public", "people.csv", "--json")
     assert code == 0
     assert len(json.loads(out)["releases"]) == 2
-    tellall("publish", "plan.toml")
+    code, _, err = tellall("publish", "plan.toml")
+    assert code == 2
+    assert "plan-release-1.json" in err
+    assert "choose another name" in err
+    assert [Path(name).read_text() for name in files] == first  # a release cannot be drawn again
+    for name in files:
+        Path(name).unlink()
+    assert tellall("publish", "plan.toml")[0] == 0
     again = [Path(name).read_text() for name in files]
     assert again[0] == first[0]
     assert again[1] != first[1]  # the noise is never drawn with the plan's seed

@@ -81,7 +81,7 @@ def test_a_sweep_writes_its_page_and_its_table(tellall):
     parquet = duckdb.sql("SELECT * FROM 'out/sweep.parquet'")
     assert parquet.columns == columns
     assert [row[columns.index("family")] for row in parquet.fetchall()] == [row["family"] for row in tidy]
-    assert "--family Laplace --scales 1,8 --repeats 2 --seed 0" in document["command"]
+    assert "--family Laplace --scales 1,8 --repeats 2 --decoder least-squares --seed 0" in document["command"]
     assert len(document["releases"][0]["rows"]) == 4
 
 
@@ -157,6 +157,30 @@ def test_statistics_that_read_alike_are_both_calibrated(tellall):
     assert [name.rpartition(" ")[2] for name in names] == ["(left)", "(right)"]  # the same statistic once
 
 
+def test_studies_keep_to_the_limit_on_people_exposed(tellall):
+    limits = "limit = 0.9\nexposed_limit = 0"
+    Path("people.toml").write_text(PLAN.replace("limit = 0.2", limits), encoding="utf-8")
+    common = ("people.toml", "--decoder", "posterior", "-o", "out")
+    code, out, err = tellall("sweep", *common, "--scales", "1", "--repeats", "1", "--jobs", "1")
+    assert code == 0, err
+    assert "what the plan allows" in out or "that the plan allows" in out
+    document = SweepDocument.model_validate_json(Path("out/sweep.json").read_text(encoding="utf-8"))
+    assert document.exposed_limit == 0
+    assert max(row.exposed for row in document.releases[0].rows) > 0
+    assert "--decoder posterior" in document.command
+    page = Path("out/sweep.html").read_text(encoding="utf-8")
+    assert "Nothing needs to be done" not in page
+    assert "--decoder posterior" in page
+    code, out, err = tellall("calibrate", *common, "--draws", "1")
+    assert code == 3
+    assert "over 1 draw\n" in out
+    assert "Too many people are exposed" in err
+    page = Path("out/calibrate.html").read_text(encoding="utf-8")
+    assert "Nothing needs to be done" not in page
+    assert "where the plan allows 0" in page
+    assert "--decoder posterior" in page
+
+
 def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     Path("people.toml").write_text(PLAN + MORE, encoding="utf-8")
     code, out, err = tellall(
@@ -180,6 +204,18 @@ def test_studies_of_blocks_keep_to_the_schemas(tellall):
     assert code == 0, err
     document = CalibrateDocument.model_validate_json(out)
     assert document.by == document.releases[0].by == "a"
+
+
+def test_a_block_without_an_answer_of_its_own_is_told_and_changes_no_exit_code(tellall):
+    lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
+    counties = ["county", *["large"] * 58, *["tiny"] * 2]
+    text = "\n".join(f"{county},{line}" for county, line in zip(counties, lines, strict=True))
+    Path("people.csv").write_text(f"{text}\n", encoding="utf-8")
+    plan = PLAN.replace("limit = 0.2", 'limit = 0.9\nby = "county"')
+    Path("people.toml").write_text(plan, encoding="utf-8")
+    code, out, err = tellall("calibrate", "people.toml", "--draws", "1", "--jobs", "1", *QUICK)
+    assert code == 0, err
+    assert "no answer of their own" in out
 
 
 REGRESSIONS = """

@@ -117,10 +117,24 @@ def summary(advantage=0.0, low=0.0, high=0.0, **changes) -> ReleaseSummary:
     ("row", "options", "word", "says"),
     [
         (summary(0.2, 0.1, 0.3), {}, "fail", "700 of 1,000 people right; without it, of 500"),
-        (summary(0.04, -0.01, 0.09), {}, "review", "lies between"),
+        (summary(0.04, 0.01, 0.09), {}, "review", "as well be 1.0 in 100 more as 9.0 in 100 more"),
+        (summary(0.0, -0.07, 0.07), {}, "review", "as well be 7.0 in 100 fewer as 7.0 in 100 more"),
+        (summary(-0.01, -0.07, 0.07), {}, "review", "at best: 1.0 in 100 fewer."),
         (summary(0.01, -0.01, 0.02), {}, "pass", "does not prove"),
         (summary(-0.1, -0.2, 0.0), {}, "pass", "no more secrets"),
-        (summary(0.01, 0.0, 0.02, status="not converged: try"), {}, "review", "not everything could"),
+        (summary(0.01, 0.0, 0.02, status="not converged: try"), {}, "review", "was attacked, but"),
+        (
+            summary(0.01, 0.0, 0.02, status="uncalibrated: much is hidden"),
+            {},
+            "review",
+            "limit of 5.0 in 100. “release” was attacked, but how sure the attack is cannot be trusted: mu",
+        ),
+        (
+            summary(0.01, 0.0, 0.02, status="not attacked in 1 of 2 blocks"),
+            {},
+            "review",
+            "not everything could be: release (not attacked in 1 of 2 blocks).",
+        ),
         (summary(0.01, 0.0, 0.02), {"skipped": ["other"]}, "review", "other"),
         (
             summary(0.01, 0.0, 0.02, exposed={"0.95": {"0": 2, "1": 3}}),

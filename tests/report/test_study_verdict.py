@@ -8,6 +8,7 @@ from tellall.report.paper_page import _answer
 from tellall.report.study_verdict import (
     block_calibration_answer,
     calibration_answer,
+    exposed_lines,
     least_enough,
     no_answers,
     sweep_answer,
@@ -78,6 +79,8 @@ def test_a_real_secret_has_no_limit_and_the_choice_is_left():
     assert (answer.kind, answer.word) == ("review", "some gives away least")
     assert "in the unit of ill" in answer.sentence
     assert "people in 100" not in answer.sentence
+    worse = sweep_answer(release(row("some", -1.44), real=True), LIMIT).sentence
+    assert "comes no nearer than the strongest baseline (−1.49; 95 % interval" in worse
 
 
 @pytest.mark.parametrize(("scale", "kind"), [(2.0, "review"), (0.0, "pass")])
@@ -107,6 +110,46 @@ def test_one_noise_for_all_blocks_and_whether_it_is_enough(scale, low, kind, wor
     assert (answer.kind, answer.word) == (kind, word)
     assert ("all 2 blocks with an answer" in answer.sentence) == (scale > 0)
     assert "1,234 people" in answer.sentence
+
+
+def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
+    bare = row("exact", 0.01, 0.0, exposed=0.0), row("exact", 0.0, 0.0, "ls", exposed=3.0)
+    some, much = row("some", 0.01, 1.0, exposed=2.0), row("much", 0.0, 9.0, exposed=0.0)
+    found = release(*bare, some, much)
+    assert sweep_answer(found, LIMIT).word == "Nothing needs to be done"
+    answer = sweep_answer(found, LIMIT, 0)
+    assert (answer.kind, answer.word) == ("review", "much is enough")
+    assert "expose no more than 0 people" in answer.sentence
+    assert sweep_answer(found, LIMIT, 2).word == "some is enough"
+    assert sweep_answer(found, LIMIT, 3).word == "Nothing needs to be done"
+    none = sweep_answer(release(*bare, some), LIMIT, 0)
+    assert (none.kind, none.word) == ("fail", "None of these is enough")
+    assert "The nearest is some" in none.sentence
+    assert "but 2 people are exposed, where the plan allows 0" in none.sentence
+    assert exposed_lines(found, 2) == [
+        "2 of 3 protections expose no more than 2 people, which is what the plan allows: some; much."
+    ]
+    assert exposed_lines(found, None) == []
+    assert exposed_lines(release(some), 0) == [
+        "Every protection here exposes more people than the 0 that the plan allows."
+    ]
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_a_calibration_never_says_that_nothing_is_to_be_done_where_too_many_are_exposed(scale):
+    plain = release(scale=scale, protection="Gaussian(std=2)", advantage=0.02, interval=[0.0, 0.04])
+    found = {**plain, "max_advantage": LIMIT, "loss": scale, "exposed": 4.0}
+    answer = calibration_answer(found, 3)
+    assert answer.kind == "fail"
+    assert "but 4 people are exposed, where the plan allows 3" in answer.sentence
+    assert "exposed" not in calibration_answer(found).sentence
+    assert calibration_answer(found, 4).kind == ("review" if scale else "pass")
+    whole = row("Gaussian(std=2)", 0.04, low=0.0, exposed=3.0)
+    several = {**found, "people": 9, "together": whole, "blocks": [{"answer": {}}]}
+    answer = block_calibration_answer(several, 3)
+    assert answer.kind == "fail"
+    assert "4.0 people are exposed, where the plan allows 3" in answer.sentence
+    assert block_calibration_answer(several, 4).kind == ("review" if scale else "pass")
 
 
 def test_no_answer_is_told_first_too():

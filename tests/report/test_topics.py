@@ -7,6 +7,7 @@ import tellall as ta
 from tellall import catalogue
 from tellall.report.protection_topics import WHY
 from tellall.report.topics import explain, topic_names
+from tellall.report.word_topics import SEE, WORDS
 
 PEOPLE = ta.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (40, 4)), np.arange(40) % 2)
 SAMPLES = {
@@ -30,6 +31,17 @@ def test_the_words_of_studies_are_explained(name):
     found = explain(name)
     assert name in topic_names()
     assert all(len(text) > 20 for text in (found.what, found.why, found.fix, found.read))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*WORDS, *SEE, "advantage", "exposed", "baseline"],
+)
+def test_the_words_of_an_audits_tables_are_explained(name):
+    found = explain(name)
+    assert name in topic_names()
+    assert all(len(text) > 20 for text in (found.what, found.why, found.fix, found.read))
+    assert explain(name.upper()) == found
 
 
 def test_every_protection_says_why_it_matters():

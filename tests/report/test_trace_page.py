@@ -24,6 +24,7 @@ def document(tracing, truth, figures, word=NASTY):
         "tellall": ta.__version__,
         "versions": {"numpy": word},
         "release": word,
+        "command": f"tellall trace --release {word}",
         "seed": 0,
         "attack": tracing.attack,
         "threshold": tracing.rule,

@@ -207,3 +207,8 @@ def test_more_tables_than_can_be_listed_are_refused_at_once(statistic):
     many = ta.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (5, 60)), np.array([0, 1, 0, 1, 1]))
     with pytest.raises(ta.InvalidInput, match="tables must be of a manageable size"):
         statistic.size(many.public)
+
+
+def test_one_chosen_table_is_one():
+    said = [ta.Marginals(3, sets).describe() for sets in (None, [["a", "b"]], [["a", "b"], ["b", "c"]])]
+    assert said == ["every 3-way table", "1 chosen 3-way table", "2 chosen 3-way tables"]

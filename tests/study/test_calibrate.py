@@ -122,7 +122,7 @@ def test_nothing_needs_to_be_done_where_the_release_tells_nothing() -> None:
     found = ta.calibrate(people, ta.Marginals(2), ta.Gaussian, 0.4, draws=3)
     assert found.protection is None
     assert found.scale == 0
-    assert "nothing needs to be done" in str(found)
+    assert "none is needed" in str(found)
     assert found.utility.mean_error == 0
 
 

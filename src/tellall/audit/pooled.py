@@ -11,6 +11,7 @@ import numpy as np
 from tellall.audit.finding import BlockFindings, Finding, Job, Skipped
 from tellall.data.blocks import count_blocks
 from tellall.report.summary import Foreseen, Promised, ReleaseSummary
+from tellall.report.verdict import PARTLY
 from tellall.risk import total
 from tellall.solve import SETTLED
 
@@ -93,7 +94,7 @@ def _found(found: Sequence[tuple[Finding, int]]) -> float:
 
 def _status(rows: Sequence[ReleaseSummary], blocks: int) -> str:
     if len(rows) < blocks:
-        return f"not attacked in {blocks - len(rows):,} of {count_blocks(blocks)}"
+        return f"{PARTLY}{blocks - len(rows):,} of {count_blocks(blocks)}"
     troubled = [row.status for row in rows if row.status not in SETTLED]
     if troubled:
         return f"in {len(troubled):,} of {count_blocks(len(rows))} not settled, the first {troubled[0]}"

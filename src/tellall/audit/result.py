@@ -16,6 +16,7 @@ from tellall.audit.finding import BlockFindings, Finding, Job, Skipped
 from tellall.audit.plan import Plan
 from tellall.data import Dataset
 from tellall.errors import invalid
+from tellall.protections import is_random
 from tellall.report.block_verdict import JudgedBlock, judge_blocks
 from tellall.report.installed import versions
 from tellall.report.verdict import Verdict, judge
@@ -167,5 +168,12 @@ def not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Sk
         "Whether somebody is in the data at all (membership).",
         "Attackers who know some people's secrets, or hold releases that are not in this plan.",
         f"Secrets other than {data['secret']}.",
-        *([draws] if plan.repeats == 1 and any(entry.protections for entry in plan.releases) else []),
+        *([draws] if plan.repeats == 1 and any(_of_chance(plan, finding) for finding in findings) else []),
     ]
+
+
+def _of_chance(plan: Plan, finding: Finding | Skipped) -> bool:
+    """Whether what was attacked could have come out otherwise."""
+    return isinstance(finding, Finding) and any(
+        is_random(plan.releases[place].protections[:kept]) for place, kept in finding.job.members
+    )

@@ -21,7 +21,7 @@ from tellall.cli.options import (
     read_plan,
 )
 from tellall.cli.progress import going_on, progress_bar
-from tellall.cli.study import Decoders, study_document, study_people, write_study
+from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
 from tellall.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
@@ -60,10 +60,13 @@ def calibrate(
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
     calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in
     the plan every value of that column is a block of its own, and the answer is one noise that serves them
-    all. Exit codes: 0 found for all, 2 bad input or usage, 3 no answer for one of them, too few people to
-    tell, or an answer that is not enough for all people together.
+    all; a block without an answer of its own is listed, and counts where that noise is measured over all
+    people. Exit codes: 0 found for every statistic, 2 bad input or usage, 3 no answer for one of them (of
+    blocks: in no block), too few people to tell, or an answer that is not enough for all people together or
+    exposes more of them than the plan's exposed_limit allows.
     """
     from tellall.report import study_page, text
+    from tellall.report.study_verdict import block_calibration_answer, calibration_answer, too_many_exposed
     from tellall.study.families import as_family
 
     check_page(out)
@@ -79,6 +82,7 @@ def calibrate(
     skipped: list[dict[str, str]] = []
     wrong: list[TellallError] = []
     enough = True
+    answer_of = calibration_answer if chosen.by is None else block_calibration_answer
     statistics = _statistics(chosen)
     for name, statistic in statistics:
         talk.print(name, highlight=False, markup=False)
@@ -126,10 +130,15 @@ def calibrate(
             talk.print(one.warnings[0], highlight=False, markup=False)
         if not as_json and not quiet:
             typer.echo(str(one))
+        if too_many_exposed(found[-1]["exposed"], chosen.exposed_limit):
+            enough = False
+            answer = answer_of(found[-1], chosen.exposed_limit)
+            talk.print(f"{answer.word}. {answer.sentence}", highlight=False, markup=False)
     for lack in skipped:
         said = f"{lack['name']}: no answer: {lack['reason']}"
         talk.print(said, highlight=False, markup=False, soft_wrap=True)
     options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
+    options += decoder_options(decoder)
     document = {
         **study_document("calibrate", plan, data, chosen, options),
         "by": chosen.by,
@@ -137,6 +146,7 @@ def calibrate(
         "real": not people.levels,
         "family": kind.name,
         "max_advantage": limit,
+        "exposed_limit": chosen.exposed_limit,
         "releases": found,
         "skipped": skipped,
     }

@@ -40,7 +40,7 @@ def publish(
     """Make the releases of a plan, protected as it says: what the world may see.
 
     The noise is drawn afresh each time, never with the plan's seed: who knows a seed can undo the noise. So
-    give --seed in rehearsals only.
+    give --seed in rehearsals only. A release that is there already is never overwritten.
     """
     from tellall.audit import Plan
     from tellall.cells.files import ENDINGS
@@ -59,6 +59,10 @@ def publish(
     if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
         raise invalid("data", "Parquet files, to be streamed", source.name, "Leave --stream out.")
     names = _numbered(target, len(chosen.releases))
+    for name in names:
+        if name.exists() or name.is_symlink():
+            advice = "Its noise cannot be drawn again: remove it, or choose another name."
+            raise invalid("--out", "a new file", str(name), advice)
     made = []
     with progress_bar(talk, "Counting people", quiet=quiet) as bar:
         people: Dataset | Stored

@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
     from tellall.audit.plan import Plan
 
-__all__ = ["Decoders", "study_document", "study_people", "write_study"]
+__all__ = ["Decoders", "decoder_options", "study_document", "study_people", "write_study"]
 
 Decoders = Annotated[
     list[str] | None,
     typer.Option("--decoder", help="A decoder; again for more. Default: every one that is affordable."),
 ]
+
+
+def decoder_options(decoder: Sequence[str] | None) -> list[str]:
+    """The decoders asked for, as the command line has them."""
+    return [part for name in decoder or () for part in ("--decoder", name)]
 
 
 def study_people(chosen: Plan, data: Path | None) -> tellall.Dataset:

@@ -21,7 +21,7 @@ from tellall.cli.options import (
     read_plan,
 )
 from tellall.cli.progress import going_on, progress_bar
-from tellall.cli.study import Decoders, study_document, study_people, write_study
+from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
 from tellall.errors import invalid
 
 __all__ = ["numbers", "sweep"]
@@ -62,6 +62,7 @@ def sweep(
     """
     from tellall.report import study_page, text
     from tellall.report.block_page import swept_lines
+    from tellall.report.study_verdict import exposed_lines
     from tellall.study.blocks import suggest_block_scales
     from tellall.study.calibration import NO_GUARANTEE
     from tellall.study.prepared import suggest_scales
@@ -104,12 +105,15 @@ def sweep(
             typer.echo(str(one))
             for line in swept_lines(one.as_json(), chosen.limit):
                 typer.echo(line)
+            for line in exposed_lines(one.as_json(), chosen.exposed_limit):
+                typer.echo(line)
     options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats)]
+    options += ["--scales", scales, "--repeats", str(repeats), *decoder_options(decoder)]
     document = {
         **study_document("sweep", plan, data, chosen, options),
         "repeats": repeats,
         "limit": chosen.limit,
+        "exposed_limit": chosen.exposed_limit,
         "warning": NO_GUARANTEE,
         "releases": [{"name": name, **one.as_json()} for name, one in found],
     }

@@ -25,7 +25,7 @@ from tellall.cli.options import (
     is_folder,
     write_secret,
 )
-from tellall.cli.trace_files import Inputs, read_files, read_truth
+from tellall.cli.trace_files import Inputs, read_files, read_truth, repeated
 
 if TYPE_CHECKING:
     from tellall.report.plot import Figure
@@ -142,6 +142,9 @@ def trace(
     risk = None if truth is None else tellall.score(tracing, truth)
     verdict = trace_page.judge_tracing(tracing, risk, doubtful=inputs.doubtful)
     document = _document(release, tracing, inputs, n, seed)
+    files = {"release": release, "targets": targets, "reference": reference, "members": members}
+    asked = {**files, **options, "coding": coding, "people": people, "palindromic": palindromic}
+    document["command"] = repeated(asked, seed)
     document["verdict"] = {"word": verdict.word, "sentence": verdict.sentence}
     lines = [f"{verdict.word.capitalize()}. {verdict.sentence}", repr(tracing)]
     if risk is not None:
@@ -179,7 +182,7 @@ def _document(
         "document": "trace",
         "tellall": tellall.__version__,
         "versions": versions(),
-        "command": "trace",
+        "command": "tellall trace",
         "release": release.name,
         "seed": seed,
         "attack": tracing.attack,

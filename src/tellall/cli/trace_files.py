@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from tellall import store
 from tellall.cli.mean_table import MISSING_WORDS, read_named_means
 from tellall.errors import invalid
 
-__all__ = ["Inputs", "read_files", "read_means", "read_truth"]
+__all__ = ["Inputs", "read_files", "read_means", "read_truth", "repeated"]
 
+_FILES = ("release", "targets", "reference")
+_OPTIONS = (*_FILES, "attack", "threshold", "delta", "alpha", "sigma_max", "coding", "people", "members")
 _WHO = "id"  # the column of a table that names its people
 
 
@@ -31,6 +34,16 @@ class Inputs:
     notes: tuple[str, ...]
     alleles: str | None = None
     doubtful: bool = False
+
+
+def repeated(asked: dict[str, Any], seed: int) -> str:
+    """The command with the options given; of files their names, without folders, which may name people."""
+    parts = ["tellall", "trace"]
+    for name in _OPTIONS:
+        value = asked[name]
+        if value is not None:
+            parts += [f"--{name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
+    return shlex.join([*parts, *(["--palindromic"] if asked["palindromic"] else []), "--seed", str(seed)])
 
 
 def read_truth(path: Path, names: tuple[str, ...]) -> tuple[list[bool], tuple[str, ...]]:

@@ -27,7 +27,8 @@ def render_sweep(document: dict[str, Any]) -> str:
         }
         for release in document["releases"]
     ]
-    answers = [sweep_answer(release, document["limit"]) for release in document["releases"]]
+    most = document.get("exposed_limit")
+    answers = [sweep_answer(release, document["limit"], most) for release in document["releases"]]
     return fill("sweep.html", document=document, releases=found, answers=answers)
 
 
@@ -37,14 +38,18 @@ def render_calibration(document: dict[str, Any]) -> str:
         {**release, "figures": [laid_out(one) for one in calibration_figures(release)]}
         for release in document["releases"]
     ]
-    answers = [*map(calibration_answer, document["releases"]), *no_answers(document)]
+    most = document.get("exposed_limit")
+    found_out = [calibration_answer(release, most) for release in document["releases"]]
+    answers = [*found_out, *no_answers(document)]
     return fill("calibrate.html", document=document, answers=answers, **_warned(found))
 
 
 def render_block_calibration(document: dict[str, Any]) -> str:
     """The page of a calibration of many blocks: one noise for all, then what each block needs."""
     found = [{**release, "view": calibrated_blocks(release)} for release in document["releases"]]
-    answers = [*map(block_calibration_answer, document["releases"]), *no_answers(document)]
+    most = document.get("exposed_limit")
+    found_out = [block_calibration_answer(release, most) for release in document["releases"]]
+    answers = [*found_out, *no_answers(document)]
     return fill("calibrate_blocks.html", document=document, answers=answers, **_warned(found))
 
 

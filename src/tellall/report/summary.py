@@ -15,6 +15,7 @@ from tellall.solve import SETTLED
 
 __all__ = ["ALPHAS", "CURVE", "Foreseen", "Promised", "ReleaseSummary", "average", "summarise"]
 
+_NEEDS_PRIOR = "; give the prior if it is known"  # advice that a plan, which has no prior, cannot follow
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
 
@@ -189,7 +190,7 @@ def summarise(
         named_right=right,
         proved=int((attack.identified == "proved").sum()),
         exposed={f"{level:g}": _exposed(risk, level, values) for level in LEVELS},
-        status=str(attack.status),
+        status=str(attack.status).removesuffix(_NEEDS_PRIOR),
         people=risk.n,
         curve=tuple((level, risk.exposed_at(level)) for level in CURVE),
         decoder=attack.decoder,

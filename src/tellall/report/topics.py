@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from tellall import catalogue
 from tellall.errors import invalid
 from tellall.report.protection_topics import WHY
+from tellall.report.word_topics import SEE, WORDS
 
 __all__ = ["TOPICS", "Topic", "explain", "topic_names"]
 
@@ -135,12 +136,18 @@ TOPICS = (
         "tellall sweep shows it against noise and against privacy.",
         "docs/noise.md of this project.",
     ),
+    *(Topic(name, *said, "docs/audit.md of this project.") for name, said in WORDS.items()),
 )
 
 
 def topic_names() -> list[str]:
     """Every word that can be explained."""
-    return [*(topic.name for topic in TOPICS), *catalogue.kinds("statistic"), *catalogue.kinds("protection")]
+    return [
+        *(topic.name for topic in TOPICS),
+        *SEE,
+        *catalogue.kinds("statistic"),
+        *catalogue.kinds("protection"),
+    ]
 
 
 def explain(name: str) -> Topic:
@@ -152,8 +159,9 @@ def explain(name: str) -> Topic:
     True
     """
     known = {topic.name: topic for topic in TOPICS}
-    if name in known:
-        return known[name]
+    word = name.strip().lower()
+    if SEE.get(word, word) in known:
+        return known[SEE.get(word, word)]
     kinds = {**catalogue.kinds("statistic"), **catalogue.kinds("protection")}
     lower = {kind.lower(): kind for kind in kinds}
     if name.lower() in lower:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -38,8 +39,9 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     beta-binomial, not binomial, for the empirical threshold: of T targets exchangeable with R reference
     people, those above the k-th largest reference score. The other thresholds promise each target's chance
     alone, and Markov's inequality is what is left.
-    "Inconclusive" where the reference people are too few to name anybody, or lack too many calls, and where
-    nobody is traced with alleles whose reading is doubtful: thresholds hold for any means, so that to be
+    "Inconclusive" where the reference people are too few to name anybody, or lack too many calls, where
+    nobody is traced while half of the targets or more stand among the reference people, and where nobody is
+    traced with alleles whose reading is doubtful: thresholds hold for any means, so that to be
     traced is no accident, but with the wrong alleles nobody would be. Targets who have no call are not
     counted among those not named.
 
@@ -67,11 +69,25 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     found = _unknown(tracing) if risk is None else _known(risk)
     if doubtful and found.word == "not traced":
         found = Verdict("inconclusive", _MISREAD)
+    same = _copies(tracing)
+    if found.word == "not traced" and 2 * same >= tracing.scores.size:
+        found = Verdict(
+            "inconclusive",
+            f"{same:,} of {tracing.scores.size:,} targets also stand among the reference people, or have a "
+            "twin there, so that they could not be traced if they were in the data; leave them out of the "
+            "reference.",
+        )
     if not tracing.without_calls:
         return found
     have = "target has" if tracing.without_calls == 1 else "targets have"
     more = f"{tracing.without_calls:,} {have} no call at all, and nothing is said of them."
     return Verdict(found.word, f"{found.sentence} {more}")
+
+
+def _copies(tracing: Tracing) -> int:
+    """How many targets the tracing's notes say to be among the reference people."""
+    told = (re.match(r"(\d+) of the targets also stand among the reference people", n) for n in tracing.notes)
+    return next((int(found[1]) for found in told if found), 0)
 
 
 def _are(people: int) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from tellall.report.summary import ReleaseSummary
 from tellall.solve import SETTLED
 
-__all__ = ["Answer", "Verdict", "judge"]
+__all__ = ["PARTLY", "Answer", "Verdict", "judge"]
+
+PARTLY = "not attacked in "  # how the status begins of what was attacked in some blocks only
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def judge(
     above = [row for row in rows if row[1].interval[0] > limit]
     crowded = [row for row in rows if exposed_limit is not None and row[1].exposed_people > exposed_limit]
     unsure = [row for row in rows if row[1].interval[0] <= limit < row[1].interval[1]]
-    unsolved = [f"{title} ({row.status})" for title, row in rows if row.status not in SETTLED]
+    doubts = [(title, row.status) for title, row in rows if row.status not in SETTLED]
     if above:
         named = max(above, key=lambda row: row[1].advantage)
         return Verdict("fail", f"{_found(*named)} The limit is {_points(limit)}.")
@@ -74,24 +76,40 @@ def judge(
         low, high = row.interval
         return Verdict(
             "review",
-            f"{_found(title, row)} With this many people that could as well be {_points(max(low, 0.0))} "
-            f"as {_points(high)}, and the limit, {_points(limit)}, lies between.",
+            f"{_found(title, row)} With this many people that could as well be {_more(low)} as "
+            f"{_more(high)}, and the limit, {_points(limit)}, lies between.",
         )
-    if skipped or unsolved:
-        listed = ", ".join([*skipped, *unsolved])
-        return Verdict(
-            "review",
-            f"What could be attacked stayed below the limit of {_points(limit)}, but not everything could "
-            f"be: {listed}.",
-        )
+    if skipped or doubts:
+        return Verdict("review", _unsure(skipped, doubts, limit))
     return Verdict("pass", _passed(name, worst, limit, max(row.exposed_people for _, row in rows)))
+
+
+def _unsure(skipped: Sequence[str], doubts: Sequence[tuple[str, str]], limit: float) -> str:
+    """What was below the limit, and why that is not all: what was not attacked, what cannot be trusted."""
+    partly = [f"{title} ({status})" for title, status in doubts if status.startswith(PARTLY)]
+    missed = [*skipped, *partly]
+    stayed = f"What could be attacked stayed below the limit of {_points(limit)}"
+    text = f"{stayed}, but not everything could be: {', '.join(missed)}." if missed else f"{stayed}."
+    told = [_doubt(title, status) for title, status in doubts if not status.startswith(PARTLY)]
+    return " ".join([text, *told])
+
+
+def _doubt(title: str, status: str) -> str:
+    """What is wrong with an attack that was made."""
+    word, _, reason = status.partition(": ")
+    if word == "uncalibrated":
+        return (
+            f"“{title}” was attacked, but how sure the attack is cannot be trusted: {reason or 'untested'}."
+        )
+    how = status if status.startswith("in ") else f"what was found is not settled ({status})"
+    return f"“{title}” was attacked, but {how}."
 
 
 def _found(name: str, row: ReleaseSummary) -> str:
     guess = row.baselines[row.baseline]
     return (
         f"From “{name}” an outsider guesses the secret of {_people(row.accuracy, row)} people right; "
-        f"without it, of {_people(guess, row)} at best: {_points(row.advantage)} more."
+        f"without it, of {_people(guess, row)} at best: {_more(row.advantage)}."
     )
 
 
@@ -112,6 +130,12 @@ def _passed(name: str, worst: ReleaseSummary, limit: float, exposed: int) -> str
 
 def _people(share: float, row: ReleaseSummary) -> str:
     return f"{round(share * row.people):,} of {row.people:,}"
+
+
+def _more(share: float) -> str:
+    """A difference in words; what rounds to nothing is no fewer."""
+    fewer = round(1000 * share) < 0
+    return f"{_points(abs(share))} {'fewer' if fewer else 'more'}"
 
 
 def _points(share: float) -> str:

@@ -11,6 +11,12 @@ __all__ = ["CalibrateDocument", "SweepDocument"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Interval = Annotated[tuple[float, float], Field(description="95 %, over people and draws of the noise.")]
 Secret = Annotated[str, Field(description="The secret's name.")]
+Exposed = Annotated[
+    float | None, Field(ge=0, description="The most people that any decoder exposes at confidence 0.95.")
+]
+ExposedLimit = Annotated[
+    int | None, Field(ge=0, description="The most people that may be exposed; null: the plan does not say.")
+]
 Real = Annotated[
     bool,
     Field(
@@ -125,6 +131,7 @@ class SweepDocument(_Strict):
     seed: Annotated[int, Field(ge=0)]
     repeats: Annotated[int, Field(ge=1)]
     limit: Annotated[Share, Field(description="The plan's limit of the advantage.")]
+    exposed_limit: ExposedLimit = None
     warning: str
     releases: list[SweptRelease]
 
@@ -187,6 +194,7 @@ class CalibratedRelease(_Strict):
     baseline_accuracy: float
     advantage: float
     interval: Interval
+    exposed: Exposed = None
     loss: Annotated[float, Field(ge=0)]
     utility: UtilityDocument
     coefficients: CoefficientsDocument | None
@@ -242,6 +250,7 @@ class CalibratedBlocks(_Strict):
     units: str
     seed: Annotated[int, Field(ge=0)]
     together: Annotated[SweepRow, Field(description="All people of all blocks at that noise.")]
+    exposed: Exposed = None
     warnings: list[str]
     blocks: Annotated[list[CalibratedBlockDocument], Field(description="Those that need most noise first.")]
 
@@ -270,5 +279,6 @@ class CalibrateDocument(_Strict):
     seed: Annotated[int, Field(ge=0)]
     family: str
     max_advantage: Annotated[float, Field(gt=0)]
+    exposed_limit: ExposedLimit = None
     releases: list[CalibratedRelease | CalibratedBlocks]
     skipped: list[NoAnswer]

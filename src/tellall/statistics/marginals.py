@@ -85,8 +85,9 @@ class Marginals(Statistic):
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
-        chosen = "every" if self.attributes is None else f"{len(self.attributes)} chosen"
-        return f"{chosen} {self.ways}-way table{'' if self.attributes is None else 's'}"
+        count = None if self.attributes is None else len(self.attributes)
+        chosen = "every" if count is None else f"{count} chosen"
+        return f"{chosen} {self.ways}-way table{'' if count in (None, 1) else 's'}"
 
     def sets(self, public: Layout) -> list[tuple[int, ...]]:
         """The public columns of each table, by place."""

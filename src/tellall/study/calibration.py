@@ -84,6 +84,11 @@ class Calibration:
         return self.measurement.worst.interval
 
     @property
+    def exposed(self) -> float:
+        """The most people that any decoder exposes there; not a number for a real secret."""
+        return max(outcome.exposed for outcome in self.measurement.outcomes)
+
+    @property
     def utility(self) -> Utility:
         """What the reader loses there."""
         return self.measurement.utility
@@ -124,6 +129,7 @@ class Calibration:
             "baseline_accuracy": worst.baseline_accuracy,
             "advantage": worst.advantage,
             "interval": list(worst.interval),
+            "exposed": _finite(self.exposed),
             "loss": self.loss,
             "utility": {name: _finite(value) for name, value in vars(lost).items()},
             "coefficients": None
@@ -152,7 +158,7 @@ class Calibration:
     def __str__(self) -> str:
         worst = self.measurement.worst
         point, low, high = (amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
-        done = "nothing needs to be done" if self.protection is None else self.measurement.label
+        done = "none is needed" if self.protection is None else self.measurement.label
         promise = "no differential privacy is promised" if self.guarantee is None else str(self.guarantee)
         models = self.measurement.coefficients
         limit = amount(self.max_advantage, self.real) + (
@@ -161,7 +167,7 @@ class Calibration:
         return "\n".join(
             [
                 f"Least noise for an advantage of at most {limit}{self._by}: {done}",
-                f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {worst.draws} draws",
+                f"  advantage {point} [{low}, {high}] of {worst.decoder}, over {_draws(worst.draws)}",
                 f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
@@ -175,6 +181,10 @@ class Calibration:
 def amount(value: float, real: bool, sign: str = "") -> str:
     """An advantage in words: a share of people, or a number in the secret's unit."""
     return f"{value:{sign}.3g}" if real else f"{value:{sign}.1%}"
+
+
+def _draws(count: int) -> str:
+    return f"{count:,} {'draw' if count == 1 else 'draws'}"
 
 
 def _finite(value: float) -> float | None:

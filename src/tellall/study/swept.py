@@ -170,6 +170,7 @@ class BlockCalibration:
             "units": self.together.whole.units,
             "seed": self.together.whole.seed,
             "together": dict(self.worst),
+            "exposed": max(row["exposed"] for row in self.together.whole.rows),
             "warnings": [NO_GUARANTEE, *self.warnings],
             "blocks": [block.as_json() for block in self.blocks],
         }

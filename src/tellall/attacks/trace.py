@@ -64,6 +64,8 @@ class Tracing:
         How many targets have no call at all: nothing is said of them.
     reference_lacking
         How many reference people lack so much that they count as scoring no lower than some target.
+    copies
+        How many targets also stand among the reference people, or have a twin there.
     """
 
     scores: Array
@@ -80,6 +82,7 @@ class Tracing:
     missing_calls: tuple[float, float] = (0.0, 0.0)
     without_calls: int = 0
     reference_lacking: int = 0
+    copies: int = 0
 
     @property
     def traced(self) -> int:
@@ -225,7 +228,7 @@ def trace(
     how = (attack, rule, delta, given.q.size, pool, notes, others)
     missing = (given.target_gaps.share, given.reference_gaps.share)
     without = int(given.target_gaps.nothing.sum())
-    return Tracing(scores, limit, p_values, member, *how, missing, without, thin)
+    return Tracing(scores, limit, p_values, member, *how, missing, without, thin, given.copies)
 
 
 def _empirical(

@@ -37,6 +37,7 @@ class Input:
     notes: tuple[str, ...]
     target_gaps: Lacking
     reference_gaps: Lacking
+    copies: int
 
     def size(self) -> float:
         """How many people the means are over: as told, or one over the smallest frequency above zero."""
@@ -90,7 +91,7 @@ def read_input(
         )
     gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
     notes.extend(_tell_missing(*gaps, q.size))
-    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps)
+    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, same)
 
 
 def _tell_missing(targets: Lacking, reference: Lacking, attributes: int) -> list[str]:

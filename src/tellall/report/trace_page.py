@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import asdict
 from typing import Any
 
@@ -69,7 +68,7 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     found = _unknown(tracing) if risk is None else _known(risk)
     if doubtful and found.word == "not traced":
         found = Verdict("inconclusive", _MISREAD)
-    same = _copies(tracing)
+    same = tracing.copies
     if found.word == "not traced" and 2 * same >= tracing.scores.size:
         found = Verdict(
             "inconclusive",
@@ -82,12 +81,6 @@ def judge_tracing(tracing: Tracing, risk: TracingRisk | None = None, *, doubtful
     have = "target has" if tracing.without_calls == 1 else "targets have"
     more = f"{tracing.without_calls:,} {have} no call at all, and nothing is said of them."
     return Verdict(found.word, f"{found.sentence} {more}")
-
-
-def _copies(tracing: Tracing) -> int:
-    """How many targets the tracing's notes say to be among the reference people."""
-    told = (re.match(r"(\d+) of the targets also stand among the reference people", n) for n in tracing.notes)
-    return next((int(found[1]) for found in told if found), 0)
 
 
 def _are(people: int) -> str:

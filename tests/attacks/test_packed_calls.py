@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -126,3 +128,16 @@ def test_threads_share_the_sites(attack, threshold, monkeypatch):
     assert len(list(calls.blocks_for(people[0], GENOTYPES))) > 3
     np.testing.assert_allclose(together.scores, alone.scores, rtol=0, atol=1e-4)
     np.testing.assert_array_equal(together.member, alone.member)
+
+
+def test_a_numba_that_does_not_work_is_done_without(monkeypatch):
+    """As where it refuses the NumPy that is installed: the import fails though the package is there."""
+    monkeypatch.setitem(sys.modules, "tellall.attacks.packed_kernel", None)
+    packed_calls._numba.cache_clear()
+    try:
+        assert not packed_calls.worth_compiling(1e12)
+        plain, packed = random_calls(9, 40, 0.0, 1)
+        table = linear_table(40, 1)
+        np.testing.assert_allclose(packed.sums(table, job=1e12), plain.sums(table), atol=1e-4)
+    finally:
+        packed_calls._numba.cache_clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -85,8 +84,8 @@ class PackedCalls:
             4 × sites: what 0, 1 and 2 copies and a missing call add; table[1] is the mean of table[0] and
             table[2].
         job
-            How many calls the whole job has: large ones use single precision within a few dozen sites, and
-            the compiled kernel where numba is installed.
+            How many calls the whole job has: large ones use single precision within some hundred sites, and
+            the compiled kernel where numba works.
 
         Notes
         -----
@@ -149,13 +148,18 @@ class PackedCalls:
 
 
 def worth_compiling(job: float) -> bool:
-    """Whether a job of so many calls goes to the compiled kernel: it is large, and numba is installed."""
+    """Whether a job of so many calls goes to the compiled kernel: it is large, and numba works here."""
     return job > _COMPILED and _numba()
 
 
 @cache
 def _numba() -> bool:
-    return find_spec("numba") is not None
+    """Whether numba is there and works: it refuses a NumPy newer than it knows, or where it cannot write."""
+    try:
+        import tellall.attacks.packed_kernel  # noqa: F401  it is used where the sums are
+    except (ImportError, RuntimeError):
+        return False
+    return True
 
 
 def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:

@@ -201,9 +201,9 @@ def _density_strength(given: Callable[[float], float], alpha: float, support: tu
         raise invalid("support", "an interval within [−1, 1]", support)
 
     def density(p: float) -> float:
-        value: object = given(p)
+        value: Any = given(p)  # whatever the caller's function returns
         try:
-            return float(value)  # type: ignore[arg-type]
+            return float(value)
         except (TypeError, ValueError):
             raise invalid("distribution", "a density function that returns numbers", value) from None
 

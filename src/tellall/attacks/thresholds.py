@@ -18,10 +18,11 @@ _TIE = 1e-6  # relative: single-precision sums of equal rows may differ by this 
 
 def checked_rate(name: str, value: object, *, zero: bool = False) -> float:
     """The argument as one number between 0 and 1, neither included (0 is with ``zero=True``)."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not (0 <= float(value) < 1 if zero else 0 < float(value) < 1):  # type: ignore[arg-type]
-        raise invalid(name, "from 0 to below 1" if zero else "between 0 and 1", value)
-    return float(value)  # type: ignore[arg-type]
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        number = float(value)
+        if 0 < number < 1 or (zero and number == 0):
+            return number
+    raise invalid(name, "from 0 to below 1" if zero else "between 0 and 1", value)
 
 
 def sound(

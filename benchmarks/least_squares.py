@@ -12,8 +12,9 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 import tellall as ta
-from tellall.linops import Moments
-from tellall.solve import BoxProblem, LeastSquares
+from tellall.algebra.operators.moments import Moments
+from tellall.algebra.solvers.box import BoxProblem
+from tellall.algebra.solvers.least_squares import LeastSquares
 from timing import Section, least_time, one_thread, peak
 
 NAMES = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "bits right")

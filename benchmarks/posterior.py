@@ -14,15 +14,12 @@ from dataclasses import astuple, dataclass
 import numpy as np
 
 import lp
-from tellall.linops import Moments
-from tellall.solve import (
-    AbsoluteProblem,
-    BoxProblem,
-    CountProblem,
-    LeastSquares,
-    Posterior,
-    PosteriorSolution,
-)
+from tellall.algebra.operators.moments import Moments
+from tellall.algebra.solvers.box import BoxProblem
+from tellall.algebra.solvers.counts import CountProblem, PosteriorSolution
+from tellall.algebra.solvers.least_absolute import AbsoluteProblem
+from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.posterior import Posterior
 from timing import Section, least_time, one_thread, peak
 
 

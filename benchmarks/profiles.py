@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tellall import privacy
-from tellall.attacks.blackbox import estimate_profile
+from tellall.attack.blackbox.estimate import estimate_profile
 from tellall.papers.private_ols import PaperData, load
-from tellall.private_ols import SketchedLeastSquares
+from tellall.promise import privacy
+from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from timing import least_time
 
 EPSILONS = np.linspace(0.0, 2.0, 50)

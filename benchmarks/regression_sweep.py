@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 import tellall as ta
+from tellall.experiment.draws import RealsTogether
+from tellall.experiment.prepared import Prepared
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_data import FILE, SCALES, load, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law
-from tellall.study import Prepared
-from tellall.study.reals import RealsTogether
 from timing import Section, least_time, one_thread, peak
 
 REPEATS = 10

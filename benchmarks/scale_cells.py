@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.cells.tally import Tally
+from tellall.people.counting.tally import Tally
 from timing import least_time, peak
 
 

@@ -10,9 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from tellall.linops import HOST, Moments, OnDevice, Packed, Place, find_place
-from tellall.solve import BoxProblem, CountProblem, LeastAbsolute, LeastSquares, Posterior
-from tellall.solve.least_absolute import AbsoluteProblem
+from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.moments import Moments
+from tellall.algebra.operators.packed import OnDevice, Packed
+from tellall.algebra.solvers.box import BoxProblem
+from tellall.algebra.solvers.counts import CountProblem
+from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
+from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.posterior import Posterior
 
 GIB = 2**30
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import tellall as ta
 from scale_gpu import GIB, peak, reset_peak
-from tellall.linops import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Place, find_place
 
 NOISE = 0.1  # of a count, in units of √n
 QUICK = (3003, 92)

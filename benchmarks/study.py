@@ -16,11 +16,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
-from tellall.attacks.reconstruct import reconstruct
-from tellall.linops import Dense
-from tellall.noise import Gaussian, Laplace, TruncatedNormal
-from tellall.solve.minimum_norm import MinimumNorm
-from tellall.study import Prepared
+from tellall.algebra.operators.dense import Dense
+from tellall.algebra.solvers.minimum_norm import MinimumNorm
+from tellall.attack.reconstruct.attack import reconstruct
+from tellall.experiment.prepared import Prepared
+from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from timing import least_time
 
 SECRET = "target_deathrate"
@@ -36,7 +36,7 @@ def counties(path: Path | None) -> tuple[np.ndarray, np.ndarray, str]:
     if path is None:
         rng = np.random.default_rng(0)
         return rng.normal(size=(3047, 27)), rng.normal(178, 28, 3047), "random columns"
-    from tellall.io import read_table
+    from tellall.people.readers import read_table
 
     table = read_table(path)
     names = [name for name in table if name != SECRET and np.asarray(table[name]).dtype.kind in "if"]

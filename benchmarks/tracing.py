@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import tellall as ta
-from tellall.attacks import packed_calls
+from tellall.people.genomics import packed_calls
 from timing import Section, least_time
 
 CHUNK = 4096

@@ -41,7 +41,7 @@ def loaded_by(code: str) -> set[str]:
 def test_importing_loads_nothing_but_the_front():
     found = loaded_by("import tellall")
     assert not (HEAVY | {"numpy", "typer", "array_api_compat"}) & found
-    assert {name for name in found if name.startswith("tellall")} == {"tellall", "tellall.version"}
+    assert {name for name in found if name.startswith("tellall")} == {"tellall", "tellall.core.version"}
 
 
 def test_the_first_names_load_nothing_heavy():
@@ -77,7 +77,7 @@ def test_every_public_name_has_a_home_and_only_one():
         "from tellall import {0} as verb",
         "import tellall.{0}; verb = tellall.{0}",
         "from tellall.{0} import {0}; import tellall; verb = tellall.{0}",
-        "import tellall.cli, tellall.audit.run, tellall.utility.tables; verb = tellall.{0}",
+        "import tellall.cli, tellall.experiment.audit, tellall.experiment.utility; verb = tellall.{0}",
     ],
 )
 def test_a_verb_stays_where_its_room_has_the_same_name(name, code):
@@ -86,7 +86,7 @@ def test_a_verb_stays_where_its_room_has_the_same_name(name, code):
 
 def test_rooms_are_reached_without_importing_them():
     code = "import tellall as ta\nprint(ta.genomics.__name__, ta.linops.__name__, ta.bounds.table.__name__)"
-    assert python(code) == "tellall.genomics tellall.linops table\n"
+    assert python(code) == "tellall.people.genomics tellall.linops table\n"
 
 
 def test_the_front_tells_what_it_has():

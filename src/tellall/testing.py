@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from tellall import catalogue
-from tellall.data import Dataset
-from tellall.linops import Array, LinearOperator
-from tellall.noise import Noise
-from tellall.protections import Protection, noise_of
-from tellall.release import linearise, publish
-from tellall.solve import BoxProblem, LeastSquares
-from tellall.statistics import Marginals, Statistic
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.solvers.box import BoxProblem
+from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.people.dataset import Dataset
+from tellall.release import catalogue
+from tellall.release.protections.base import Protection, noise_of
+from tellall.release.protections.law import Noise
+from tellall.release.release import linearise, publish
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.marginals import Marginals
 
-__all__ = ["check_operator", "check_protection", "check_solver", "check_statistic"]
+__all__ = [
+    "check_operator",
+    "check_protection",
+    "check_solver",
+    "check_statistic",
+]
 
 
 def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float = 1e-9) -> None:
@@ -100,7 +107,7 @@ def _check_published(protection: Protection, seed: int) -> None:
 
 def check_solver(solver: LeastSquares, *, seed: int = 0, n: int = 40, m: int = 120) -> None:
     """The laws of a least-squares solver: inside the box, and no feasible direction goes down."""
-    from tellall.linops import Dense
+    from tellall.algebra.operators.dense import Dense
 
     rng = np.random.default_rng(seed)
     matrix = rng.normal(size=(m, n))

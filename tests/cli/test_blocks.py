@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tellall import BlockCalibration, WorkLost
-from tellall.audit import blocks
+from tellall.experiment import audit_areas
 
 PLAN = """
 data = "people.csv"
@@ -46,12 +46,12 @@ def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
     for words in ("block", "<b>b", "all", "not attacked: 1 block with 2 people"):
         assert words in err
     assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
-    monkeypatch.setattr(blocks, "attack_block", None)  # nothing is left to compute
+    monkeypatch.setattr(audit_areas, "attack_block", None)  # nothing is left to compute
     assert tellall("audit", "people.toml", "--json", "--jobs", "1")[1] == out
 
 
 def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
-    attack = blocks.attack_block
+    attack = audit_areas.attack_block
     calls = []
 
     def stopped(payload):
@@ -60,7 +60,7 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
             raise KeyboardInterrupt
         return attack(payload)
 
-    monkeypatch.setattr(blocks, "attack_block", stopped)
+    monkeypatch.setattr(audit_areas, "attack_block", stopped)
     code, _, err = tellall("audit", "people.toml", "--jobs", "1")
     assert code == 3
     assert "goes on from here" in err
@@ -139,7 +139,7 @@ def test_a_file_takes_its_kept_blocks_beside_it(tellall):
 
 @pytest.mark.parametrize("command", ["audit", "sweep", "calibrate"])
 def test_without_dask_one_line_says_what_to_install(tellall, monkeypatch, command):
-    monkeypatch.setattr("tellall.work.pieces.find_spec", lambda name: None)
+    monkeypatch.setattr("tellall.core.jobs.find_spec", lambda name: None)
     code, _, err = tellall(command, "people.toml", "--quiet", "--cluster", "tcp://127.0.0.1:8786")
     assert code == 2
     assert err.strip() == (
@@ -159,7 +159,7 @@ def test_lost_workers_are_one_line_and_exit_three(tellall, monkeypatch):
     def lost(*arguments, **options):
         raise WorkLost("A worker process was killed.")
 
-    monkeypatch.setattr(blocks, "run", lost)
+    monkeypatch.setattr(audit_areas, "run", lost)
     code, _, err = tellall("audit", "people.toml", "--quiet")
     assert (code, err) == (3, "tellall: A worker process was killed.\n")
 

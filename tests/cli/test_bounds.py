@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tellall import bounds
+from tellall.promise import bounds
 
 ASKED = (
     "bounds",

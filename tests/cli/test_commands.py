@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tellall.audit import Plan
-from tellall.schemas.documents import AuditDocument
+from tellall.core.schemas.documents import AuditDocument
+from tellall.experiment.plan import Plan
 
 
 def write_people(path: Path, n: int = 60) -> None:
@@ -305,7 +305,7 @@ def test_an_audit_that_is_stopped_is_inconclusive(tellall, people, monkeypatch, 
         raise trouble
 
     Path("plan.toml").write_text(PLAN.format(limit=0.1))
-    monkeypatch.setattr(import_module("tellall.audit.run"), "public_only", fail)
+    monkeypatch.setattr(import_module("tellall.experiment.audit"), "public_only", fail)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert (code, out) == (3, "")
     assert says in err

@@ -8,8 +8,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from tellall.errors import NoAnswer, SolverFailed, TooLittlePower
-from tellall.schemas.studies import CalibrateDocument, SweepDocument
+from tellall.core.errors import NoAnswer, SolverFailed, TooLittlePower
+from tellall.core.schemas.studies import CalibrateDocument, SweepDocument
 
 PLAN = """
 data = "people.csv"

@@ -7,8 +7,9 @@ import threading
 
 import pytest
 
-from tellall import cli, store
-from tellall.errors import SolverFailed
+from tellall import cli
+from tellall.core import files as store
+from tellall.core.errors import SolverFailed
 
 COMMANDS = [command.__name__ for command in cli._EXAMPLES]
 NEEDING = {
@@ -103,7 +104,7 @@ def test_a_stop_is_no_verdict(tellall, monkeypatch, raised):
     def stopped(*arguments, **more):
         raise raised
 
-    monkeypatch.setattr("tellall.bounds.table", stopped)
+    monkeypatch.setattr("tellall.promise.bounds.table", stopped)
     code, out, err = tellall(*BOUNDS)
     assert (code, out) == (3, "")
     assert len(err.splitlines()) == 1
@@ -153,7 +154,7 @@ def test_a_fault_of_our_own_is_one_sentence_and_no_verdict(tellall, monkeypatch)
     def broken(*arguments, **more):
         raise KeyError("lost\nkey")
 
-    monkeypatch.setattr("tellall.bounds.table", broken)
+    monkeypatch.setattr("tellall.promise.bounds.table", broken)
     code, out, err = tellall(*BOUNDS)
     assert (code, out) == (3, "")
     assert err.startswith("tellall: tellall failed by its own fault (KeyError")

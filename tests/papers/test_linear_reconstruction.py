@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tests.report.pages import Tags, refuses_the_world
 
-from tellall.linops import Dense
+from tellall.algebra.operators.dense import Dense
 from tellall.papers.linear_functions import functions
 from tellall.papers.linear_people import COUNTED, FITTED, lp, plain_least_squares, published
 from tellall.papers.linear_reconstruction import rerun

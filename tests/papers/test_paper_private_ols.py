@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tellall import InvalidInput, privacy
+from tellall import InvalidInput
 from tellall.papers.private_ols import PaperData, figure_2, figure_3, growth, load, rerun
 from tellall.papers.private_ols_page import written
-from tellall.private_ols import SketchedLeastSquares
+from tellall.promise import privacy
+from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from tellall.report.paper_page import render
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

@@ -14,6 +14,8 @@ from tests.conftest import SHARED
 from tests.report.pages import Tags, refuses_the_world
 
 from tellall import InvalidInput
+from tellall.algebra.solvers.minimum_norm import norm_certificate
+from tellall.experiment.coefficients import coefficient_utility
 from tellall.papers import regression_noise
 from tellall.papers.regression_noise import Plan, collect, rerun
 from tellall.papers.regression_noise_attack import Regressions
@@ -33,8 +35,6 @@ from tellall.papers.regression_noise_figures import figures
 from tellall.papers.regression_noise_logistic import Cut, cut_sample, logistic_noise, logistic_sizes
 from tellall.papers.regression_noise_study import FAMILIES, law, law_of_std, sizes, sweep, variants
 from tellall.report.paper_page import render
-from tellall.solve.dual import norm_certificate
-from tellall.utility import coefficient_utility
 
 FILE = SHARED / "data" / "cancer_reg.csv"
 needs_data = pytest.mark.skipif(not FILE.is_file(), reason=f"the paper's data are not here: {FILE}")

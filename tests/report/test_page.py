@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary, average
+from tellall.experiment.verdict import judge
 from tellall.report import figures
 from tellall.report.html import render
-from tellall.report.summary import Foreseen, Promised, ReleaseSummary, average
-from tellall.report.verdict import judge
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone
 
 

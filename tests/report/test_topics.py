@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall import catalogue
+from tellall.release import catalogue
 from tellall.report.protection_topics import WHY
 from tellall.report.topics import explain, topic_names
 from tellall.report.word_topics import SEE, WORDS

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attacks.tracing_growth import trace_by_attributes
+from tellall.attack.trace.risk import trace_by_attributes
 from tellall.report.trace_figures import tracing_figures
 from tellall.report.trace_page import _chance_of_so_many, judge_tracing, render, risk_summary
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world

@@ -25,9 +25,12 @@ from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.cli.usage import UsageError, explain_usage
-from tellall.errors import NoAnswer, SolverFailed, TellallError, WorkLost
+from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
 
-__all__ = ["app", "main"]
+__all__ = [
+    "app",
+    "main",
+]
 
 _INCONCLUSIVE, _INTERRUPTED = 3, 130
 _WHERE = "TELLALL_TRACEBACK"

@@ -9,15 +9,17 @@ import numpy as np
 import typer
 
 from tellall.cli.options import AsJson, Device, Out, Quiet, Reveal, Seed, check_out, emit, write_secret
-from tellall.errors import InvalidInput, invalid
+from tellall.core.errors import InvalidInput, invalid
 
 if TYPE_CHECKING:
-    from tellall.attacks.reals import RealReconstruction
-    from tellall.attacks.reconstruct import Reconstruction
-    from tellall.data import Public
-    from tellall.release import Release
+    from tellall.attack.reconstruct.attack import Reconstruction
+    from tellall.attack.reconstruct.reals import RealReconstruction
+    from tellall.people.dataset import Public
+    from tellall.release.release import Release
 
-__all__ = ["attack"]
+__all__ = [
+    "attack",
+]
 
 _LEVELS = (0.95, 0.99)
 Files = Annotated[
@@ -42,9 +44,9 @@ def attack(
 
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
-    from tellall.attacks.reals import RealReconstruction
-    from tellall.attacks.reconstruct import reconstruct
-    from tellall.release import Release
+    from tellall.attack.reconstruct.attack import reconstruct
+    from tellall.attack.reconstruct.reals import RealReconstruction
+    from tellall.release.release import Release
     from tellall.report import text
 
     talk = text.talk_console(quiet=quiet)
@@ -69,7 +71,7 @@ def attack(
 
 def _view(releases: list[Release], path: Path) -> Public:
     """The public columns, cut as the releases cut them."""
-    from tellall.io import read
+    from tellall.people.readers import read
 
     first = releases[0]
     if any(release.columns != first.columns or release.imprint != first.imprint for release in releases):
@@ -83,7 +85,7 @@ def _view(releases: list[Release], path: Path) -> Public:
 
 def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -> dict[str, Any]:
     """What was attacked and how that ended."""
-    from tellall.version import __version__
+    from tellall.core.version import __version__
 
     return {
         "schema_version": 1,

@@ -26,7 +26,10 @@ from tellall.cli.options import (
 )
 from tellall.cli.progress import going_on, progress_bar
 
-__all__ = ["EXIT_CODES", "audit"]
+__all__ = [
+    "EXIT_CODES",
+    "audit",
+]
 
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 
@@ -58,8 +61,8 @@ def audit(
     Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
     """
     from tellall import audit as run
-    from tellall.audit import reveal as name_people
-    from tellall.linops import find_place
+    from tellall.algebra.operators.device import find_place
+    from tellall.experiment.audit import reveal as name_people
     from tellall.report import text
     from tellall.report.block_page import audit_lines
 

@@ -8,9 +8,11 @@ import typer
 
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["bounds"]
+__all__ = [
+    "bounds",
+]
 
 
 def bounds(
@@ -28,7 +30,7 @@ def bounds(
     check_out(out)
     if ways > attributes:
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)
-    found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
+    found = tellall.promise.bounds.table(people, attributes, ways, epsilon, delta)
     if not as_json and not quiet:
         typer.echo(str(found))
     document = {

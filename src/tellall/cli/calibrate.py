@@ -22,13 +22,15 @@ from tellall.cli.options import (
 )
 from tellall.cli.progress import going_on, progress_bar
 from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
-from tellall.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
+from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
-    from tellall.audit.plan import Entry, Plan
-    from tellall.statistics import Statistic
+    from tellall.experiment.plan import Entry, Plan
+    from tellall.release.statistics.base import Statistic
 
-__all__ = ["calibrate"]
+__all__ = [
+    "calibrate",
+]
 
 _INCONCLUSIVE = 3
 
@@ -65,9 +67,13 @@ def calibrate(
     blocks: in no block), too few people to tell, or an answer that is not enough for all people together or
     exposes more of them than the plan's exposed_limit allows.
     """
+    from tellall.experiment.families import as_family
+    from tellall.experiment.study_verdict import (
+        block_calibration_answer,
+        calibration_answer,
+        too_many_exposed,
+    )
     from tellall.report import study_page, text
-    from tellall.report.study_verdict import block_calibration_answer, calibration_answer, too_many_exposed
-    from tellall.study.families import as_family
 
     check_page(out)
     talk = text.talk_console(quiet=quiet)
@@ -158,7 +164,7 @@ def calibrate(
 
 def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
     """Each statistic of a plan once, by its description, and by its release where two read alike."""
-    from tellall import catalogue
+    from tellall.release import catalogue
 
     different: dict[str, Entry] = {}
     for entry in plan.releases:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import tellall
-from tellall import store
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
+from tellall.core import files
 
-__all__ = ["demo"]
+__all__ = [
+    "demo",
+]
 
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
@@ -16,7 +18,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
     from rich.console import Console
     from rich.progress import track
 
-    from tellall import demo as demonstration
+    from tellall.cli import demonstration
     from tellall.report import text
     from tellall.report.html import render
 
@@ -40,7 +42,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
     page.print()
     page.print(text.release_table(rows))
     page.print()
-    store.write_text(where, render(demonstration.as_audit(prepared, rows).document))
+    files.write_text(where, render(demonstration.as_audit(prepared, rows).document))
     page.print(demonstration.closing(prepared, rows, where), highlight=False, markup=False)
     document = {
         "schema_version": 1,

@@ -8,7 +8,9 @@ import typer
 
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 
-__all__ = ["explain"]
+__all__ = [
+    "explain",
+]
 
 Word = Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="The word; all of them if left out.")]
 Unused = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal here.", hidden=True)]

@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from tellall import store
 from tellall.cli.options import AsJson, Quiet, Seed, check_out, emit
-from tellall.errors import invalid
+from tellall.core import files
+from tellall.core.errors import invalid
 
-__all__ = ["init"]
+__all__ = [
+    "init",
+]
 
 People = Annotated[Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one a row.")]
 Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
@@ -31,8 +33,8 @@ def init(
     reveal: Unused = False,
 ) -> None:
     """Write a commented plan for a file of people."""
-    from tellall.audit.draft import draft, plan_name
-    from tellall.io import read_table
+    from tellall.experiment.draft import draft, plan_name
+    from tellall.people.readers import read_table
     from tellall.report import text
 
     talk = text.talk_console(quiet=quiet)
@@ -42,7 +44,7 @@ def init(
         raise invalid("--out", "a new file", str(place), "Remove it, or choose another name.")
     table = read_table(people)
     made = draft(table, _seen_from(place, people), secret=secret)
-    store.write_text(place, made.text.replace("seed = 0 ", f"seed = {seed} "))
+    files.write_text(place, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (
         f"Wrote {place}: secret {made.secret}, {len(made.public)} public columns.",
         *(f"Left out {reason}" for reason in made.left_out),

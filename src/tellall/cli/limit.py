@@ -11,9 +11,11 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.cli.trace_files import read_means
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["limit"]
+__all__ = [
+    "limit",
+]
 
 
 def limit(
@@ -53,7 +55,7 @@ def limit(
     out: Out = None,
 ) -> None:
     """Tell how many of these means can be published before people can be traced from them, by simulation."""
-    from tellall.report.installed import versions
+    from tellall.core.version import versions
 
     check_out(out)
     values, known, kind = read_means(frequencies, people, coding)

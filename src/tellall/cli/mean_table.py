@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tellall.errors import invalid
+from tellall.core.errors import invalid
+from tellall.people.wide_csv import MISSING_WORDS
 
 if TYPE_CHECKING:
-    from tellall.linops import Array
+    from tellall.algebra.operators.base import Array
 
-__all__ = ["MISSING_WORDS", "read_named_means"]
+__all__ = ["read_named_means"]
 
-MISSING_WORDS = ("", ".", "na", "#na", "nan")  # in small letters
 _ENDINGS = (".csv", ".tsv", ".tab")
 _LARGEST = 2**30
 
@@ -35,7 +35,7 @@ def read_named_means(
     if path.name.lower().removesuffix(".gz").endswith(_ENDINGS):
         rows = _rows(option, path)
     else:
-        from tellall.io import read_table
+        from tellall.people.readers import read_table
 
         table = read_table(path)
         columns = [list(np.ma.asarray(table[name]).tolist()) for name in table]

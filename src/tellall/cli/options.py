@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tellall import store
-from tellall.errors import invalid
+from tellall.core import files
+from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
-    from tellall.audit.plan import Plan
+    from tellall.experiment.plan import Plan
 
 __all__ = [
     "AsJson",
@@ -73,7 +73,7 @@ Reveal = Annotated[
 
 def read_plan(plan: Path, data: Path | None, seed: int | None) -> Plan:
     """The plan; with this seed where one is given, and without its data where another file is."""
-    from tellall.audit import Plan
+    from tellall.experiment.plan import Plan
 
     chosen = Plan.read(plan, needs_data=data is None)
     return chosen if seed is None else replace(chosen, seed=seed)
@@ -126,9 +126,9 @@ def check_out(out: Path | None) -> None:
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
     """The document on standard output, in a file, or both; a file is written whole or not at all."""
-    text = store.dump(document)
+    text = files.dump(document)
     if out is not None:
-        store.write_text(out, text)
+        files.write_text(out, text)
     if as_json:
         sys.stdout.write(text)
 
@@ -138,6 +138,6 @@ def write_secret(path: Path, document: dict[str, Any]) -> Path:
     marked = path.with_name(f"{path.stem}.SECRET.json")
     old = os.umask(0o077)
     try:
-        return store.write_json(marked, document)
+        return files.write_json(marked, document)
     finally:
         os.umask(old)

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["paper"]
+__all__ = [
+    "paper",
+]
 
 _PAPERS = {
     "contingency-tables": "tellall.papers.contingency_tables",

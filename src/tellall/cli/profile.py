@@ -9,9 +9,11 @@ import typer
 
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["profile"]
+__all__ = [
+    "profile",
+]
 
 
 def profile(
@@ -72,8 +74,8 @@ def _columns(
     """The features and the response as numbers; records with a missing value are left out, and said so."""
     import numpy as np
 
-    from tellall.data import unknown_name
-    from tellall.io import read_table
+    from tellall.people.layout import unknown_name
+    from tellall.people.readers import read_table
 
     table = read_table(data)
     names = [str(name) for name in table]

@@ -8,7 +8,10 @@ from typing import Any
 
 import typer
 
-__all__ = ["going_on", "progress_bar"]
+__all__ = [
+    "going_on",
+    "progress_bar",
+]
 
 _STOPPED = 3
 

@@ -9,13 +9,15 @@ import numpy as np
 import typer
 
 from tellall.cli.options import AsJson, Data, FreshSeed, PlanFile, Quiet, check_out, emit
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
-    from tellall.cells import Stored
-    from tellall.data import Dataset
+    from tellall.people.counting.stored import Stored
+    from tellall.people.dataset import Dataset
 
-__all__ = ["publish"]
+__all__ = [
+    "publish",
+]
 
 OutFile = Annotated[
     Path | None, typer.Option("--out", "-o", help="The release; several releases are numbered.")
@@ -42,10 +44,10 @@ def publish(
     The noise is drawn afresh each time, never with the plan's seed: who knows a seed can undo the noise. So
     give --seed in rehearsals only. A release that is there already is never overwritten.
     """
-    from tellall.audit import Plan
-    from tellall.cells.files import ENDINGS
     from tellall.cli.progress import progress_bar
-    from tellall.release import publish as make
+    from tellall.experiment.plan import Plan
+    from tellall.people.counting.engine import ENDINGS
+    from tellall.release.release import publish as make
     from tellall.report import text
 
     talk = text.talk_console(quiet=quiet)

@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tellall
-from tellall import store
 from tellall.cli.options import emit, is_folder
+from tellall.core import files
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tellall.audit.plan import Plan
+    from tellall.experiment.plan import Plan
 
-__all__ = ["Decoders", "decoder_options", "study_document", "study_people", "write_study"]
+__all__ = [
+    "Decoders",
+    "decoder_options",
+    "study_document",
+    "study_people",
+    "write_study",
+]
 
 Decoders = Annotated[
     list[str] | None,
@@ -42,7 +48,7 @@ def study_document(
     study: str, plan: Path, data: Path | None, chosen: Plan, options: Sequence[str]
 ) -> dict[str, Any]:
     """How the document of every study begins."""
-    from tellall.report.installed import versions
+    from tellall.core.version import versions
 
     command = ["tellall", study, plan.name, *options, "--seed", str(chosen.seed)]
     return {
@@ -68,7 +74,7 @@ def write_study(
     study = document["document"]
     if out is not None and is_folder(out):
         out.mkdir(exist_ok=True)
-        store.write_json(out / f"{study}.json", document)
-        page = store.write_text(out / f"{study}.html", render(document))
+        files.write_json(out / f"{study}.json", document)
+        page = files.write_text(out / f"{study}.html", render(document))
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)

@@ -22,9 +22,12 @@ from tellall.cli.options import (
 )
 from tellall.cli.progress import going_on, progress_bar
 from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["numbers", "sweep"]
+__all__ = [
+    "numbers",
+    "sweep",
+]
 
 Families = Annotated[
     list[str] | None,
@@ -60,12 +63,12 @@ def sweep(
     With by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks
     are kept there, so that a sweep that was stopped goes on.
     """
+    from tellall.experiment.calibration import NO_GUARANTEE
+    from tellall.experiment.prepared import suggest_scales
+    from tellall.experiment.study_areas import suggest_block_scales
+    from tellall.experiment.study_verdict import exposed_lines
     from tellall.report import study_page, text
     from tellall.report.block_page import swept_lines
-    from tellall.report.study_verdict import exposed_lines
-    from tellall.study.blocks import suggest_block_scales
-    from tellall.study.calibration import NO_GUARANTEE
-    from tellall.study.prepared import suggest_scales
 
     check_page(out)
     talk = text.talk_console(quiet=quiet)

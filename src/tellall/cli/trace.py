@@ -13,7 +13,6 @@ import numpy as np
 import typer
 
 import tellall
-from tellall import store
 from tellall.cli.options import (
     AsJson,
     OutPage,
@@ -26,11 +25,14 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.cli.trace_files import Inputs, read_files, read_truth, repeated
+from tellall.core import files as store
 
 if TYPE_CHECKING:
     from tellall.report.plot import Figure
 
-__all__ = ["trace"]
+__all__ = [
+    "trace",
+]
 
 _SHOWN = 20  # targets listed on a terminal
 _SIMULATED = 20_000  # attributes at most in the simulation, and releases simulated
@@ -85,7 +87,7 @@ class _Watched:
         return self.source.block(start, stop)
 
     def packed(self, start: int, stop: int) -> Any:
-        from tellall.attacks.tracing_blocks import packed_of
+        from tellall.attack.trace.blocks import packed_of
 
         self.tell(stop)
         return packed_of(self.source, start, stop)
@@ -175,7 +177,7 @@ def _document(
     release: Path, tracing: tellall.Tracing, inputs: Inputs, n: int | None, seed: int
 ) -> dict[str, Any]:
     """What was found, counted; no person in it."""
-    from tellall.report.installed import versions
+    from tellall.core.version import versions
 
     return {
         "schema_version": 1,
@@ -212,7 +214,7 @@ def _figures(
     reveal: bool,
 ) -> tuple[Figure, ...]:
     """The page's figures; the attack is repeated on fewer attributes where that is quick."""
-    from tellall.attacks.tracing_growth import MOST_CALLS, trace_by_attributes
+    from tellall.attack.trace.risk import MOST_CALLS, trace_by_attributes
     from tellall.report.trace_figures import tracing_figures
 
     calls = (inputs.targets.shape[0] + inputs.reference.shape[0]) * inputs.targets.shape[1]

@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tellall import store
 from tellall.cli.mean_table import MISSING_WORDS, read_named_means
-from tellall.errors import invalid
+from tellall.core import files
+from tellall.core.errors import invalid
 
-__all__ = ["Inputs", "read_files", "read_means", "read_truth", "repeated"]
+__all__ = [
+    "Inputs",
+    "read_files",
+    "read_means",
+    "read_truth",
+    "repeated",
+]
 
 _FILES = ("release", "targets", "reference")
 _OPTIONS = (*_FILES, "attack", "threshold", "delta", "alpha", "sigma_max", "coding", "people", "members")
@@ -48,7 +54,7 @@ def repeated(asked: dict[str, Any], seed: int) -> str:
 
 def read_truth(path: Path, names: tuple[str, ...]) -> tuple[list[bool], tuple[str, ...]]:
     """Who of the targets is named in a file, one a line; and a note of the names that are no target's."""
-    text = store.read_text(path, what="--members", largest=store.LARGEST_JSON)
+    text = files.read_text(path, what="--members", largest=files.LARGEST_JSON)
     known = {line.strip() for line in text.splitlines() if line.strip()}
     if not known & set(names):
         raise invalid("--members", "names of targets, one a line", f"none of the {len(known)} is a target")
@@ -66,7 +72,7 @@ def read_files(
     people: int | None = None,
 ) -> Inputs:
     """Means, targets and reference people from genotype files or tables."""
-    from tellall.genomics.genotypes import GENOTYPE_ENDINGS
+    from tellall.people.genomics.genotypes import GENOTYPE_ENDINGS
 
     genomes = [path.name.lower().endswith(GENOTYPE_ENDINGS) for path in (targets, reference)]
     if all(genomes):
@@ -77,7 +83,7 @@ def read_files(
 
 
 def _genomes(release: Path, targets: Path, reference: Path, coding: str | None, palindromic: bool) -> Inputs:
-    from tellall import genomics
+    from tellall.people import genomics
 
     if coding not in (None, "genotypes"):
         raise invalid("--coding", "genotypes, or left out, for genotype files", coding)
@@ -113,7 +119,7 @@ class _Table:
 
     @classmethod
     def of(cls, option: str, path: Path) -> _Table:
-        from tellall.io import ParquetColumns, read_table
+        from tellall.people.readers import ParquetColumns, read_table
 
         if path.suffix.lower() in (".parquet", ".pq"):
             columns = ParquetColumns(path)
@@ -146,7 +152,7 @@ class _Delimited:
 
     def choose(self, columns: tuple[str, ...]) -> tuple[Any, tuple[str, ...]]:
         """The people over these columns, a byte for each value where they are small whole numbers."""
-        from tellall.cli.wide_csv import NotWhole, read_wide
+        from tellall.people.wide_csv import NotWhole, read_wide
 
         try:
             found = read_wide(self.option, self.path, columns, _WHO if _WHO in self.names else None)
@@ -156,8 +162,8 @@ class _Delimited:
 
 
 def _open(option: str, path: Path) -> _Table | _Delimited:
-    from tellall.cli.wide_csv import read_header
-    from tellall.io import DELIMITED, check_table
+    from tellall.people.readers import DELIMITED, check_table
+    from tellall.people.wide_csv import read_header
 
     if check_table(path)[1] in DELIMITED:
         return _Delimited(option, path, read_header(path))
@@ -184,8 +190,8 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str, people: 
 
 def read_means(path: Path, people: int | None, coding: str | None) -> tuple[Any, int | None, str]:
     """The published shares in a file, how many people they are over where it says so, and their coding."""
-    from tellall import genomics
-    from tellall.genomics.frequencies import FREQUENCY_ENDINGS, is_frequencies
+    from tellall.people import genomics
+    from tellall.people.genomics.frequencies import FREQUENCY_ENDINGS, is_frequencies
 
     endings = tuple(ending for ending in FREQUENCY_ENDINGS if ending != ".tsv")
     plain = path.name.lower().removesuffix(".gz")

@@ -8,7 +8,10 @@ from typing import Any
 
 import typer
 
-__all__ = ["UsageError", "explain_usage"]
+__all__ = [
+    "UsageError",
+    "explain_usage",
+]
 
 # typer brings its own copy of click from some version on, and uses the installed one before
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -8,19 +8,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.bounds import gauge, hamming_from_norm, recovery, singular_values
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.noise import Gaussian, Rng, as_rng
+from tellall.algebra.operators.base import Array
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.papers.contingency_people import plain_of, random_people
 from tellall.papers.simulated import attributes_for, interval_series, mean_of
-from tellall.release import publish
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.decoding import hamming_from_norm, recovery
+from tellall.promise.bounds.gauge import gauge
+from tellall.promise.bounds.geometry import singular_values
+from tellall.release.protections.additive import Gaussian
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.release import publish
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.predicates import Predicates
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Marginals, Predicates, Statistic
 
-__all__ = ["Attributes", "attribute_attack"]
+__all__ = [
+    "Attributes",
+    "attribute_attack",
+]
 
 NEARLY_ALL = 0.95  # what we call 1 − o(1) at these sizes
 LITTLE = 0.1  # noise over √n that we call o(√n)

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.bounds import noisy_tables, sampled
-from tellall.data import Dataset
-from tellall.noise import Rng, as_rng
 from tellall.papers.contingency_mechanisms import DELTA, EPSILON
-from tellall.protections import Protection, Subsample, SuLQ
-from tellall.release import publish
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.mechanisms import noisy_tables, sampled
+from tellall.release.protections.base import Protection
+from tellall.release.protections.calibrated import SuLQ
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.records import Subsample
+from tellall.release.release import publish
+from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Tables
 
-__all__ = ["Costs"]
+__all__ = [
+    "Costs",
+]
 
 _WAYS, _ATTRIBUTES = 3, 12
 

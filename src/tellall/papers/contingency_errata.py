@@ -8,16 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.data import Dataset
-from tellall.noise import Laplace, Rng
-from tellall.noise.sampling import Sampled
-from tellall.privacy.gaussian import gaussian_delta, gaussian_std
-from tellall.protections import guarantee_of
+from tellall.people.dataset import Dataset
+from tellall.release.profile import gaussian_delta, gaussian_std
+from tellall.release.protections.additive import Laplace
+from tellall.release.protections.guarantee import guarantee_of
+from tellall.release.protections.law import Rng
+from tellall.release.protections.sampling import Sampled
+from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Tables
 
-__all__ = ["Errata"]
+__all__ = [
+    "Errata",
+]
 
 _DECLARED = ((0.5, 1e-5), (1.0, 1e-6), (1.0, 1e-9), (0.1, 0.1))
 

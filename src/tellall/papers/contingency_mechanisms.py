@@ -9,22 +9,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.attacks.rows import reconstruct_rows
-from tellall.bounds import row_guess
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.noise import Gaussian, Laplace, Rng, as_rng
+from tellall.algebra.operators.base import Array
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.reconstruct.rows import reconstruct_rows
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
 from tellall.papers.contingency_people import bits_of, random_people
 from tellall.papers.simulated import attributes_for, mean_of
-from tellall.protections import Combined, Protection, Subsample, SuLQ, Trivial, WalshNoise
-from tellall.release import Release, publish
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.table import row_guess
+from tellall.release.protections.additive import Gaussian, Laplace
+from tellall.release.protections.base import Protection
+from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.records import Subsample
+from tellall.release.release import Release, publish
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Marginals, Statistic, Tables
 
-__all__ = ["Mechanisms", "sample_attack"]
+__all__ = [
+    "Mechanisms",
+    "sample_attack",
+]
 
 EPSILON, DELTA = 0.1, 0.1  # the paper's own choice
 BIT_CAP, ROW_CAP = 3 / 4, 5 / 6

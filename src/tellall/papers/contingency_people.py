@@ -9,12 +9,18 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tellall.data import Dataset
-from tellall.linops import Array, LinearOperator
-from tellall.release import linearise, publish
-from tellall.statistics import Statistic
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.people.dataset import Dataset
+from tellall.release.release import linearise, publish
+from tellall.release.statistics.base import Statistic
 
-__all__ = ["Bits", "Plain", "bits_of", "plain_of", "random_people"]
+__all__ = [
+    "Bits",
+    "Plain",
+    "bits_of",
+    "plain_of",
+    "random_people",
+]
 
 Bits = npt.NDArray[np.int8]
 
@@ -78,7 +84,7 @@ class Plain:
     def predicted(self, std: float) -> float:
         """The share right to expect: mean over people of Φ(1/(2 sd_i)), sd_i² = std² [(MᵀM)⁻¹]_ii.
 
-        What `tellall.bounds.predict` gives, with one inverse for all sizes of the noise.
+        What `tellall.promise.bounds.predict` gives, with one inverse for all sizes of the noise.
         """
         from scipy.special import ndtr
 

@@ -9,18 +9,24 @@ from itertools import combinations, product
 
 import numpy as np
 
-from tellall.bounds import blr, least_noise, noisy_tables, table
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.noise import Rng, as_rng
-from tellall.privacy.gaussian import gaussian_std
-from tellall.protections import SuLQ
-from tellall.release import publish
+from tellall.algebra.operators.base import Array
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.mechanisms import blr, noisy_tables
+from tellall.promise.bounds.table import least_noise, table
+from tellall.release.profile import gaussian_std
+from tellall.release.protections.calibrated import SuLQ
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.release import publish
+from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Series
-from tellall.statistics import Tables
 
-__all__ = ["Privacy", "constant_output", "inner_products", "two_sided"]
+__all__ = [
+    "Privacy",
+    "constant_output",
+    "inner_products",
+    "two_sided",
+]
 
 _PEOPLE = 100_000
 _EPSILON, _DELTA = 0.5, 1e-6

@@ -9,27 +9,29 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.attacks.rows import reconstruct_rows
-from tellall.bounds import gauge, predict, prior_guess
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.noise import Gaussian, Rng, as_rng
-from tellall.papers.contingency_attacks import (
-    LITTLE,
-    NEARLY_ALL,
-    NOISE,
-    SHARE,
-    attribute_attack,
-)
+from tellall.algebra.operators.base import Array
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.reconstruct.rows import reconstruct_rows
+from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL, NOISE, SHARE, attribute_attack
 from tellall.papers.contingency_people import Bits, bits_of, random_people
 from tellall.papers.simulated import attributes_for, interval_series, mean_of
-from tellall.release import publish
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.gauge import gauge
+from tellall.promise.bounds.prediction import predict
+from tellall.promise.bounds.table import prior_guess
+from tellall.release.protections.additive import Gaussian
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.release import publish
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Marginals, Tables
 
-__all__ = ["Beyond", "Rows", "row_attack"]
+__all__ = [
+    "Beyond",
+    "Rows",
+    "row_attack",
+]
 
 _RATIOS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.2, 2.0)
 _BIASES = (0.5, 0.2, 0.05)

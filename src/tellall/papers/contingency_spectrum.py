@@ -9,16 +9,21 @@ from itertools import product
 
 import numpy as np
 
-from tellall.bounds import RowProducts, singular_values
-from tellall.bounds.row_products import Draw, draw_products
-from tellall.linops import Array, Dense
-from tellall.noise import Rng, as_rng
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.dense import Dense
 from tellall.papers.contingency_people import bits_of
 from tellall.papers.parts import Tell
+from tellall.promise.bounds.geometry import singular_values
+from tellall.promise.bounds.row_products import Draw, RowProducts, draw_products
+from tellall.release.protections.law import Rng, as_rng
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["Spectrum", "independent", "repeated"]
+__all__ = [
+    "Spectrum",
+    "independent",
+    "repeated",
+]
 
 ALLOWED = 0.2  # how far from independent entries a median may be, relative
 _ASSERTED = {2: 32, 3: 30}  # attributes from which that is asserted; with fewer, people are nearly alike

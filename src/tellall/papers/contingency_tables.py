@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from tellall.attacks.blackbox import Progress
-from tellall.noise import Rng
+from tellall.attack.blackbox.estimate import Progress
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL, Attributes
 from tellall.papers.contingency_costs import Costs
 from tellall.papers.contingency_errata import Errata
@@ -20,10 +19,13 @@ from tellall.papers.contingency_privacy import Privacy
 from tellall.papers.contingency_rows import Beyond, Rows
 from tellall.papers.contingency_spectrum import Spectrum
 from tellall.papers.parts import Found, Part, run_parts
+from tellall.release.protections.law import Rng
 from tellall.report.paper import PaperRerun, Statement
 from tellall.report.plot import Figure
 
-__all__ = ["rerun"]
+__all__ = [
+    "rerun",
+]
 
 _NOTES = (
     "The paper has theorems and no experiments: each is tried at finite sizes. Its o(·), Ω̃(·) and 1 − o(1) "

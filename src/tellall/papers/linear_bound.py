@@ -7,16 +7,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tellall.bounds.decoding import hamming, hamming_from_norm, recovery
-from tellall.bounds.geometry import singular_values
-from tellall.bounds.prediction import predict
-from tellall.linops import Array, Dense, RowFunction
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.papers.linear_people import F2, SHARES, coins, plain_least_squares, wrong_share
 from tellall.papers.simulated import attributes_for
+from tellall.promise.bounds.decoding import hamming, hamming_from_norm, recovery
+from tellall.promise.bounds.geometry import singular_values
+from tellall.promise.bounds.prediction import predict
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Series
 
-__all__ = ["bound_figure", "bound_statements"]
+__all__ = [
+    "bound_figure",
+    "bound_statements",
+]
 
 _DRAWS = 50  # of the noise, on each table of people
 

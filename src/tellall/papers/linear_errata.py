@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tellall.linops import Array, RowFunction
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.papers.linear_people import coins, random_function
+from tellall.release.statistics.boolean import split
+from tellall.release.statistics.fitting import fit
+from tellall.release.statistics.losses import Logistic, Squared
 from tellall.report.paper import Statement
-from tellall.statistics.boolean import split
-from tellall.statistics.fitting import fit
-from tellall.statistics.losses import Logistic, Squared
 
-__all__ = ["errata"]
+__all__ = [
+    "errata",
+]
 
 _ROUNDOFF = 1e-9
 

@@ -9,18 +9,21 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.reconstruct import reconstruct
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.linops.rowfunction import row_values
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.rowfunction import row_values
+from tellall.attack.reconstruct.attack import reconstruct
 from tellall.papers.linear_people import bits_of, coins
-from tellall.release import publish
+from tellall.people.dataset import Dataset
+from tellall.release.release import publish
+from tellall.release.statistics.boolean import is_degenerate, multilinear, split, truth_table
+from tellall.release.statistics.predicates import Predicates
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.statistics import Predicates
-from tellall.statistics.boolean import is_degenerate, multilinear, split, truth_table
 
-__all__ = ["functions", "ranks_figure"]
+__all__ = [
+    "functions",
+    "ranks_figure",
+]
 
 Tables = npt.NDArray[np.int64]
 _SHOWN: dict[str, tuple[int, ...]] = {

@@ -7,15 +7,22 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tellall.bounds.geometry import singular_values
-from tellall.linops import Array, Dense, LinearOperator, RowFunction
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.rowfunction import RowFunction
+from tellall.algebra.solvers.section import section_upper_bound
 from tellall.papers.linear_people import F2, coins, random_function
+from tellall.promise.bounds.geometry import singular_values
+from tellall.release.statistics.boolean import split, truth_table
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.solve import section_upper_bound
-from tellall.statistics.boolean import split, truth_table
 
-__all__ = ["least_values", "low_rank", "norms", "sections"]
+__all__ = [
+    "least_values",
+    "low_rank",
+    "norms",
+    "sections",
+]
 
 _AND = (0, 0, 0, 1)
 _SHARE = 4  # rows a person

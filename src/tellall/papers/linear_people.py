@@ -10,17 +10,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.reconstruct import reconstruct
-from tellall.data import Dataset
-from tellall.evidence import Evidence
-from tellall.linops import Array, LinearOperator, RowFunction
-from tellall.noise import Gaussian, Noise
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.rowfunction import RowFunction
+from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
+from tellall.attack.reconstruct.attack import reconstruct
 from tellall.papers.simulated import attributes_for, share_of
-from tellall.release import Release, linearise
+from tellall.people.dataset import Dataset
+from tellall.release.equations import Evidence
+from tellall.release.protections.additive import Gaussian
+from tellall.release.protections.law import Noise
+from tellall.release.release import Release, linearise
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.boolean import is_degenerate
+from tellall.release.statistics.error_rates import ErrorRates
+from tellall.release.statistics.estimators import Estimator
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.predicates import Predicates
+from tellall.release.statistics.subset_counts import SubsetCounts
 from tellall.report.paper import Statement
-from tellall.solve import AbsoluteProblem, LeastAbsolute
-from tellall.statistics import ErrorRates, Estimator, Marginals, Predicates, Statistic, SubsetCounts
-from tellall.statistics.boolean import is_degenerate
 
 __all__ = [
     "COUNTED",

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.attacks.blackbox import Progress
-from tellall.noise import Rng
+from tellall.attack.blackbox.estimate import Progress
 from tellall.papers.linear_bound import bound_figure, bound_statements
 from tellall.papers.linear_errata import errata
 from tellall.papers.linear_functions import functions, ranks_figure
@@ -23,9 +22,12 @@ from tellall.papers.linear_people import KINDS
 from tellall.papers.linear_recovery import growth, recovery_figures, recovery_statements, sweep
 from tellall.papers.linear_robustness import break_theorem, corruption_figure, corruption_statements
 from tellall.papers.parts import Found, Part, Tell, run_parts
+from tellall.release.protections.law import Rng
 from tellall.report.paper import PaperRerun
 
-__all__ = ["rerun"]
+__all__ = [
+    "rerun",
+]
 
 _NOTES = (
     "The paper has theorems and no experiments. Where a theorem is asymptotic, the size tried and the share "

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.linops import Array, RowFunction
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.papers.linear_people import (
     COUNTED,
     F2,
@@ -24,7 +25,13 @@ from tellall.papers.simulated import attributes_for
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["Sweep", "growth", "recovery_figures", "recovery_statements", "sweep"]
+__all__ = [
+    "Sweep",
+    "growth",
+    "recovery_figures",
+    "recovery_statements",
+    "sweep",
+]
 
 _RATIOS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.5)  # sets of attributes, of the people
 _COUNTED_SETS, _FITTED_SETS = 4, 2  # a person, where the noise is swept; the paper asks d ≥ 2n of fits

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tellall.linops import Array, Dense, LinearOperator, RowFunction
-from tellall.noise import Corruption
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.rowfunction import RowFunction
+from tellall.algebra.solvers.section import section_upper_bound
 from tellall.papers.linear_people import F2, coins, held, lp, plain_least_squares, published
 from tellall.papers.simulated import attributes_for
-from tellall.protections import Complement
-from tellall.release import Release, linearise, publish
+from tellall.release.protections.keyed import Complement
+from tellall.release.protections.mixture import Corruption
+from tellall.release.release import Release, linearise, publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
-from tellall.solve import section_upper_bound
 
-__all__ = ["break_theorem", "corruption_figure", "corruption_statements"]
+__all__ = [
+    "break_theorem",
+    "corruption_figure",
+    "corruption_statements",
+]
 
 Decoder = Callable[[LinearOperator, Array], npt.NDArray[np.bool_]]
 _FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)

@@ -8,12 +8,17 @@ from threading import Lock
 
 import numpy as np
 
-from tellall.attacks.blackbox import Progress, reporter
-from tellall.noise import Rng, as_rng
+from tellall.attack.blackbox.estimate import Progress, reporter
+from tellall.release.protections.law import Rng, as_rng
 from tellall.report.paper import Statement
 from tellall.report.plot import Figure
 
-__all__ = ["Found", "Part", "Tell", "run_parts"]
+__all__ = [
+    "Found",
+    "Part",
+    "Tell",
+    "run_parts",
+]
 
 Tell = Callable[[int], None]
 Found = tuple[Iterable[Figure], Iterable[Statement]]

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.attacks.blackbox import Progress, Seed, estimate_profile
-from tellall.errors import invalid
-from tellall.io import read_table
-from tellall.privacy import gaussian_delta, influence
-from tellall.privacy.arguments import Floats
-from tellall.private_ols import ProjectedLeastSquares, SketchedLeastSquares
+from tellall.attack.blackbox.estimate import Progress, Seed, estimate_profile
+from tellall.core.errors import invalid
+from tellall.people.readers import read_table
+from tellall.promise.least_squares.projected import ProjectedLeastSquares
+from tellall.promise.least_squares.sketched import SketchedLeastSquares
+from tellall.promise.privacy.records import influence
+from tellall.release.profile import Floats, gaussian_delta
 from tellall.report.paper import PaperRerun
 
 __all__ = [

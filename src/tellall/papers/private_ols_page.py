@@ -13,7 +13,9 @@ from tellall.report.plot import Axis, Figure, Rule, Series, number
 if TYPE_CHECKING:
     from tellall.papers.private_ols import Figure2, Figure3, Growth
 
-__all__ = ["written"]
+__all__ = [
+    "written",
+]
 
 _FLOOR = 1e-10  # below this a δ is off the chart
 _SAME = 0.1  # "does not depend on the size": within a tenth

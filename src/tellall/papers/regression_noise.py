@@ -13,11 +13,11 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from tellall.attacks.blackbox import Progress, reporter
-from tellall.attacks.reals import RealReconstruction
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.data import Dataset
-from tellall.noise import Rng, as_rng
+from tellall.algebra.solvers.minimum_norm import norm_certificate
+from tellall.attack.blackbox.estimate import Progress, reporter
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.reconstruct.reals import RealReconstruction
+from tellall.experiment.scoring import score
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_beyond import beyond
 from tellall.papers.regression_noise_claims import statements
@@ -25,19 +25,18 @@ from tellall.papers.regression_noise_data import SCALES, RegressionData, load, p
 from tellall.papers.regression_noise_fair import MODELS, fair, trade_off
 from tellall.papers.regression_noise_figures import figures
 from tellall.papers.regression_noise_found import Checks, Found, Known
-from tellall.papers.regression_noise_logistic import (
-    LOGISTIC,
-    cut_sample,
-    logistic_noise,
-    logistic_sizes,
-)
+from tellall.papers.regression_noise_logistic import LOGISTIC, cut_sample, logistic_noise, logistic_sizes
 from tellall.papers.regression_noise_study import law, sample_of, sizes, sweep, variants
-from tellall.release import publish
+from tellall.people.dataset import Dataset
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.release import publish
 from tellall.report.paper import PaperRerun
-from tellall.risk import score
-from tellall.solve.dual import norm_certificate
 
-__all__ = ["Plan", "collect", "rerun"]
+__all__ = [
+    "Plan",
+    "collect",
+    "rerun",
+]
 
 _NOTES = (
     "The error is the mean absolute error over records, in the secret's unit; utility is the prediction "

@@ -6,9 +6,12 @@ from functools import cached_property
 
 import numpy as np
 
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
 
-__all__ = ["RANK_TOLERANCE", "Regressions"]
+__all__ = [
+    "RANK_TOLERANCE",
+    "Regressions",
+]
 
 # Relative to the largest singular value. The attack's matrix has its row of ones d times, so d − 1 singular
 # values are zero but for roundoff (1e-16 here); kept, they blow up any noise by 1e16.

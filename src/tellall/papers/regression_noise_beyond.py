@@ -7,12 +7,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tellall.linops import Array, IntArray
+from tellall.algebra.operators.base import Array, IntArray
 from tellall.papers.regression_noise_found import Found
 from tellall.papers.regression_noise_logistic import Cut
 from tellall.report.paper import Statement
 
-__all__ = ["beyond", "stops_at"]
+__all__ = [
+    "beyond",
+    "stops_at",
+]
 
 _SHOWN = 0.1  # less noise leaves every bit right
 _UTILITIES = (1.01, 1.02, 1.03, 1.05)  # prediction errors noisy over clean, of the logistic models

@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
 from tellall.papers.regression_noise_data import PAPER_SIZES, PAPER_SWEEP
 from tellall.papers.regression_noise_found import Found
 from tellall.papers.regression_noise_study import FAMILIES, law
 from tellall.report.paper import Statement, Verdict
 from tellall.report.plot import number
 
-__all__ = ["growth", "statements"]
+__all__ = [
+    "growth",
+    "statements",
+]
 
 _ROUNDOFF = 1e-6
 _NEAR = 0.3  # decades: within a factor of two

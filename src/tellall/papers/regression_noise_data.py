@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.errors import invalid
-from tellall.io import read_table
-from tellall.linops import Array, IntArray
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.core.errors import invalid
+from tellall.people.readers import read_table
 
 __all__ = [
     "FILE",

@@ -8,17 +8,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.attacks.reals import RealReconstruction
-from tellall.attacks.reconstruct import reconstruct
-from tellall.data import Dataset
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
+from tellall.attack.reconstruct.attack import reconstruct
+from tellall.attack.reconstruct.reals import RealReconstruction
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_data import RegressionData, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law_of_std, sample_of
-from tellall.release import Release
-from tellall.statistics import Estimator
+from tellall.people.dataset import Dataset
+from tellall.release.release import Release
+from tellall.release.statistics.estimators import Estimator
 
-__all__ = ["MODELS", "Fair", "TradeOff", "fair", "trade_off"]
+__all__ = [
+    "MODELS",
+    "Fair",
+    "TradeOff",
+    "fair",
+    "trade_off",
+]
 
 MODELS = Estimator("linear", block=1, intercept=True)
 

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
 from tellall.papers.regression_noise_data import PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
 from tellall.papers.regression_noise_found import Found
 from tellall.papers.regression_noise_study import FAMILIES, Sweep
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["figures"]
+__all__ = [
+    "figures",
+]
 
 _FLOOR = 1e-3  # errors below this are off the chart
 _NOISE = "standard deviation of the noise"

@@ -13,7 +13,11 @@ from tellall.papers.regression_noise_fair import Fair, TradeOff
 from tellall.papers.regression_noise_logistic import Cut, LogisticSizes
 from tellall.papers.regression_noise_study import FAMILIES, Sizes, Sweep, Variant
 
-__all__ = ["Checks", "Found", "Known"]
+__all__ = [
+    "Checks",
+    "Found",
+    "Known",
+]
 
 Scored = tuple[float, float, float, tuple[float, float]]
 
@@ -58,7 +62,7 @@ class Checks:
     Attributes
     ----------
     primal, dual, infeasibility
-        Of the paper's attack under noise of 0.1; see :class:`tellall.solve.dual.NormCertificate`.
+        Of the paper's attack under noise of 0.1; see `NormCertificate`.
     printed, unprinted
         Error from exact coefficients with and without the stray factor of Eq. 1.
     from_fit

@@ -7,17 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.attacks.reconstruct import Reconstruction, reconstruct
-from tellall.data import Dataset
-from tellall.linops import Array
-from tellall.noise import Noise
+from tellall.algebra.operators.base import Array
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.experiment.coefficients import coefficient_utility
 from tellall.papers.regression_noise_data import RegressionData, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law_of_std, sample_of
-from tellall.release import Release
-from tellall.statistics import Estimator
-from tellall.utility import coefficient_utility
+from tellall.people.dataset import Dataset
+from tellall.release.protections.law import Noise
+from tellall.release.release import Release
+from tellall.release.statistics.estimators import Estimator
 
-__all__ = ["LOGISTIC", "Cut", "LogisticSizes", "cut_sample", "logistic_noise", "logistic_sizes"]
+__all__ = [
+    "LOGISTIC",
+    "Cut",
+    "LogisticSizes",
+    "cut_sample",
+    "logistic_noise",
+    "logistic_sizes",
+]
 
 LOGISTIC = Estimator("logistic", block=1, intercept=True)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.linops import Array
-from tellall.noise import Gaussian, Laplace, Noise, TruncatedNormal
+from tellall.algebra.operators.base import Array
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_data import (
     PAPER_SWEEP,
@@ -19,6 +18,8 @@ from tellall.papers.regression_noise_data import (
     prepare,
     unit_of,
 )
+from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
+from tellall.release.protections.law import Noise
 
 __all__ = [
     "CUT",

@@ -11,18 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.attacks.accuracy import accuracy
-from tellall.attacks.blackbox import Progress, reporter
-from tellall.attacks.strength import robust_strength, strength, tracing_plan
-from tellall.attacks.trace import trace
-from tellall.linops import Array
-from tellall.noise import Rng, Rounding, as_rng
+from tellall.algebra.operators.base import Array
+from tellall.attack.blackbox.estimate import Progress, reporter
+from tellall.attack.trace.plan import accuracy
+from tellall.attack.trace.strength import robust_strength, strength, tracing_plan
+from tellall.attack.trace.trace import trace
 from tellall.papers.robust_tracing_figures import DELTA, figures, people_of
 from tellall.papers.robust_tracing_resisted import not_strong, private_means
 from tellall.papers.simulated import share_at_least, share_at_most, share_of
+from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.rounding import Rounding
 from tellall.report.paper import PaperRerun, Statement
 
-__all__ = ["rerun", "statements"]
+__all__ = [
+    "rerun",
+    "statements",
+]
 
 _TRACED = "each member traced w.p. 1 − δ"
 _NOTES = (

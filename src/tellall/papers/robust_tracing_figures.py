@@ -8,14 +8,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.strength import tracing_plan
-from tellall.attacks.trace import trace
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
+from tellall.attack.trace.strength import tracing_plan
+from tellall.attack.trace.trace import trace
 from tellall.papers.simulated import share_of
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["DELTA", "figures", "people_of"]
+__all__ = [
+    "DELTA",
+    "figures",
+    "people_of",
+]
 
 DELTA = 0.05
 Signs = npt.NDArray[np.int8]

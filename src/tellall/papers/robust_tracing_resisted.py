@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tellall.attacks.trace import trace
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
+from tellall.attack.trace.trace import trace
 from tellall.papers.robust_tracing_figures import DELTA, people_of
 from tellall.papers.simulated import share_at_most, share_of
-from tellall.privacy import gaussian_std
+from tellall.release.profile import gaussian_std
 from tellall.report.paper import Statement
 
-__all__ = ["not_strong", "private_means"]
+__all__ = [
+    "not_strong",
+    "private_means",
+]
 
 
 def not_strong(rng: np.random.Generator, repeats: int) -> Iterator[Statement]:

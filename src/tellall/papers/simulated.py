@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
 from tellall.report.paper import Statement
 from tellall.report.plot import Kind, Series
 

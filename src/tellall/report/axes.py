@@ -6,11 +6,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, isfinite, log10
 
-from tellall.report.amounts import MINUS
+from tellall.core.amounts import MINUS
 from tellall.report.figures import GLYPH, short, ticks
 from tellall.report.plot import Axis
 
-__all__ = ["LONGEST", "Scale", "axis_ticks", "crowded", "ends", "log_ticks", "tick_text"]
+__all__ = [
+    "LONGEST",
+    "Scale",
+    "axis_ticks",
+    "crowded",
+    "ends",
+    "log_ticks",
+    "tick_text",
+]
 
 LONGEST = 30  # letters of a category
 _FAR = 4000.0  # pixels: beyond this a line has left the chart, and browsers need no more

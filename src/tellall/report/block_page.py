@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tellall.data.blocks import count_blocks, count_people
-from tellall.report.block_verdict import block_name
+from tellall.experiment.study_verdict import least_enough
+from tellall.experiment.verdict import block_name
+from tellall.people.areas import count_blocks, count_people
 from tellall.report.figures import SLIM, bars
-from tellall.report.study_verdict import least_enough
 
-__all__ = ["audit_blocks", "audit_lines", "calibrated_blocks", "swept_blocks", "swept_lines"]
+__all__ = [
+    "audit_blocks",
+    "audit_lines",
+    "calibrated_blocks",
+    "swept_blocks",
+    "swept_lines",
+]
 
 SHOWN = 100  # blocks in the table of a page; the document has all
 _DRAWN = 12

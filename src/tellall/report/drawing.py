@@ -14,7 +14,12 @@ from tellall.report.axes import LONGEST, Scale, axis_ticks, crowded, ends, tick_
 from tellall.report.figures import GLYPH, LINE, WIDTH, Tick, lines, short
 from tellall.report.plot import Figure, Series
 
-__all__ = ["Drawing", "Line", "Shape", "draw"]
+__all__ = [
+    "Drawing",
+    "Line",
+    "Shape",
+    "draw",
+]
 
 _TOP, _RIGHT, _FOOT = 30.0, 20.0, 46.0
 _DEEP, _STEEP = 300.0, 0.65  # the frame's height, and the most of its width that it may be

@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from textwrap import wrap
 
-from tellall.report.amounts import points, signed
+from tellall.core.amounts import points, signed
 
-__all__ = ["GLYPH", "SLIM", "WIDTH", "Bars", "Tick", "bars", "lines", "short", "ticks"]
+__all__ = [
+    "GLYPH",
+    "SLIM",
+    "WIDTH",
+    "Bars",
+    "Tick",
+    "bars",
+    "lines",
+    "short",
+    "ticks",
+]
 
 WIDTH, SLIM = 720.0, 360.0  # on a desk, on a telephone: words are as large on both
 GLYPH = 6.6  # width of a letter, on average, at the size of the labels

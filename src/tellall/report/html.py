@@ -6,20 +6,24 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
+from importlib.resources import files as resources
 from itertools import pairwise
 from typing import Any
 
-from tellall import store
-from tellall.report.amounts import gain, level, percent, points
+from tellall.algebra.solvers.base import SETTLED
+from tellall.core import files as store
+from tellall.core.amounts import gain, level, percent, points
+from tellall.experiment.verdict import Answer
 from tellall.report.block_page import audit_blocks
 from tellall.report.drawing import draw
 from tellall.report.figures import SLIM, Bars, bars
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series, numbers
-from tellall.report.verdict import Answer
-from tellall.solve import SETTLED
 
-__all__ = ["fill", "laid_out", "render"]
+__all__ = [
+    "fill",
+    "laid_out",
+    "render",
+]
 
 _WORDS = {"pass": "Pass", "review": "Review", "fail": "Fail"}
 _LEVELS = ("0.95", "0.99")
@@ -99,7 +103,7 @@ def _environment() -> Any:
 
 @cache
 def _template(name: str) -> str:
-    return files("tellall.report").joinpath("templates", name).read_text(encoding="utf-8")
+    return resources("tellall.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 def _name(row: dict[str, Any]) -> str:

@@ -8,13 +8,16 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from tellall import store
-from tellall.errors import invalid
-from tellall.report.installed import versions
+from tellall.core import files
+from tellall.core.errors import invalid
+from tellall.core.version import __version__, versions
 from tellall.report.plot import Figure, number, numbers
-from tellall.version import __version__
 
-__all__ = ["PaperRerun", "Statement", "Verdict"]
+__all__ = [
+    "PaperRerun",
+    "Statement",
+    "Verdict",
+]
 
 Verdict = Literal["holds", "does not hold", "corrected", "no promise"]
 _SLACK = 1e-12
@@ -190,8 +193,8 @@ class PaperRerun:
         document = self.as_dict()
         page = render(document)
         place.mkdir(parents=True, exist_ok=True)
-        store.write_json(place / f"{self.name}.json", document)
-        return store.write_text(place / f"{self.name}.html", page)
+        files.write_json(place / f"{self.name}.json", document)
+        return files.write_text(place / f"{self.name}.html", page)
 
     def __str__(self) -> str:
         parts = ["\n".join([f"{self.title} ({self.reference})", *map(_said, self.statements)])]

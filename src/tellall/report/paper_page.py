@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tellall.experiment.verdict import Answer
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import Figure
-from tellall.report.verdict import Answer
 
-__all__ = ["render"]
+__all__ = [
+    "render",
+]
 
 _CLASSES = {"holds": "pass", "corrected": "review", "does not hold": "fail", "no promise": "soft"}
 

@@ -1,6 +1,6 @@
 """What a figure shows: axes, series, rules; plain data that JSON can carry and a page can draw.
 
-A figure is made of :class:`Series` over two :class:`Axis`; :mod:`tellall.report.drawing` finds the places and
+A figure is made of :class:`Series` over two :class:`Axis`; `drawing` finds the places and
 the template draws them as SVG. Nothing here knows what a figure is about, so every paper uses the same.
 """
 
@@ -11,9 +11,18 @@ from dataclasses import asdict, dataclass
 from math import isfinite, nan
 from typing import Any, Literal, get_args
 
-from tellall.errors import invalid
+from tellall.core.errors import invalid
 
-__all__ = ["MOST_SERIES", "Axis", "Figure", "Kind", "Rule", "Series", "number", "numbers"]
+__all__ = [
+    "MOST_SERIES",
+    "Axis",
+    "Figure",
+    "Kind",
+    "Rule",
+    "Series",
+    "number",
+    "numbers",
+]
 
 Kind = Literal["line", "points", "both", "steps", "histogram"]
 MOST_SERIES = 6  # more cannot be told apart

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["WHY"]
+__all__ = [
+    "WHY",
+]
 
 WHY = {
     "CellKey": "The same cell has the same noise wherever it is shown, so averaging does not take it off; "

@@ -8,7 +8,10 @@ from typing import Any
 
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series
 
-__all__ = ["calibration_figures", "sweep_figures"]
+__all__ = [
+    "calibration_figures",
+    "sweep_figures",
+]
 
 Row = dict[str, Any]
 _OTHERS = "other protections"

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tellall.report.block_page import calibrated_blocks, swept_blocks
-from tellall.report.html import fill, laid_out
-from tellall.report.study_figures import calibration_figures, sweep_figures
-from tellall.report.study_verdict import (
+from tellall.experiment.study_verdict import (
     block_calibration_answer,
     calibration_answer,
     no_answers,
     sweep_answer,
 )
+from tellall.report.block_page import calibrated_blocks, swept_blocks
+from tellall.report.html import fill, laid_out
+from tellall.report.study_figures import calibration_figures, sweep_figures
 
-__all__ = ["render_block_calibration", "render_calibration", "render_sweep"]
+__all__ = [
+    "render_block_calibration",
+    "render_calibration",
+    "render_sweep",
+]
 
 
 def render_sweep(document: dict[str, Any]) -> str:

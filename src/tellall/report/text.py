@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from tellall.report.summary import ReleaseSummary
+from tellall.experiment.summary import ReleaseSummary
 
-__all__ = ["release_table", "talk_console"]
+__all__ = [
+    "release_table",
+    "talk_console",
+]
 
 
 def talk_console(*, quiet: bool = False) -> Console:

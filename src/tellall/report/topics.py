@@ -5,12 +5,17 @@ from __future__ import annotations
 import inspect
 from dataclasses import asdict, dataclass
 
-from tellall import catalogue
-from tellall.errors import invalid
+from tellall.core.errors import invalid
+from tellall.release import catalogue
 from tellall.report.protection_topics import WHY
 from tellall.report.word_topics import SEE, WORDS
 
-__all__ = ["TOPICS", "Topic", "explain", "topic_names"]
+__all__ = [
+    "TOPICS",
+    "Topic",
+    "explain",
+    "topic_names",
+]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attacks.release_limit import ReleaseLimit
-from tellall.attacks.trace import Tracing
-from tellall.attacks.tracing_growth import Growth
-from tellall.attacks.tracing_risk import TracingRisk, score_tracing
-from tellall.linops import Array
+from tellall.algebra.operators.base import Array
+from tellall.attack.trace.limit import ReleaseLimit
+from tellall.attack.trace.risk import Growth, TracingRisk, score_tracing
+from tellall.attack.trace.trace import Tracing
 from tellall.report.plot import Axis, Figure, Rule, Series
 
-__all__ = ["tracing_figures"]
+__all__ = [
+    "tracing_figures",
+]
 
 _MANY = 200  # outsiders from which small false-positive rates can be seen, and the scale is logarithmic
 Truth = npt.NDArray[np.bool_]

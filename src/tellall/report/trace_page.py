@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from tellall.attacks.trace import Tracing
-from tellall.attacks.tracing_risk import RATES, TracingRisk
+from tellall.attack.trace.risk import RATES, TracingRisk
+from tellall.attack.trace.trace import Tracing
+from tellall.experiment.verdict import Answer, Verdict
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import Figure
-from tellall.report.verdict import Answer, Verdict
 
-__all__ = ["judge_tracing", "render", "risk_summary"]
+__all__ = [
+    "judge_tracing",
+    "render",
+    "risk_summary",
+]
 
 _CLASSES = {"traced": "fail", "partly traced": "review", "not traced": "pass", "inconclusive": "review"}
 _NO_PROOF = "That this attack fails does not prove that every attack would."

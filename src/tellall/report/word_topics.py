@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["SEE", "WORDS"]
+__all__ = [
+    "SEE",
+    "WORDS",
+]
 
 SEE = {"pass": "verdict", "review": "verdict", "fail": "verdict"}  # words explained under another
 

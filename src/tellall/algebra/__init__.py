@@ -1,0 +1,1 @@
+"""Linear algebra that knows nothing of people: operators and solvers."""

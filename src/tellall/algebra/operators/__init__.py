@@ -1,0 +1,1 @@
+"""Operators: matrices known by their products."""

@@ -1,0 +1,343 @@
+"""Partition: tables over people, each person in one cell of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator, split_rows, stack_columns
+from tellall.algebra.operators.device import HOST, Place
+from tellall.core.errors import invalid
+
+__all__ = [
+    "Blocks",
+    "Partition",
+    "RowScale",
+    "RowSelect",
+    "Stack",
+]
+
+# Blocks: operators side by side, each on unknowns of its own.
+
+
+@final
+class Blocks(LinearOperator):
+    """Operators on the diagonal: ``A = diag(A_1, ..., A_K)``, a block of rows and of columns for each.
+
+    ``places[b]`` are the columns of block b, one block after the other where they are not given.
+    """
+
+    def __init__(self, parts: Sequence[LinearOperator], places: Sequence[IntArray] | None = None) -> None:
+        if not parts:
+            raise invalid("parts", "one operator or more", "none")
+        widths = [part.shape[1] for part in parts]
+        if places is None:
+            places = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
+        if [place.size for place in places] != widths:
+            raise invalid(
+                "places", f"as many as the columns of each part ({widths})", [p.size for p in places]
+            )
+        self.parts, self.places = tuple(parts), tuple(places)
+        self.shape = (sum(part.shape[0] for part in parts), sum(widths))
+        self.dtype, self.place = np.result_type(*(part.dtype for part in parts)), parts[0].place
+
+    def matmat(self, block: Array) -> Array:
+        xp = self.place.xp
+        pairs = zip(self.parts, self._indices, strict=True)
+        out: Array = xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        xp = self.place.xp
+        found = [part.rmatmat(rows) for part, rows in zip(self.parts, self._split(block), strict=True)]
+        out: Array = xp.take(xp.concat(found), self._order, axis=0)
+        return out
+
+    def on(self, place: Place) -> Blocks:
+        return Blocks([part.on(place) for part in self.parts], self.places)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        out = np.zeros((self.shape[1], self.shape[1]))
+        split: Sequence[Array | None]
+        split = [None] * len(self.parts) if weights is None else self._split(weights)
+        for part, place, some in zip(self.parts, self.places, split, strict=True):
+            out[np.ix_(place, place)] = part.gram(some)
+        return out
+
+    def take(self, columns: IntArray) -> Blocks:
+        owner, local = np.empty(self.shape[1], dtype=np.intp), np.empty(self.shape[1], dtype=np.intp)
+        for b, place in enumerate(self.places):
+            owner[place], local[place] = b, np.arange(place.size)
+        places = [np.flatnonzero(owner[columns] == b) for b in range(len(self.parts))]
+        kept = [part.take(local[columns[p]]) for part, p in zip(self.parts, places, strict=True)]
+        return Blocks(kept, places)
+
+    def squared(self) -> Blocks:
+        return Blocks([part.squared() for part in self.parts], self.places)
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import block_diag, csr_array
+
+        side_by_side = block_diag([part.to_sparse() for part in self.parts]).tocsc()
+        return csr_array(side_by_side[:, np.argsort(np.concatenate(self.places), kind="stable")])
+
+    @cached_property
+    def _indices(self) -> list[Any]:
+        """The columns of each part, where products are computed."""
+        return [self.place.put(index) for index in self.places]
+
+    @cached_property
+    def _order(self) -> Any:
+        """For each column its place when the parts' columns come one after the other."""
+        return self.place.put(np.argsort(np.concatenate(self.places), kind="stable"))
+
+    def _split(self, rows: Array) -> list[Array]:
+        return split_rows(rows, self.parts)
+
+
+_CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
+
+
+@final
+class Partition(LinearOperator):
+    """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
+
+    ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
+    numbers below ``cells``.
+
+    Notes
+    -----
+    A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time.
+    """
+
+    def __init__(self, codes: npt.ArrayLike, cells: int, *, place: Place = HOST) -> None:
+        self.place = place
+        array = np.atleast_2d(np.asarray(codes))
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
+        if array.size and (array.min() < 0 or array.max() >= cells):
+            raise invalid("codes", f"cell numbers from 0 to {cells - 1}", f"{array.min()} to {array.max()}")
+        self.codes: IntArray = array
+        self.shape = (cells, array.shape[1])
+        self.dtype = np.dtype(np.float64)
+
+    def matmat(self, block: Array) -> Array:
+        return stack_columns(self.place, self._count, block, self.shape[0])
+
+    def rmatmat(self, block: Array) -> Array:
+        place = self.place
+        out: Array = place.zeros((self.shape[1], block.shape[1]), block.dtype)
+        for row in self._cells:
+            out += place.xp.take(block, row, axis=0)
+        return out
+
+    def rmatvec(self, vector: Array) -> Array:
+        if self.place is not HOST:
+            return self.rmatmat(vector[:, None])[:, 0]
+        out = np.zeros(self.shape[1], dtype=vector.dtype)
+        for rows in self._chunks():
+            out += vector[rows].sum(axis=0)
+        return out
+
+    def on(self, place: Place) -> Partition:
+        return Partition(self.codes, self.shape[0], place=place)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        n = self.shape[1]
+        out = np.zeros((n, n))
+        for row in self.codes:
+            order = np.argsort(row, kind="stable")
+            borders = np.flatnonzero(np.diff(row[order])) + 1
+            for people in np.split(order, borders) if n else ():
+                weight = 1.0 if weights is None else float(weights[row[people[0]]])
+                if weight:
+                    out[people[:, None], people] += weight
+        return out
+
+    def take(self, columns: IntArray) -> Partition:
+        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0], place=self.place)
+
+    def squared(self) -> Partition:
+        return self
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        tables, n = self.codes.shape
+        people = np.broadcast_to(np.arange(n), (tables, n)).ravel()
+        return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
+
+    def _count(self, vector: Any) -> Any:
+        if self.place is not HOST:
+            return self._count_sorted(vector)
+        out = np.zeros(self.shape[0])
+        for rows in self._chunks():
+            weights = np.broadcast_to(vector, rows.shape).ravel()
+            out += np.bincount(rows.ravel(), weights, minlength=self.shape[0])
+        return out
+
+    def _count_sorted(self, vector: Any) -> Any:
+        """The same by running sums over the people in the order of their cells, in double precision."""
+        place, xp = self.place, self.place.xp
+        people, ends = self._sorted
+        sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
+        until = xp.take(xp.concat([place.zeros((1,), xp.float64), sums]), ends)
+        return xp.astype(until[1:] - until[:-1], vector.dtype)
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The people in the order of their cells, and how many are in all cells before each."""
+        order = np.argsort(self.codes, axis=None, kind="stable")
+        counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        return self.place.put(order % max(self.shape[1], 1)), self.place.put(ends)
+
+    @cached_property
+    def _cells(self) -> list[Any]:
+        """The cell numbers of each table, where products are computed."""
+        return [self.place.put(row) for row in self.codes]
+
+    def _chunks(self) -> list[IntArray]:
+        step = max(1, _CHUNK // max(1, self.shape[1]))
+        return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]
+
+
+# Operators made of operators: several releases, chosen rows, weighted rows.
+
+
+@final
+class Stack(LinearOperator):
+    """The rows of several operators over the same people, one after the other."""
+
+    def __init__(self, operators: Sequence[LinearOperator]) -> None:
+        if not operators:
+            raise invalid("operators", "one or more", "none")
+        widths = {operator.shape[1] for operator in operators}
+        if len(widths) > 1:
+            raise invalid("operators", "over the same number of people", sorted(widths))
+        self.operators = tuple(operators)
+        self.shape = (sum(operator.shape[0] for operator in operators), widths.pop())
+        self.dtype = np.result_type(*(operator.dtype for operator in operators))
+        self.place = operators[0].place
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self.place.xp.concat([operator.matmat(block) for operator in self.operators])
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        parts = self._split(block)
+        return sum(
+            (op.rmatmat(part) for op, part in zip(self.operators, parts, strict=True)),
+            start=self.place.zeros((self.shape[1], block.shape[1]), block.dtype),
+        )
+
+    def on(self, place: Place) -> Stack:
+        return Stack([operator.on(place) for operator in self.operators])
+
+    def gram(self, weights: Array | None = None) -> Array:
+        parts: Sequence[Array | None]
+        parts = [None] * len(self.operators) if weights is None else self._split(weights)
+        total = self.operators[0].gram(parts[0])
+        for operator, part in zip(self.operators[1:], parts[1:], strict=True):
+            total = total + operator.gram(part)
+        return total
+
+    def take(self, columns: IntArray) -> Stack:
+        return Stack([operator.take(columns) for operator in self.operators])
+
+    def squared(self) -> Stack:
+        return Stack([operator.squared() for operator in self.operators])
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array, vstack
+
+        return csr_array(vstack([operator.to_sparse() for operator in self.operators]))
+
+    def _split(self, rows: Array) -> list[Array]:
+        return split_rows(rows, self.operators)
+
+
+@final
+class RowSelect(LinearOperator):
+    """Rows ``index`` of an operator, in that order; a row may come more than once or not at all."""
+
+    def __init__(self, operator: LinearOperator, index: npt.ArrayLike) -> None:
+        self.index: IntArray = np.asarray(index, dtype=np.intp)
+        if self.index.size and (self.index.min() < 0 or self.index.max() >= operator.shape[0]):
+            raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
+        self.operator = operator
+        self.shape = (self.index.size, operator.shape[1])
+        self.dtype, self.place = operator.dtype, operator.place
+        self._index: Any = self.place.put(self.index)
+        # its counts add up what comes back to rows that were selected more than once
+        self._chosen = Partition(self.index, operator.shape[0], place=self.place)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self.place.xp.take(self.operator.matmat(block), self._index, axis=0)
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        rows = self.place.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
+        return self.operator.rmatmat(rows)
+
+    def on(self, place: Place) -> RowSelect:
+        return RowSelect(self.operator.on(place), self.index)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
+
+    def take(self, columns: IntArray) -> RowSelect:
+        return RowSelect(self.operator.take(columns), self.index)
+
+    def squared(self) -> RowSelect:
+        return RowSelect(self.operator.squared(), self.index)
+
+    def to_sparse(self) -> Any:
+        return self.operator.to_sparse()[self.index]
+
+
+@final
+class RowScale(LinearOperator):
+    """diag(scale) A: each row of an operator times a number of its own."""
+
+    def __init__(self, operator: LinearOperator, scale: npt.ArrayLike) -> None:
+        self.scale: Array = np.asarray(scale, dtype=np.float64)
+        if self.scale.shape != (operator.shape[0],):
+            raise invalid("scale", f"one number per row ({operator.shape[0]})", self.scale.shape)
+        self.operator = operator
+        self.shape = operator.shape
+        self.dtype, self.place = operator.dtype, operator.place
+        self._rows: Any = self.place.put(self.scale)
+
+    def matmat(self, block: Array) -> Array:
+        return self._scaled(self.operator.matmat(block))
+
+    def rmatmat(self, block: Array) -> Array:
+        return self.operator.rmatmat(self._scaled(block))
+
+    def on(self, place: Place) -> RowScale:
+        return RowScale(self.operator.on(place), self.scale)
+
+    def _scaled(self, block: Array) -> Array:
+        out: Array = block * self.place.xp.astype(self._rows, block.dtype, copy=False)[:, None]
+        return out
+
+    def gram(self, weights: Array | None = None) -> Array:
+        square = self.scale**2
+        return self.operator.gram(square if weights is None else square * weights)
+
+    def take(self, columns: IntArray) -> RowScale:
+        return RowScale(self.operator.take(columns), self.scale)
+
+    def squared(self) -> RowScale:
+        return RowScale(self.operator.squared(), self.scale**2)
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array(self.operator.to_sparse().multiply(self.scale[:, None]))

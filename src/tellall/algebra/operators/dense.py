@@ -1,0 +1,110 @@
+"""Dense, Sparse: operators that are their matrix, for small problems and for matrices without structure."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.device import HOST, Place
+from tellall.core.errors import invalid
+
+__all__ = [
+    "Dense",
+    "Sparse",
+]
+
+
+@final
+class Dense(LinearOperator):
+    """The operator of an explicit m × n matrix."""
+
+    def __init__(self, matrix: npt.ArrayLike, *, place: Place = HOST) -> None:
+        self.place = place
+        self.matrix: Any = matrix
+        if place is HOST:
+            array = np.asarray(matrix)
+            if array.ndim != 2:
+                raise invalid("matrix", "two-dimensional", array.shape)
+            self.matrix = array if array.dtype.kind == "f" else array.astype(np.float64)
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+        self.dtype = place.numpy_dtype(self.matrix)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self._like(block) @ block
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        out: Array = self._like(block).T @ block
+        return out
+
+    def on(self, place: Place) -> Dense:
+        return Dense(place.put(self.matrix), place=place)
+
+    def _like(self, block: Array) -> Any:
+        """The matrix in a number type that can be multiplied with the block's, which libraries do not mix."""
+        if self.place is HOST or self.matrix.dtype == block.dtype:
+            return self.matrix
+        return self.place.xp.astype(self.matrix, block.dtype)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        out: Array = self.matrix.T @ (self.matrix if weights is None else self.matrix * weights[:, None])
+        return out
+
+    def take(self, columns: IntArray) -> Dense:
+        return Dense(self.place.xp.take(self.matrix, self.place.put(columns), axis=1), place=self.place)
+
+    def squared(self) -> Dense:
+        return Dense(self.matrix**2, place=self.place)
+
+    def to_dense(self) -> Array:
+        out: Array = self.place.get(self.matrix)
+        return out
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array(self.matrix)
+
+
+@final
+class Sparse(LinearOperator):
+    """The operator of an explicit m × n matrix of which only the entries that are not zero are kept.
+
+    Notes
+    -----
+    A scipy CSR array: products cost O(entries), the gram O(Σ entries of a row, squared).
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        from scipy.sparse import csr_array
+
+        if np.ndim(matrix) != 2:
+            raise invalid("matrix", "two-dimensional", np.shape(matrix))
+        self.matrix: Any = csr_array(matrix, dtype=np.float64)
+        self.shape = (int(self.matrix.shape[0]), int(self.matrix.shape[1]))
+        self.dtype = np.dtype(np.float64)
+
+    def matmat(self, block: Array) -> Array:
+        return np.asarray(self.matrix @ block)
+
+    def rmatmat(self, block: Array) -> Array:
+        return np.asarray(self.matrix.T @ block)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        scaled = self.matrix if weights is None else self.matrix.multiply(weights[:, None])
+        return np.asarray((self.matrix.T @ scaled).toarray())
+
+    def take(self, columns: IntArray) -> Sparse:
+        return Sparse(self.matrix[:, columns])
+
+    def squared(self) -> Sparse:
+        return Sparse(self.matrix.power(2))
+
+    def to_dense(self) -> Array:
+        return np.asarray(self.matrix.toarray())
+
+    def to_sparse(self) -> Any:
+        return self.matrix

@@ -1,0 +1,215 @@
+"""Place: where arrays live, and the library that computes on them there."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "HOST",
+    "Place",
+    "find_place",
+]
+
+_HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
+_DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A device and the array library (array API standard) that computes on it.
+
+    Attributes
+    ----------
+    name
+        "cpu", or the device's name.
+    xp
+        The namespace: NumPy, or another library (or NumPy before 2.1) through array-api-compat.
+    device
+        What the namespace calls the device.
+    narrow
+        A number type of half the width of single precision whose products are summed in single precision,
+        where the device has such products.
+    panel
+        Rows of a symmetric product computed at once: of what lies below the diagonal only their own square.
+    home
+        What the namespace calls the host.
+    """
+
+    name: str
+    xp: Any
+    device: Any = None
+    narrow: Any = None
+    panel: int = 128
+    home: Any = "cpu"
+
+    def put(self, array: Any) -> Any:
+        """The same numbers here; a single number is at home everywhere."""
+        if self.xp is HOST.xp or isinstance(array, float):
+            return array
+        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.device)
+
+    def get(self, array: Any) -> Any:
+        """The same numbers as a NumPy array."""
+        if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
+            return array
+        from array_api_compat import to_device
+
+        return np.asarray(to_device(array, self.home))
+
+    def dtype(self, kind: Any) -> Any:
+        """What this library calls a NumPy number type."""
+        return getattr(self.xp, np.dtype(kind).name)
+
+    def numpy_dtype(self, array: Any) -> np.dtype[Any]:
+        """What NumPy calls the number type of an array of this place."""
+        return np.dtype(str(array.dtype).rpartition(".")[2])
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        """Zeros, here."""
+        return self.xp.zeros(shape, dtype=dtype, device=self.device)
+
+    def parts(self, array: Any, dtype: Any) -> list[Any]:
+        """Arrays of that type that add up to the array; two of a narrow type leave 2⁻¹⁶ of each number."""
+        if array.dtype == dtype:
+            return [array]
+        if dtype != self.narrow:
+            return [self.xp.astype(array, dtype)]
+        high = self.xp.astype(array, dtype)
+        return [high, self.xp.astype(array - self.xp.astype(high, array.dtype), dtype)]
+
+    @contextmanager
+    def short_of_memory(self) -> Iterator[None]:
+        """What the libraries raise where a device has too little memory becomes a MemoryError."""
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ in ("OutOfMemoryError", "AcceleratorError") and self.name != "cpu":
+                raise MemoryError(f"too little memory on {self.name}") from error
+            raise
+
+    def product(self, left: Any, right: Any) -> Any:
+        """The matrix product; of narrow factors summed, and given, in single precision."""
+        if self.narrow is None or left.dtype != self.narrow:
+            return left @ right
+        if not self.name.startswith("cuda"):  # no such products there: the same numbers by a slower way
+            return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
+        import torch
+
+        return torch.mm(left, right, out_dtype=torch.float32)
+
+    def take_rows(self, table: Any, index: Any) -> Any:
+        """Rows of a table by their numbers."""
+        index = self.xp.astype(index, self.xp.int32)
+        if self.narrow is None or table.dtype != self.narrow or table.shape[1] != 8:
+            return self.xp.take(table, index, axis=0)
+        # eight narrow numbers are the sixteen bytes of one complex number, which is fetched 70 times faster
+        import torch
+
+        return torch.index_select(table.view(torch.complex128)[:, 0], 0, index).view(table.dtype)
+
+    def thin_product(self, matrix: Any, vector: Any) -> Any:
+        """A matrix times a vector, in the vector's precision."""
+        parts = self.parts(vector, matrix.dtype)
+        found = self.product(matrix, parts[0][:, None])[:, 0]
+        for part in parts[1:]:
+            found = found + self.product(matrix, part[:, None])[:, 0]
+        return found
+
+    def column_dots(self, left: Any, right: Any) -> Any:
+        """Σ_i left[i, p] right[i, p] for every p."""
+        if self.xp is HOST.xp:
+            return np.einsum("ip,ip->p", left, right)
+        return self.xp.sum(left * right, axis=0)
+
+    @property
+    def block(self) -> int:
+        """Bytes that a block of work should take: what is fast, and at most a quarter of what is free."""
+        if not self.name.startswith("cuda"):
+            return _HOST_BLOCK
+        return min(_DEVICE_BLOCK, self.free_memory // 4)
+
+    @property
+    def free_memory(self) -> int:
+        """Bytes of the device, or of the host, that can still be had."""
+        if not self.name.startswith("cuda"):
+            return _free_on_host()
+        cuda = self.xp.cuda
+        free = cuda.mem_get_info(self.device) if hasattr(cuda, "mem_get_info") else self.device.mem_info
+        return int(free[0])
+
+
+def _host_namespace() -> Any:
+    """NumPy; before 2.1, where it did not have all of the standard's names, behind array-api-compat."""
+    if hasattr(np, "astype"):
+        return np
+    import array_api_compat.numpy
+
+    return array_api_compat.numpy
+
+
+HOST = Place("cpu", _host_namespace())
+
+
+def _free_on_host() -> int:
+    """Bytes that programs can still have, caches given up; as many as there can be where nobody says."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            told = dict(line.split(":", 1) for line in lines)
+        return 1024 * int(told["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return sys.maxsize
+
+
+def find_place(device: str) -> Place:
+    """The place of that name, "cpu", "cuda" or "cuda:1"; the host, with a warning, where there is none."""
+    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
+        raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", device)
+    if device == "cpu":
+        return HOST
+    place, reason = _torch(device)
+    if place is None and reason == "":
+        place, reason = _cupy(device)
+    if place is None:
+        warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=2)
+        return HOST
+    return place
+
+
+def _torch(device: str) -> tuple[Place | None, str]:
+    try:
+        import torch
+        from array_api_compat import torch as namespace
+    except ImportError:
+        return None, ""
+    index = int(device.partition(":")[2] or 0)
+    if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
+        return None, f"device={device!r}: PyTorch sees no such CUDA device on this machine"
+    return Place(device, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
+
+
+def _cupy(device: str) -> tuple[Place | None, str]:
+    try:
+        import cupy
+        from array_api_compat import cupy as namespace
+    except ImportError:
+        return None, f"device={device!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
+    index = int(device.partition(":")[2] or 0)
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver
+        count = 0
+    if count <= index:
+        return None, f"device={device!r}: CuPy sees no such CUDA device on this machine"
+    return Place(device, namespace, cupy.cuda.Device(index), panel=512), ""

@@ -1,0 +1,418 @@
+"""Moments: all products of `order` rows of a factor, never formed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator, stack_columns
+from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.packed import Packed, is_two_valued
+from tellall.core.errors import invalid
+
+__all__ = [
+    "Moments",
+    "gathered",
+    "spread",
+    "triples",
+    "triples_transposed",
+    "upper_triangle",
+]
+
+# Products of three rows, summed over people: no product taken twice, in blocks that stay in the cache.
+
+_MIDDLES = 4  # middle rows whose products share one matrix product
+_NUMBERS = 2**18  # products of two rows held at once on the host
+_BYTES = 16  # and on a device, of a block of work, for each of them
+
+Part = tuple[int, int, Any]  # start, stop and the columns of the factor between
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """The triples i < j < k whose middle row j lies in a block: pairs (i, j) by rows k.
+
+    Attributes
+    ----------
+    after
+        The first row that can be k, one beyond the block's first row.
+    middles
+        Each j with the place of its first pair (0, j) among the block's pairs.
+    place
+        For each pair (i, j) and each k from `after` on, where the triple stands in lexicographic order; the
+        number of all triples where k ≤ j.
+    """
+
+    after: int
+    middles: tuple[tuple[int, int], ...]
+    place: IntArray
+
+
+def triples(place: Place, d: int, s: Any, parts: Iterable[Part], order: Any) -> Any:
+    """Σ_p T[i,p] T[j,p] T[k,p] s[p] for i < j < k, lexicographic.
+
+    Parameters
+    ----------
+    s
+        In the number type of the result.
+    parts
+        The factor T, some columns at a time, in the type of s or in the place's narrow one.
+    order
+        `gathered`, at that place.
+
+    Notes
+    -----
+    For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, but for k ≤ j
+    within a block of four js.
+    """
+    xp, blocks = place.xp, _blocks(d)
+    totals = [place.zeros(block.place.shape, s.dtype) for block in blocks]
+    for start, T in _people(place, parts):
+        for weights in place.parts(s[start : start + T.shape[1]], T.dtype):
+            scaled = T * weights
+            for block, total in zip(blocks, totals, strict=True):
+                total += place.product(_pairs(place, block, T, scaled), T[block.after :, :].T)
+    flat = [place.zeros((0,), s.dtype), *(xp.reshape(total, (-1,)) for total in totals)]
+    return xp.take(xp.concat(flat), order)
+
+
+def triples_transposed(place: Place, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
+    """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p.
+
+    As `triples`, but that y is in the type of the result, the parts in that of `work`, `order` is `spread`.
+    """
+    xp, blocks = place.xp, _blocks(d)
+    values = xp.take(xp.concat([y, place.zeros((1,), y.dtype)]), order)
+    weights, start = [], 0
+    for block in blocks:
+        size = block.place.size
+        weights.append(place.parts(xp.reshape(values[start : start + size], block.place.shape), work))
+        start += size
+    out = [place.zeros((0,), y.dtype)]
+    for _, T in _people(place, parts):
+        total = place.zeros((T.shape[1],), y.dtype)
+        for block, known in zip(blocks, weights, strict=True):
+            pairs = place.product(known[0], T[block.after :, :])
+            for more in known[1:]:
+                pairs += place.product(more, T[block.after :, :])
+            for j, first in block.middles:
+                total += T[j, :] * place.column_dots(pairs[first : first + j, :], T[:j, :])
+        out.append(total)
+    return xp.concat(out)
+
+
+def _pairs(place: Place, block: _Block, T: Any, scaled: Any) -> Any:
+    """T[i] scaled[j] for every pair of a block."""
+    if place is not HOST:
+        return place.xp.concat([T[:j, :] * scaled[j, :] for j, _ in block.middles])
+    out = np.empty((block.place.shape[0], T.shape[1]), dtype=T.dtype)
+    for j, first in block.middles:
+        np.multiply(T[:j], scaled[j], out=out[first : first + j])
+    return out
+
+
+def _people(place: Place, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
+    """The factor's columns, so many at a time as the products of a block's pairs leave room for."""
+    for start, stop, T in parts:
+        width, count = _width(place, T.shape[0]), stop - start
+        for first in range(0, count, width):
+            part = T[:, first : min(first + width, count)]
+            yield start + first, np.ascontiguousarray(part) if place is HOST else part
+
+
+def _width(place: Place, d: int) -> int:
+    numbers = _NUMBERS if place is HOST else place.block // _BYTES
+    return max(128, numbers // (_MIDDLES * max(d, 1)) // 64 * 64)
+
+
+@lru_cache(maxsize=2)
+def spread(d: int) -> IntArray:
+    """For every place in the blocks, one after the other, which triple stands there; their number if none."""
+    places = [block.place.ravel() for block in _blocks(d)]
+    return np.concatenate([np.zeros(0, dtype=np.intp), *places])
+
+
+@lru_cache(maxsize=2)
+def gathered(d: int) -> IntArray:
+    """For every triple its place in the blocks, one after the other."""
+    out = np.empty(comb(d, 3) + 1, dtype=np.intp)
+    out[spread(d)] = np.arange(spread(d).size)
+    return out[:-1]
+
+
+@lru_cache(maxsize=2)
+def _blocks(d: int) -> tuple[_Block, ...]:
+    firsts, middles = np.triu_indices(d, 1)
+    runs = d - 1 - middles
+    start = np.zeros((d, d), dtype=np.intp)
+    start[firsts, middles] = np.cumsum(runs) - runs  # where the run of ks of a pair begins
+    out = []
+    for low in range(1, d - 1, _MIDDLES):
+        js = np.arange(low, min(low + _MIDDLES, d - 1))
+        pair_j = np.repeat(js, js)
+        pair_i = np.concatenate([np.arange(j) for j in js])
+        beyond = np.arange(low + 1, d) - pair_j[:, None] - 1
+        place = np.where(beyond < 0, comb(d, 3), start[pair_i, pair_j][:, None] + beyond)
+        places = np.cumsum(js) - js
+        out.append(_Block(low + 1, tuple(zip(js.tolist(), places.tolist(), strict=True)), place))
+    return tuple(out)
+
+
+_ROWS = 4096  # rows formed at once where a weighted gram has no closed form
+
+
+@final
+class Moments(LinearOperator):
+    """One row per choice of `order` distinct rows of the factor T: their entrywise product.
+
+    For T of shape d × n and order 2 the matrix is ``A[(i, j), p] = T[i, p] * T[j, p]``, i < j, rows in
+    lexicographic order; orders 1 to 3.
+
+    Notes
+    -----
+    A s is read off ``(T * s) @ T.T`` and Aᵀ y is ``sum((Y @ T) * T, axis=0)``, Y the upper triangle filled
+    with y: two matrix products, O(d^order n) flops, O(n d + d²) memory, instead of C(d, order) × n entries.
+    Of order 3 the same for the products of two rows with the rows after them: see the functions below.
+    A packed factor takes n d / 8 bytes and is expanded in blocks of columns.
+    Entry (a, b) of the gram is the elementary symmetric polynomial of the numbers T[i, a] T[i, b], which
+    Newton's identities give from the power sums P_j = (T^j)ᵀ (T^j):
+    e1 = P1, e2 = (P1² − P2)/2, e3 = (P1³ − 3 P1 P2 + 2 P3)/6. For ±1 rows e2 = (G² − d)/2 with G = TᵀT.
+    The row-product matrices of the linear-reconstruction paper (Sec. 3), on distinct index sets.
+    """
+
+    def __init__(self, factor: npt.ArrayLike | Packed, order: int, *, place: Place = HOST) -> None:
+        if order not in (1, 2, 3):
+            raise invalid("order", "1, 2 or 3", order)
+        self.factor: Any = factor
+        self.place = place
+        if isinstance(factor, Packed):
+            self.place, self.dtype = factor.place, np.dtype(np.float32)
+        elif place is HOST:
+            array = np.asarray(factor)
+            if array.ndim != 2:
+                raise invalid("factor", "two-dimensional (attributes × people)", array.shape)
+            self.factor = array if array.dtype.kind == "f" else array.astype(np.float64)
+            self.dtype = self.factor.dtype
+        else:
+            self.dtype = place.numpy_dtype(self.factor)
+        self.order = order
+        self.shape = (comb(self.factor.shape[0], order), self.factor.shape[1])
+        self._indices: dict[tuple[str, int], Any] = {}
+
+    def matmat(self, block: Array) -> Array:
+        return stack_columns(self.place, self._image, block, self.shape[0])
+
+    def rmatmat(self, block: Array) -> Array:
+        return stack_columns(self.place, self._back_image, block, self.shape[1])
+
+    def matvec(self, vector: Array) -> Array:
+        out: Array = self._image(vector)
+        return out
+
+    def rmatvec(self, vector: Array) -> Array:
+        out: Array = self._back_image(vector)
+        return out
+
+    def gram(self, weights: Array | None = None) -> Array:
+        scale = self._common_weight(weights)
+        if scale is not None:
+            return scale * _elementary_symmetric(self._whole(), self.order)
+        assert weights is not None
+        n = self.shape[1]
+        out = np.zeros((n, n), dtype=np.result_type(self.dtype, weights.dtype))
+        start = 0
+        for rows in self._row_blocks():
+            stop = start + rows.shape[0]
+            out += rows.T @ (rows * weights[start:stop, None])
+            start = stop
+        return out
+
+    def take(self, columns: IntArray) -> Moments:
+        if isinstance(self.factor, Packed):
+            return Moments(self.factor.take(columns), self.order)
+        kept = self.place.xp.take(self.factor, self.place.put(columns), axis=1)
+        return Moments(kept, self.order, place=self.place)
+
+    def squared(self) -> Moments:
+        if isinstance(self.factor, Packed):
+            return Moments(self.factor.squared(), self.order)
+        square = self.factor**2
+        if bool(self.place.xp.all(square == 1)):  # of signs: products with it are sums
+            d, n = self.factor.shape
+            return Moments(Packed.ones(d, n, self.place), self.order)
+        return Moments(square, self.order, place=self.place)
+
+    def on(self, place: Place) -> Moments:
+        factor = self.factor
+        if not isinstance(factor, Packed) and is_two_valued(factor):
+            factor = Packed.of(factor)
+        moved = factor.on(place) if isinstance(factor, Packed) else place.put(factor)
+        return Moments(moved, self.order, place=place)
+
+    def to_dense(self) -> Array:
+        blocks = list(self._row_blocks())
+        return np.concatenate(blocks) if blocks else np.zeros(self.shape, dtype=self.dtype)
+
+    def _whole(self) -> Any:
+        if isinstance(self.factor, Packed):
+            return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
+        return self.factor
+
+    def _work_dtype(self, dtype: Any) -> Any:
+        """The number type of the factor in products with vectors of that type."""
+        narrow = self.place.narrow
+        single = narrow is not None and dtype == self.place.xp.float32
+        return narrow if single and isinstance(self.factor, Packed) else dtype
+
+    def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
+        """Start, stop and the factor's columns between, for products with vectors of that number type."""
+        if isinstance(self.factor, Packed):
+            yield from self.factor.blocks(self._work_dtype(dtype))
+        else:
+            whole = self.factor if self.factor.dtype == dtype else self.place.xp.astype(self.factor, dtype)
+            yield 0, self.shape[1], whole
+
+    def _image(self, vector: Any) -> Any:
+        place, xp, d = self.place, self.place.xp, self.factor.shape[0]
+        vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
+        blocks = self._blocks(vector.dtype)
+        if self.order == 3:
+            return triples(place, d, vector, blocks, self._index("triples", d, gathered))
+        total = place.zeros((d,) * self.order, vector.dtype)
+        for start, stop, T in blocks:
+            if self.order == 1:
+                total += place.thin_product(T, vector[start:stop])
+            else:
+                _add_pairs(place, total, T, vector[start:stop])
+        return total if self.order == 1 else xp.take(xp.reshape(total, (-1,)), self._upper(d))
+
+    def _back_image(self, vector: Any) -> Any:
+        place, xp, d = self.place, self.place.xp, self.factor.shape[0]
+        vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        if self._entry is not None:
+            return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
+        blocks, work = self._blocks(vector.dtype), self._work_dtype(vector.dtype)
+        if self.order == 3:
+            order = self._index("spread triples", d, spread)
+            return triples_transposed(place, d, vector, blocks, order, work)
+        out = [place.zeros((0,), vector.dtype)]
+        pairs = place.parts(self._spread(d, vector), work) if self.order == 2 else []
+        for _, _, T in blocks:
+            if self.order == 1:
+                out.append(place.thin_product(T.T, vector))
+            else:
+                out.append(_pairs_transposed(place, T, pairs))
+        return xp.concat(out) if len(out) > 2 else out[-1]
+
+    @property
+    def _entry(self) -> float | None:
+        """The one entry of a matrix whose entries are all the same."""
+        packed = isinstance(self.factor, Packed) and self.factor.constant
+        return self.factor.low**self.order if packed else None
+
+    def _upper(self, d: int) -> Any:
+        """The flat places of i < j in a d × d matrix."""
+        return self._index("upper", d, upper_triangle)
+
+    def _spread(self, d: int, vector: Array) -> Any:
+        """The d × d matrix with the vector above its diagonal and zeros elsewhere."""
+        place, xp = self.place, self.place.xp
+        if place is HOST:
+            upper = np.zeros(d * d, dtype=vector.dtype)
+            upper[upper_triangle(d)] = vector
+            return upper.reshape(d, d)
+        padded = xp.concat([vector, place.zeros((1,), vector.dtype)])
+        return xp.reshape(xp.take(padded, self._index("spread", d, _spread_triangle)), (d, d))
+
+    def _index(self, name: str, d: int, make: Callable[[int], IntArray]) -> Any:
+        if self.place is HOST:
+            return make(d)
+        if (name, d) not in self._indices:
+            self._indices[name, d] = self.place.put(make(d))
+        return self._indices[name, d]
+
+    def _common_weight(self, weights: Array | None) -> float | None:
+        """The one weight of all rows that are not zero, or None where they differ."""
+        if weights is None:
+            return 1.0
+        active = self.squared().matvec(np.ones(self.shape[1], dtype=self.dtype)) > 0
+        used = weights[active]
+        if used.size == 0:
+            return 0.0
+        return float(used[0]) if np.all(used == used[0]) else None
+
+    def _row_blocks(self) -> Iterator[Array]:
+        """The rows of the matrix, some thousand at a time."""
+        factor = self._whole()
+        chosen: list[tuple[int, ...]] = []
+        for choice in combinations(range(factor.shape[0]), self.order):
+            chosen.append(choice)
+            if len(chosen) == _ROWS:
+                yield factor[np.array(chosen)].prod(axis=1)
+                chosen = []
+        if chosen:
+            yield factor[np.array(chosen)].prod(axis=1)
+
+
+def _add_pairs(place: Place, total: Any, T: Any, s: Any) -> None:
+    """Σ_p T[i,p] T[j,p] s[p] added to total[i, j] for i ≤ j; below the diagonal only what comes for free.
+
+    Of a symmetric product half is redundant: a panel of rows meets the rows from the panel's first on.
+    """
+    parts = place.parts(s, T.dtype)
+    for i, j in _panels(T.shape[0], place.panel):
+        rows, others = T[i:j, :], T[i:, :].T
+        for part in parts:
+            total[i:j, i:] += place.product(rows * part, others)
+
+
+def _pairs_transposed(place: Place, T: Any, parts: list[Any]) -> Any:
+    """Σ_{i<j} Y[i,j] T[i,p] T[j,p] for every p; the parts of Y have zeros on and below the diagonal."""
+    total = None
+    for i, j in _panels(T.shape[0], place.panel):
+        found = place.product(parts[0][i:j, i:], T[i:, :])
+        for part in parts[1:]:
+            found += place.product(part[i:j, i:], T[i:, :])
+        dots = place.column_dots(found, T[i:j, :])
+        total = dots if total is None else total + dots
+    return total
+
+
+def _panels(rows: int, height: int) -> list[tuple[int, int]]:
+    return [(first, min(first + height, rows)) for first in range(0, max(rows, 1), height)]
+
+
+@lru_cache(maxsize=256)
+def upper_triangle(d: int) -> IntArray:
+    """The flat places of i < j in a d × d matrix."""
+    return np.flatnonzero(np.triu(np.ones((d, d), dtype=bool), 1))
+
+
+def _spread_triangle(d: int) -> IntArray:
+    """For each flat place of a d × d matrix the number of its pair i < j, or the number of pairs."""
+    out = np.full(d * d, comb(d, 2), dtype=np.intp)
+    out[upper_triangle(d)] = np.arange(comb(d, 2))
+    return out
+
+
+def _elementary_symmetric(T: Array, order: int) -> Array:
+    """The elementary symmetric polynomial of T[i, a] T[i, b] over i, for every a and b."""
+    p1: Array = T.T @ T
+    if order == 1:
+        return p1
+    square = T * T
+    p2: Array = square.T @ square
+    if order == 2:
+        return (p1 * p1 - p2) / 2
+    cube = square * T
+    p3: Array = cube.T @ cube
+    return (p1**3 - 3 * p1 * p2 + 2 * p3) / 6

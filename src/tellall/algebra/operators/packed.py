@@ -1,0 +1,196 @@
+"""OnDevice: an operator whose work is done on a device, NumPy in and NumPy out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.device import HOST, Place
+from tellall.core.errors import invalid
+
+__all__ = [
+    "OnDevice",
+    "Packed",
+]
+
+# Packed: a matrix of two numbers, one bit each, expanded in blocks of columns where it is used.
+
+_WORK = 16  # bytes that a product needs for each entry of a block: the block, a multiple of it, an image
+_WIDTH = 512  # a block's columns are a multiple of this
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A d × n matrix whose entries are ``low`` where a bit is 0 and ``high`` where it is 1.
+
+    Parameters
+    ----------
+    bits
+        d × ⌈n/8⌉ bytes as `numpy.packbits` makes them: the first column is the highest bit.
+    columns
+        n; what the last byte holds beyond is ignored.
+
+    Notes
+    -----
+    d n / 8 bytes: a 32nd of single precision. A block is expanded by a table of the 256 bytes, in any number
+    type; zero, one and minus one are exact in all of them.
+
+    Examples
+    --------
+    >>> few = Packed.of([[1, -1, 1], [-1, -1, 1]])
+    >>> few.shape, few.block(0, 3, np.float32).tolist()
+    ((2, 3), [[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]])
+    """
+
+    bits: Any
+    columns: int
+    low: float = 0.0
+    high: float = 1.0
+    place: Place = HOST
+
+    def __post_init__(self) -> None:
+        if len(self.bits.shape) != 2 or self.bits.shape[1] != -(-self.columns // 8):
+            raise invalid("bits", f"of {-(-self.columns // 8)} bytes a row", tuple(self.bits.shape))
+
+    @classmethod
+    def of(cls, matrix: npt.ArrayLike) -> Packed:
+        """A matrix of zeros and ones, or of minus ones and ones, packed."""
+        array = np.asarray(matrix)
+        signs = bool((array < 0).any())
+        if array.ndim != 2 or not is_two_valued(array):
+            raise invalid(
+                "matrix", "two-dimensional, of 0 and 1 or of −1 and 1", f"{array.dtype} {array.shape}"
+            )
+        return cls(np.packbits(array > 0, axis=1), array.shape[1], -1.0 if signs else 0.0)
+
+    @classmethod
+    def ones(cls, rows: int, columns: int, place: Place = HOST) -> Packed:
+        """A matrix of ones."""
+        return cls(place.put(np.zeros((rows, -(-columns // 8)), np.uint8)), columns, 1.0, 1.0, place)
+
+    @property
+    def constant(self) -> bool:
+        """Whether all entries are the same, whatever the bits."""
+        return self.low == self.high
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """d, n."""
+        return (self.bits.shape[0], self.columns)
+
+    def on(self, place: Place) -> Packed:
+        """The same in another place."""
+        return replace(self, bits=place.put(self.bits), place=place)
+
+    def squared(self) -> Packed:
+        """The matrix of squares."""
+        return replace(self, low=self.low**2, high=self.high**2)
+
+    def take(self, columns: IntArray) -> Packed:
+        """These columns, in this order."""
+        wanted = np.asarray(columns)
+        kept = np.empty((self.shape[0], -(-wanted.size // 8)), dtype=np.uint8)
+        for row, bits in zip(kept, self.place.get(self.bits), strict=True):
+            row[:] = np.packbits(np.unpackbits(bits, count=self.columns)[wanted])
+        return replace(self, bits=self.place.put(kept), columns=wanted.size)
+
+    def block(self, start: int, stop: int, dtype: Any) -> Any:
+        """Columns from start, a multiple of 8, to stop."""
+        xp, first, last = self.place.xp, start // 8, -(-stop // 8)
+        codes = xp.reshape(self.bits[:, first:last], (-1,))
+        expanded = self.place.take_rows(self._table(dtype), codes)
+        return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
+
+    def blocks(self, dtype: Any, *, most: int | None = None) -> Iterator[tuple[int, int, Any]]:
+        """Start, stop and the columns between, as many at a time as the place has room for."""
+        room = self.place.block // (_WORK * max(1, self.shape[0])) if most is None else most
+        width = max(_WIDTH, room // _WIDTH * _WIDTH)
+        for start in range(0, self.columns, width):
+            stop = min(start + width, self.columns)
+            yield start, stop, self.block(start, stop, dtype)
+
+    def _table(self, dtype: Any) -> Any:
+        tables: dict[Any, Any] = self._tables
+        if dtype not in tables:
+            bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+            values = np.where(bits == 1, self.high, self.low).astype(np.float32)
+            tables[dtype] = self.place.xp.astype(self.place.put(values), dtype)
+        return tables[dtype]
+
+    @cached_property
+    def _tables(self) -> dict[Any, Any]:
+        return {}
+
+
+def is_two_valued(array: npt.NDArray[Any]) -> bool:
+    """Whether all entries are 0 or 1, or all −1 or 1."""
+    return bool(((array == 0) | (array == 1)).all() or ((array == -1) | (array == 1)).all())
+
+
+@final
+class OnDevice(LinearOperator):
+    """An operator of another place behind products of NumPy arrays.
+
+    What iterates asks for ``resident`` and stays on the device; everything else need not know. What has to be
+    formed (a gram, the matrix itself) comes from the ``source`` on the host, where there is one.
+    """
+
+    def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
+        self._resident, self._source = resident, source
+        self.shape, self.dtype = resident.shape, resident.dtype
+
+    @classmethod
+    def move(cls, operator: LinearOperator, place: Place) -> LinearOperator:
+        """The operator with its products computed at that place."""
+        if place is HOST or operator.resident.place is place:
+            return operator
+        return cls(operator.on(place), operator)
+
+    @property
+    def source(self) -> LinearOperator | None:
+        """The same on the host, where there is one."""
+        return self._source
+
+    def on(self, place: Place) -> LinearOperator:
+        if self._resident.place is place:
+            return self._resident
+        return (self._source or self._resident).on(place)
+
+    @property
+    def resident(self) -> LinearOperator:
+        return self._resident
+
+    def matmat(self, block: Array) -> Array:
+        place = self._resident.place
+        out: Array = place.get(self._resident.matmat(place.put(block)))
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        place = self._resident.place
+        out: Array = place.get(self._resident.rmatmat(place.put(block)))
+        return out
+
+    def gram(self, weights: Array | None = None) -> Array:
+        return super().gram(weights) if self._source is None else self._source.gram(weights)
+
+    def to_dense(self) -> Array:
+        return super().to_dense() if self._source is None else self._source.to_dense()
+
+    def to_sparse(self) -> Any:
+        return super().to_sparse() if self._source is None else self._source.to_sparse()
+
+    def take(self, columns: IntArray) -> OnDevice:
+        if self._source is None:
+            return OnDevice(self._resident.take(columns))
+        few = self._source.take(columns)
+        return OnDevice(few.on(self._resident.place), few)
+
+    def squared(self) -> OnDevice:
+        return OnDevice(self._resident.squared(), self._source and self._source.squared())

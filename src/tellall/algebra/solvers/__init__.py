@@ -1,0 +1,1 @@
+"""Solvers: minimise a norm of A x − z, or average over all x."""

@@ -1,0 +1,243 @@
+"""What one published value says about its true value, when errors may be rounded, noisy or gross."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.solvers.base import Array
+
+__all__ = [
+    "Channel",
+    "Response",
+    "observation",
+]
+
+_FEW = 0.001  # an interval this small beside the spread is a variance
+_NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
+_DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
+_MOST_GROSS = 0.9
+_ROOT = np.sqrt(2 * np.pi)
+_NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, where it is given one
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """Score −∂ log Z/∂ residual … per row: `score` g, `curvature` −g′, and the chance of a gross error."""
+
+    score: Any
+    curvature: Any
+    gross: Any
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """The law of error = Gaussian(variance · scale) + uniform(−slack, slack), or gross for a share of rows.
+
+    Notes
+    -----
+    With a Gaussian belief N(p, spread) about a row's true value and R = z − p, Z = ∫ P(z | u) N(u; p, spread)
+    du, the score is g = ∂ log Z/∂p and the curvature −∂g/∂p. Gaussian: g = R/s², s² = spread + variance.
+    Interval: with b = (R + slack)/s, a = (R − slack)/s, Z = (Φ(b) − Φ(a))/(2 slack),
+    g = (φ(a) − φ(b))/(s ΔΦ), −g′ = g² + (b φ(b) − a φ(a))/(s² ΔΦ). A mixture weighs the scores by the
+    chance w of each kind of error, and −g′ = g² − Σ w_k (g_k² + g_k′).
+
+    ``unseen`` rows have no value, only the interval: they tell nothing of the noise, agreement is not judged
+    by them, their variance is as good as infinite where errors are taken for Gaussian, and after a gross
+    error a value is as often hidden as not (g = 0).
+    """
+
+    variance: Any
+    slack: Array | None = None
+    share: float = 0.0  # of gross errors; zero where there are none
+    gross_variance: float | None = None
+    scale: float = 1.0
+    unseen: npt.NDArray[np.bool_] | None = None
+    place: Place = HOST
+
+    def on(self, place: Place) -> Channel:
+        """The same for residuals of another place; intervals stay, whose normal tails have no form there."""
+        if place is self.place or self.slack is not None or self.unseen is not None:
+            return self
+        return replace(self, variance=place.put(self.place.get(self.variance)), place=place)
+
+    @property
+    def noise(self) -> Any:
+        """The variance of ordinary errors as now believed."""
+        return self.variance * self.scale
+
+    @property
+    def total(self) -> Any:
+        """The variance of ordinary errors, the interval's included."""
+        if self.slack is None:
+            return self.noise
+        total = self.noise + self.slack**2 / 3
+        if self.unseen is None:
+            return total
+        return np.where(self.unseen, (_NOTHING_SAID * (1 + self.slack)) ** 2, total)
+
+    @property
+    def gaussian(self) -> Channel:
+        """The same with intervals taken for variances."""
+        return Channel(self.total, unseen=self.unseen)
+
+    def seen(self, rows: Any) -> Any:
+        """Those of the rows that have a value."""
+        return rows if self.unseen is None else rows[~self.unseen]
+
+    def _among_seen(self) -> Channel:
+        """The law of the rows that have a value."""
+        if self.unseen is None:
+            return self
+        variance = self.variance if np.ndim(self.variance) == 0 else self.seen(np.asarray(self.variance))
+        slack = None if self.slack is None else self.seen(self.slack)
+        return replace(
+            self, variance=variance, slack=slack if slack is not None and slack.any() else None, unseen=None
+        )
+
+    def contaminated(self, residual: Any, spread: Any, *, share: float = 0.1) -> Channel:
+        """The same with a first guess at a share of gross errors."""
+        residual = self.seen(residual)
+        size = self._mean(residual**2) / share - self._mean(spread)
+        return replace(self, share=share, gross_variance=max(size, 10 * self._mean(self.noise)))
+
+    def respond(self, residual: Any, spread: Any) -> Response:
+        """Score and curvature of every row."""
+        xp = self.place.xp
+        total = spread + self.noise
+        log_z, score, curvature = _interval(xp, residual, total, self.slack)
+        if self.gross_variance is None:
+            return Response(score, curvature, 0.0)
+        wide = 1 / (spread + self.gross_variance)
+        square = residual * residual
+        log_wide = 0.5 * _log(xp, wide) - 0.5 * wide * square
+        if self.unseen is not None and self.slack is not None:
+            wide = np.where(self.unseen, 0.0, wide)
+            log_wide = np.where(self.unseen, np.log(0.25 / np.maximum(self.slack, 1e-9) * _ROOT), log_wide)
+        odds = math.log(self.share / (1 - self.share)) + log_wide - log_z
+        gross = 0.5 + 0.5 * xp.tanh(0.5 * odds)
+        mixed = score + gross * (wide * residual - score)
+        own = score * score - curvature
+        wide_own = wide * wide * square - wide
+        return Response(mixed, mixed * mixed - own - gross * (wide_own - own), gross)
+
+    def learn(self, residual: Any, spread: Any, gross: Any) -> Channel:
+        """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
+        if self.gross_variance is None:
+            return self
+        if self.unseen is not None:
+            rows = (part if np.ndim(part) == 0 else self.seen(np.asarray(part)) for part in (spread, gross))
+            found = self._among_seen().learn(self.seen(residual), *rows)
+            return replace(self, share=found.share, gross_variance=found.gross_variance, scale=found.scale)
+        ordinary = 1 - gross
+        square = residual * residual
+        share, count = self._mean(gross), residual.shape[0]
+        size = self._sum(gross * square) / max(share * count, 1e-9) - self._mean(spread)
+        out = replace(
+            self,
+            share=min(max(share, 1e-6), _MOST_GROSS),
+            gross_variance=max(size, 4 * self._mean(self.noise)),
+        )
+        if self.slack is not None:
+            return out
+        weight = max(self._sum(ordinary), 1e-9)
+        seen = self._sum(ordinary * square / (spread + self.noise)) / weight
+        room = _DISAGREEMENT + 6 / weight**0.5  # and chance alone may explain so much
+        if self.scale == 1 and 1 / room < seen < room:
+            return out
+        left = self._sum(ordinary * (square - spread)) / weight / self._mean(self.variance)
+        return replace(out, scale=min(max(left, 1 / _NOISE_RANGE), _NOISE_RANGE))
+
+    def agreement(self, residual: Any, spread: Any, gross: Any) -> float:
+        """The mean square of ordinary residuals over what is predicted; near one where the model holds."""
+        ordinary = 1 - gross + 0.0 * residual
+        ratio = residual * residual / (spread + self.total)
+        ordinary, ratio = self.seen(ordinary), self.seen(ratio)
+        if not ratio.shape[0]:
+            return 1.0
+        return self._sum(ordinary * ratio) / max(self._sum(ordinary), 1e-9)
+
+    def _sum(self, values: Any) -> float:
+        """In double precision."""
+        return float(self.place.xp.sum(values, dtype=self.place.xp.float64))
+
+    def _mean(self, values: Any) -> float:
+        if isinstance(values, float):
+            return float(values)
+        return self._sum(values) / max(int(values.shape[0]), 1)
+
+    def publish(self, truth: Array, target: Array, rng: np.random.Generator) -> Array:
+        """The target that another truth might have had, with errors drawn from the law.
+
+        Where there is an interval, the truth is rounded to the multiples of its width that the target is one
+        of, as it was: the errors of whole numbers are not uniform. Intervals without a value are put anywhere
+        about the truth.
+        """
+        size = truth.size
+        out: Array = truth + rng.normal(size=size) * np.sqrt(self.noise)
+        if self.slack is not None:
+            placed = out + rng.uniform(-1, 1, size) * self.slack
+            base = 2 * np.maximum(self.slack, 1e-9)
+            rounded = target + base * np.rint((out - target) / base)
+            if self.unseen is not None:
+                rounded = np.where(self.unseen, placed, rounded)
+            out = np.where(self.slack > 0, rounded, out)
+        if self.gross_variance is not None:
+            bad = rng.random(size) < self.share
+            out = out + bad * rng.normal(0, np.sqrt(self.gross_variance), size)
+        return out
+
+
+def observation(
+    mean: Array, variance: Array, target: Array, slack: Array, noise: Array
+) -> tuple[Array, Array]:
+    """The value and the standard deviation of the observation that an interval amounts to.
+
+    N(mean, variance) given it has the mean and the variance that it has given that it is within slack of
+    target, but for a Gaussian error of variance noise.
+    """
+    _, score, curvature = _interval(HOST.xp, target - mean, variance + noise, slack)
+    variance = np.maximum(variance, 1e-12)
+    curvature = np.clip(curvature, 1e-9 / (variance + noise), (1 - 1e-6) / variance)
+    return mean + score / curvature, np.sqrt(1 / curvature - variance)
+
+
+def _log(xp: Any, value: Any) -> Any:
+    return math.log(value) if isinstance(value, float) else xp.log(value)
+
+
+def _interval(xp: Any, residual: Any, total: Any, slack: Array | None) -> tuple[Any, Any, Any]:
+    """log Z, score and curvature of a Gaussian of variance `total` widened by ±slack."""
+    if slack is None:
+        score = residual / total
+        return -0.5 * residual * score - 0.5 * _log(xp, total), score, 1 / total + 0.0 * residual
+    deviation = np.sqrt(np.broadcast_to(total, residual.shape))
+    narrow = slack <= _FEW * deviation
+    variance = total + np.where(narrow, slack**2 / 3, 0.0)
+    log_z, score, curvature = _interval(xp, residual, variance, None)
+    if narrow.all():
+        return log_z, score, curvature
+    wide = ~narrow
+    log_z, score, curvature = log_z.copy(), score.copy(), curvature.copy()
+    log_z[wide], score[wide], curvature[wide] = _wide(residual[wide], deviation[wide], slack[wide])
+    return log_z, score, curvature
+
+
+def _wide(residual: Array, deviation: Array, slack: Array) -> tuple[Array, Array, Array]:
+    from scipy.special import log_ndtr
+
+    sign, distance = np.where(residual < 0, -1.0, 1.0), np.abs(residual)
+    a, b = (distance - slack) / deviation, (distance + slack) / deviation
+    tail_a, tail_b = log_ndtr(-a), log_ndtr(-b)  # the tails keep their digits, ΔΦ does not
+    log_mass = tail_a + np.log1p(-np.exp(np.minimum(tail_b - tail_a, -1e-12)))
+    at_a, at_b = (np.exp(-0.5 * edge**2 - 0.5 * np.log(2 * np.pi) - log_mass) for edge in (a, b))
+    score = (at_a - at_b) / deviation
+    curvature = score**2 + (b * at_b - a * at_a) / deviation**2
+    # √(2π) is left out of every log Z here, and so it is here
+    return log_mass - np.log(2 * slack) + 0.5 * np.log(2 * np.pi), sign * score, np.maximum(curvature, 0.0)

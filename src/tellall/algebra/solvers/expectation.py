@@ -1,0 +1,347 @@
+"""Expectation propagation: the posterior of counts from exact linear-Gaussian steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.solvers.base import Array
+from tellall.algebra.solvers.channel import Channel
+from tellall.algebra.solvers.counts import CategoryPrior, CountPrior
+
+__all__ = [
+    "GaussianPosterior",
+    "GaussianSteps",
+    "Propagated",
+    "propagate",
+]
+
+# Linear-Gaussian posteriors of one operator under many weights: factorise on the shorter side.
+
+_MOST_ENTRIES = 30_000_000  # of a matrix written out
+_SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
+Places = npt.NDArray[np.intp]
+_NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianPosterior:
+    """Mean and variances of the unknowns, and for each row its share w_j a_j C a_jᵀ when asked for."""
+
+    mean: Array
+    variance: Array
+    shares: Callable[[], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class _Distinct:
+    """The distinct rows of a matrix up to sign: row j is ``sign[j] * matrix[index[j]]``."""
+
+    matrix: Array
+    index: npt.NDArray[np.intp]
+    sign: Array
+
+    def gather(self, values: Array) -> Array:
+        """Σ over equal rows."""
+        total = np.bincount(self.index, values, minlength=self.matrix.shape[0])
+        return total.astype(np.float64, copy=False)
+
+
+@final
+class GaussianSteps:
+    """C = (Aᵀ W A + diag λ)⁻¹, its diagonal, C (Aᵀ b + η) and the shares w_j a_j C a_jᵀ.
+
+    Notes
+    -----
+    With more rows than unknowns: Gram matrix and Cholesky, n³ flops, and 2 m n² for the shares. With fewer,
+    on the rows' side: S = I + W^½ A Λ⁻¹ Aᵀ W^½ gives C = Λ⁻¹ − Λ⁻¹ Aᵀ W^½ S⁻¹ W^½ A Λ⁻¹ and the shares
+    1 − (S⁻¹)_jj, 3 m² n flops. Rows that are equal up to sign (a table's yes and no cells) count once. Where
+    the matrix is too large to be written out the shares are approximate: a_jp² C_pp summed, scaled so that
+    their total is right.
+    """
+
+    def __init__(self, operator: LinearOperator) -> None:
+        self.operator = operator
+        self._kept: tuple[Array, Array] | None = None
+
+    def affordable(self, limit: int) -> bool:
+        """Whether the shorter side has at most so many, so that it can be factorised again and again."""
+        m, n = self.operator.shape
+        return n <= limit or (m <= min(limit, _NARROW * n) and m * n <= _MOST_ENTRIES)
+
+    def step(
+        self,
+        precision: Array,
+        pull: Array,
+        weights: Array,
+        row_pull: Array,
+        *,
+        fixed: bool,
+        held: Array | None = None,
+    ) -> GaussianPosterior:
+        """The posterior for site precisions λ, pulls η, row weights w and row pulls b.
+
+        ``fixed`` says that the weights are those of every step, so that their Gram matrix is kept. ``held``
+        are the values of unknowns that are taken as known, missing (NaN) for the others; theirs comes back
+        as mean, with variance zero.
+        """
+        if held is None or np.isnan(held).all():
+            return self._among(np.arange(precision.size), precision, pull, weights, row_pull, fixed)
+        free = np.flatnonzero(np.isnan(held))
+        known = np.where(np.isnan(held), 0.0, held)
+        if not free.size:
+            return GaussianPosterior(known, np.zeros(known.size), lambda: np.zeros(weights.size))
+        settled = np.asarray(self.operator.matvec(known.astype(self.operator.dtype)), dtype=np.float64)
+        part = self._among(free, precision, pull, weights, row_pull - weights * settled, fixed)
+        mean, variance = known, np.zeros(known.size)
+        mean[free], variance[free] = part.mean, part.variance
+        return GaussianPosterior(mean, variance, part.shares)
+
+    def _among(
+        self, free: Places, precision: Array, pull: Array, weights: Array, row_pull: Array, fixed: bool
+    ) -> GaussianPosterior:
+        """The posterior of these unknowns, the others absent."""
+        right = np.asarray(self.operator.rmatvec(row_pull.astype(self.operator.dtype, copy=False))) + pull
+        m, n = self.operator.shape
+        if not m or not free.size:  # LAPACK prints its complaints about matrices of no size
+            nothing = np.zeros_like(weights)
+            return GaussianPosterior(right[free] / precision[free], 1 / precision[free], lambda: nothing)
+        short = m * n <= _MOST_ENTRIES and (m <= 2 * _NARROW * n)
+        if short and self._distinct.matrix.shape[0] <= _NARROW * free.size:
+            return self._by_rows(free, precision[free], right[free], weights)
+        return self._by_unknowns(free, precision[free], right[free], weights, fixed)
+
+    def _by_unknowns(
+        self, free: Places, precision: Array, right: Array, weights: Array, fixed: bool
+    ) -> GaussianPosterior:
+        from scipy.linalg import cho_solve, lapack
+
+        hessian = self._gram(free, weights, fixed)
+        hessian[np.diag_indices_from(hessian)] += precision
+        factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
+        if failed:  # a gram matrix so large beside the sites that its rounding errors show
+            hessian[np.diag_indices_from(hessian)] += 1e-10 * float(hessian.diagonal().max())
+            factor, _ = lapack.dpotrf(hessian, lower=1, clean=1)
+        mean = cho_solve((factor, True), right)
+        half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+        variance = np.einsum("ij,ij->j", half, half)
+
+        def shares() -> Array:
+            if self.operator.shape[0] * self.operator.shape[1] <= _MOST_ENTRIES:
+                image = np.asarray(self._columns(free) @ half.T)
+                each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
+                exact: Array = weights * each
+                return exact
+            dtype = self.operator.dtype
+            everybody = np.zeros(self.operator.shape[1], dtype=dtype)
+            everybody[free] = variance
+            alone = self.operator.squared().matvec(everybody)
+            total = free.size - float(precision @ variance)  # tr(C Aᵀ W A)
+            return weights * alone * (total / max(float(weights @ alone), 1e-300))
+
+        return GaussianPosterior(mean, variance, shares)
+
+    def _by_rows(self, free: Places, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
+        from scipy.linalg import cho_solve, lapack, solve_triangular
+
+        distinct = self._distinct
+        merged = distinct.gather(weights)
+        root = np.sqrt(merged)
+        scaled = distinct.matrix[:, free] * root[:, None]
+        scaled /= np.sqrt(precision)
+        inner = scaled @ scaled.T
+        inner[np.diag_indices_from(inner)] += 1
+        factor, _ = lapack.dpotrf(inner, lower=1, clean=1, overwrite_a=1)
+        spread = right / np.sqrt(precision)
+        mean = (spread - scaled.T @ cho_solve((factor, True), scaled @ spread)) / np.sqrt(precision)
+        reduced = solve_triangular(factor, scaled, lower=True, overwrite_b=True)
+        left = np.maximum(1 - np.einsum("ij,ij->j", reduced, reduced), 1e-12)
+
+        def shares() -> Array:
+            half, _ = lapack.dtrtri(factor, lower=1)
+            together = 1 - np.einsum("ij,ij->j", half, half)
+            own = np.divide(weights, merged[distinct.index], where=weights > 0, out=np.zeros_like(weights))
+            out: Array = own * together[distinct.index]
+            return out
+
+        return GaussianPosterior(mean, left / precision, shares)
+
+    def _gram(self, free: Places, weights: Array, fixed: bool) -> Array:
+        """Aᵀ W A over these unknowns, an array of its own."""
+        m, n = self.operator.shape
+        if fixed:
+            if self._kept is None or not np.array_equal(self._kept[0], weights):
+                self._kept = weights, np.asarray(self.operator.gram(weights), dtype=np.float64)
+            kept = self._kept[1]
+            return kept.copy() if free.size == n else kept[np.ix_(free, free)]
+        if m * n > _MOST_ENTRIES:
+            operator = self.operator if free.size == n else self.operator.take(free)
+            return np.asarray(operator.gram(weights), dtype=np.float64)
+        matrix, merged = self._columns(free), self._distinct.gather(weights)
+        if self._sparse is None:
+            return np.asarray(matrix.T @ (matrix * merged[:, None]))
+        return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
+
+    def _columns(self, free: Places) -> Any:
+        """The distinct rows' entries for these unknowns, sparse where most are zero."""
+        matrix = self._distinct.matrix if self._sparse is None else self._sparse
+        return matrix if free.size == self.operator.shape[1] else matrix[:, free]
+
+    @cached_property
+    def _sparse(self) -> Any:
+        """The distinct rows as a sparse matrix, where that saves work."""
+        from scipy.sparse import csr_array
+
+        matrix = self._distinct.matrix
+        return csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE * matrix.size else None
+
+    @cached_property
+    def _distinct(self) -> _Distinct:
+        return _distinct_rows(np.asarray(self.operator.to_sparse().toarray(), dtype=np.float64))
+
+
+def _distinct_rows(matrix: Array) -> _Distinct:
+    """The rows that differ by more than their sign, found by two random projections."""
+    m, n = matrix.shape
+    prints = matrix @ np.random.default_rng(0).normal(size=(n, 2))
+    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    _, first, index = np.unique(
+        np.round(sign[:, None] * prints, 7), axis=0, return_index=True, return_inverse=True
+    )
+    index = index.reshape(m)
+    rows = matrix[first] * sign[first, None]
+    if not all(np.array_equal(sign[j] * matrix[j], rows[index[j]]) for j in range(m)):
+        return _Distinct(matrix, np.arange(m), np.ones(m))
+    return _Distinct(rows, index, sign)
+
+
+_LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
+_LEAST_DAMPING = 0.1
+_LEARN_FROM = 3  # the first residuals say little about the noise
+_HOLD_FROM = 4  # iterations before a count may be taken as known,
+_KNOWN = 1e-7  # which it is when its variance has fallen below this
+_WINDOW = 5  # iterations in which the change has to halve
+
+
+@dataclass(frozen=True, eq=False)
+class Propagated:
+    """Where propagation ended: what the evidence says of each count, and how well it agrees."""
+
+    precision: Array
+    opinion: Array
+    channel: Channel
+    agreement: float
+    change: float
+    iterations: int
+
+
+@dataclass(frozen=True, eq=False)
+class _RowSites:
+    """A Gaussian stand-in for every row's error law: its weight, weight × target, chance of a gross error."""
+
+    weights: Array
+    pull: Array
+    gross: Array | float = 0.0
+
+    def toward(self, other: _RowSites, step: float) -> _RowSites:
+        """The part of the way to the others."""
+        weights = self.weights + step * (other.weights - self.weights)
+        return _RowSites(weights, self.pull + step * (other.pull - self.pull), other.gross)
+
+
+def propagate(
+    steps: GaussianSteps,
+    prior: CountPrior | CategoryPrior,
+    channel: Channel,
+    target: Array,
+    *,
+    damping: float = 0.7,
+    limit: int = 60,
+    tolerance: float = 1e-3,
+    contaminated: bool = False,
+) -> Propagated:
+    """The evidence's opinion of every count, by expectation propagation.
+
+    Notes
+    -----
+    Every prior is replaced by a Gaussian site of precision λ_p, every row whose error is not Gaussian by one
+    of weight w_j. One step: the linear-Gaussian posterior (`GaussianSteps`); cavity = posterior divided by
+    site; new sites match the mean and the variance of cavity × prior, or of cavity × error law. Unlike
+    message passing it takes the operator as it is: 0/1 attributes, tables, correlated columns (Minka 2001;
+    Rangan, Schniter and Fletcher 2019 for large matrices). `agreement` is near one where the residuals are
+    as large as predicted, with standard deviation √(2/m). After the first steps, counts whose variance has
+    fallen below 1e-7 are taken as known, so that later steps are about the others only.
+    """
+    operator = steps.operator
+    plain = channel.slack is None and not contaminated
+    lam, eta = 1 / prior.variance, prior.mean / prior.variance
+    if contaminated:
+        spread, belief = operator.squared() @ prior.variance, operator @ prior.mean
+        channel = channel.contaminated(target - belief, spread)
+        rows = _row_sites(channel, target, spread, belief)
+    else:
+        weights = 1 / (channel.total + np.zeros(target.size))
+        rows = _RowSites(weights, weights * target)
+    mean, changes = prior.mean, list[float]()
+    held = np.full(prior.size.size, np.nan)
+    precision, opinion = np.zeros(held.size), np.zeros(held.size)
+    for iteration in range(limit):
+        belief_now = steps.step(lam, eta, rows.weights, rows.pull, fixed=plain, held=held)
+        free = np.isnan(held)
+        now_mean, now_variance = belief_now.mean[free], belief_now.variance[free]
+        precision[free] = np.maximum(1 / now_variance - lam[free], 1e-9 * lam[free])
+        opinion[free] = (now_mean / now_variance - eta[free]) / precision[free]
+        previous, (mean, variance) = mean, prior.moments(precision, opinion)
+        changes.append(float(np.sqrt(np.mean((mean - previous) ** 2 / prior.variance))))
+        image = operator @ belief_now.mean
+        if plain:
+            seen = channel.seen(target).size
+            agreement = _plain_agreement(belief_now, lam, rows.weights, target - image, seen)
+        else:
+            belief, spread = _row_cavities(rows, image, belief_now.shares())
+            new_rows = _row_sites(channel, target, spread, belief)
+            agreement = channel.agreement(target - belief, spread, new_rows.gross)
+            if contaminated and iteration >= _LEARN_FROM:
+                channel = channel.learn(target - belief, spread, new_rows.gross)
+            rows = rows.toward(new_rows, damping)
+        new = np.maximum(1 / variance - precision, _LEAST_PRECISION / prior.variance)
+        lam, eta = (
+            lam + damping * (new - lam),
+            eta + damping * (mean * (new + precision) - precision * opinion - eta),
+        )
+        if iteration >= _HOLD_FROM:
+            held = np.where(free & (variance <= _KNOWN), mean, held)
+        if changes[-1] <= tolerance:
+            break
+        if len(changes) > 2 * _WINDOW and min(changes[-_WINDOW:]) > 0.5 * min(changes[:-_WINDOW]):
+            damping, changes = max(damping / 2, _LEAST_DAMPING), changes[-1:]
+    return Propagated(precision, opinion, channel, agreement, changes[-1], iteration + 1)
+
+
+def _plain_agreement(now: GaussianPosterior, lam: Array, weights: Array, residual: Array, rows: int) -> float:
+    """(χ² of the residuals at the mean + the degrees of freedom it has used up) per row."""
+    used = float(np.sum(np.where(now.variance > 0, 1 - lam * now.variance, 0.0)))  # none by what is known
+    return (float(weights @ residual**2) + used) / max(rows, 1)
+
+
+def _row_cavities(rows: _RowSites, image: Array, shares: Array) -> tuple[Array, Array]:
+    """What the other equations believe of every row's value: mean and variance."""
+    share = np.clip(shares, 1e-12, 1 - 1e-6)
+    weights = np.maximum(rows.weights, 1e-300)
+    return (image - share * rows.pull / weights) / (1 - share), share / weights / (1 - share)
+
+
+def _row_sites(channel: Channel, target: Array, spread: Array, belief: Array) -> _RowSites:
+    """The sites that match mean and variance of belief × error law."""
+    answer = channel.respond(target - belief, spread)
+    spread = np.maximum(spread, 1e-300)
+    least, most = 1e-9 / (spread + channel.noise), (1 - 1e-6) / spread
+    curvature = np.clip(answer.curvature, least, most)
+    left = 1 - spread * curvature
+    return _RowSites(curvature / left, (answer.score + belief * curvature) / left, answer.gross)

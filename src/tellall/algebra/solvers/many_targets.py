@@ -1,0 +1,137 @@
+"""Box least squares for many targets at once: one eigendecomposition for every draw, scale and prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.solvers.base import Array
+from tellall.core.errors import invalid
+
+__all__ = [
+    "ManySolutions",
+    "ManyTargets",
+]
+
+_TOLERANCE = 1e-6  # the largest movement, in shares of the box, that counts as settled
+_ITERATIONS = 800
+_STEEPEST = 2500.0  # condition number above which steps would be too many: another solver is quicker
+_LOOK = 20  # steps between two looks at who has settled
+
+
+@dataclass(frozen=True, eq=False)
+class ManySolutions:
+    """A column per target.
+
+    Attributes
+    ----------
+    value
+        The minimiser in the box.
+    mean, variance
+        Of the Gaussian posterior, without the box.
+    settled
+        Which minimisers are found; the others are near and want another solver.
+    """
+
+    value: Array
+    mean: Array
+    variance: Array
+    settled: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ManyTargets:
+    """minimise ½ w Σ_j u_j (A x − z)_j² + ½ Σ_p (x_p − c_p π)²/(c_p π (1 − π)) over 0 ≤ x_p ≤ c_p.
+
+    The operator A, the row weights u and the sizes c are given once; the target z, the weight w = 1/noise²
+    and the rate π change from solve to solve.
+
+    Notes
+    -----
+    In y = x/√c the Hessian is w K + λ I with λ = 1/(π (1 − π)) and K = √c Aᵀ diag(u) A √c, so that one
+    eigendecomposition K = Q diag(s) Qᵀ, O(n³), serves all draws, all scales of the noise and all rates: the
+    posterior mean is Q (w s + λ)⁻¹ Qᵀ b and its variances are (Q∘Q) (w s + λ)⁻¹, two products of matrices
+    for all targets together. The box is met by accelerated projected gradient steps on all targets at once,
+    their lengths and momenta from the known eigenvalues (Nesterov), with restarts (O'Donoghue and Candès
+    2015): about √((w s₁ + λ)/(w s_n + λ)) steps of 2 n² flops a target.
+
+    Examples
+    --------
+    >>> from tellall.algebra.operators.dense import Dense
+    >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+    >>> ready = ManyTargets.of(sums, np.ones(3), np.ones(3))
+    >>> found = ready.solve(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), 100.0, np.array([0.5, 0.5]))
+    >>> found.value.round(1).T.tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+
+    operator: LinearOperator
+    row_weights: Array
+    size: Array
+    kernel: Array
+    vectors: Array
+    values: Array
+
+    @classmethod
+    def of(cls, operator: LinearOperator, row_weights: Array, size: Array) -> ManyTargets:
+        """The decomposition, ready for any target."""
+        from scipy.linalg import eigh
+
+        m, n = operator.shape
+        if row_weights.shape != (m,) or size.shape != (n,) or (size <= 0).any():
+            raise invalid("size", f"{n} numbers above zero, with {m} row weights", f"shape {size.shape}")
+        even = bool(m) and bool((row_weights == row_weights[0]).all())
+        # equal weights keep the closed form that an operator may have for its gram
+        gram = operator.gram() * row_weights[0] if even else operator.gram(row_weights)
+        root = np.sqrt(size)
+        kernel = np.asarray(gram, dtype=np.float64) * root[:, None] * root
+        values, vectors = eigh(kernel)
+        return cls(operator, row_weights, size, kernel, vectors, np.maximum(values, 0.0))
+
+    def solve(self, targets: Array, weight: float, rates: Array) -> ManySolutions:
+        """The minimiser and the posterior for each column of targets, with a rate for each."""
+        m = self.operator.shape[0]
+        if targets.ndim != 2 or targets.shape != (m, rates.size) or not np.isfinite(targets).all():
+            raise invalid("targets", f"{m} finite numbers for each of {rates.size} rates", targets.shape)
+        root = np.sqrt(self.size)[:, None]
+        ridge = 1 / (rates * (1 - rates))
+        weighted = (self.row_weights[:, None] * targets).astype(self.operator.dtype, copy=False)
+        right = weight * root * self.operator.rmatmat(weighted) + ridge * rates * root
+        inverse = 1 / (weight * self.values[:, None] + ridge)
+        mean = self.vectors @ (inverse * (self.vectors.T @ right))
+        variance = self.vectors**2 @ inverse
+        value, settled = self._boxed(np.clip(mean, 0.0, root), right, weight, ridge)
+        return ManySolutions(root * value, root * mean, root**2 * variance, settled)
+
+    def _boxed(
+        self, start: Array, right: Array, weight: float, ridge: Array
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """The minimisers in the box 0 ≤ y ≤ √c, from the starts."""
+        root = np.sqrt(self.size)[:, None]
+        diagonal = weight * self.kernel.diagonal()[:, None]
+        steep, flat = weight * self.values[-1:] + ridge, weight * self.values[:1] + ridge
+        momentum = (np.sqrt(steep) - np.sqrt(flat)) / (np.sqrt(steep) + np.sqrt(flat))
+        out, settled = start.copy(), np.zeros(ridge.size, dtype=bool)
+        open_ = np.flatnonzero(steep <= _STEEPEST * flat)
+        if not open_.size:
+            return out, settled
+        y = ahead = start[:, open_]
+        for count in range(_ITERATIONS + 1):
+            if count % _LOOK == 0:
+                slope = weight * (self.kernel @ y) + ridge[open_] * y - right[:, open_]
+                moved = np.clip(y - slope / (diagonal + ridge[open_]), 0.0, root) - y
+                done = np.abs(moved / root).max(axis=0, initial=0.0) <= _TOLERANCE
+                out[:, open_] = y
+                settled[open_[done]] = True
+                if done.all():
+                    break
+                open_, y, ahead = open_[~done], y[:, ~done], ahead[:, ~done]
+            gradient = weight * (self.kernel @ ahead) + ridge[open_] * ahead - right[:, open_]
+            new = np.clip(ahead - gradient / steep[open_], 0.0, root)
+            onward = ((ahead - new) * (new - y)).sum(axis=0) <= 0  # else the momentum points uphill
+            ahead = new + np.where(onward, momentum[open_], 0.0) * (new - y)
+            y = new
+        return out, settled

@@ -1,0 +1,1 @@
+"""The black box: what a mechanism gives away, from its draws alone."""

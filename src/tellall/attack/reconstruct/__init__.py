@@ -1,0 +1,1 @@
+"""The attribute attack: from releases and public columns to a guess at everybody's secret."""

@@ -1,0 +1,214 @@
+"""Doubts: what a decoder cannot know about the model that it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.algebra.solvers.base import Status
+from tellall.attack.reconstruct.decoders import Decoded, nearest
+from tellall.attack.reconstruct.system import Undecided
+from tellall.people.dataset import Public
+from tellall.release.equations import Evidence
+from tellall.release.hidden import threshold_of
+from tellall.release.protections.calibrated import WalshNoise
+from tellall.release.protections.law import Noise, Sum
+from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.records import Subsample
+from tellall.release.protections.sampling import Complemented, turn_back
+from tellall.release.release import Release
+
+__all__ = [
+    "CONTRADICTION",
+    "Misfit",
+    "find_misfit",
+    "with_doubts",
+    "with_little_shown",
+    "with_misfits",
+]
+
+# Misfits: published values that no secret near the others can have.
+
+CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
+_GROSS = 20.0  # nor is a single one of so many times, of millions and under any law without gross errors
+_SUSPECT = 1.5  # exact counts are usually met within half their spread
+_LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How badly the values are met: the root mean square in spreads, and how many do not fit the others."""
+
+    excess: float
+    values: int = 0
+
+
+def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | None = None) -> Misfit:
+    """How far the published values are from any secret; no value misfits where that was not found out.
+
+    Notes
+    -----
+    A value whose error has a bound (zero for exact ones) misfits beyond that bound and five times the spread
+    it is given, half a person for an exact count; another beyond twenty times its spread. The mean square of
+    all residuals would not show one wrong value of thousands. Where gross errors are declared none is odd.
+
+    A decoder's answer leans towards the prior, which alone can miss a value by that much where a rare secret
+    is common in one group. So what looks odd is solved again, with the ridge λ a thousandth. Least squares
+    spreads one error over many values, where these are few: if a secret had all of some exact values, the
+    minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
+    misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
+    """
+    off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
+    odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
+    exact = bool((evidence.system.bound <= 0).all())
+    if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
+        return Misfit(excess)
+    solution = nearest(undecided, ridge=_LOOSE)
+    if not solution.status.settled:
+        return Misfit(excess)
+    value = decoded.value.copy()
+    value[undecided.places] = solution.value
+    excess = min(excess, _excess(evidence, value))
+    if evidence.contaminated:
+        return Misfit(excess)
+    misfits = int((_off(evidence, value) > CONTRADICTION).sum())
+    return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
+
+
+def with_misfits(status: Status, misfits: int, values: int) -> Status:
+    """The status, changed where some values do not fit the others."""
+    if not misfits or status.word == "contradictory":
+        return status
+    do, it = ("does", "it has") if misfits == 1 else ("do", "they have")
+    said = f"{misfits:,} of {values:,} values {do} not fit the others"
+    return Status("contradictory", f"{said}; look for a mistake, or declare the noise {it}")
+
+
+def _off(evidence: Evidence, value: Array) -> Array:
+    """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
+    system = evidence.system
+    off = np.abs(system.operator @ value - system.target)
+    bounded = np.isfinite(system.bound)
+    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.bound, 0.0), 0.0), 0.0)
+    return beyond / (system.spread * np.where(bounded, 1.0, _GROSS / CONTRADICTION))
+
+
+def _excess(evidence: Evidence, value: Array) -> float:
+    system = evidence.system
+    missed = (system.operator @ value - system.target) / system.spread
+    return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
+
+
+def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
+    """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
+    system, prior = evidence.system, undecided.prior
+    missed = (system.operator @ value - system.target) / system.spread
+    furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
+    return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
+
+
+_MINORITY = 0.45  # share of gross errors up to which they can be told from what is right
+_MUCH = (
+    0.5  # share of values that are hidden, above which those shown say little about the rate of the secret
+)
+
+
+def with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
+    """The status, changed where the model of the errors is known to be wrong."""
+    status = _with_sampling(_with_selection(status, releases, decoder), releases)
+    status = _with_shared_noise(_with_gross_errors(status, releases), releases)
+    return _with_approximation(status, releases, public)
+
+
+def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:
+    """The status, changed where which values are shown depends on their noise and the decoder ignores it."""
+    misled = any(
+        any(hasattr(protection, "hides") for protection in release.protections)
+        and release.noise.bound == np.inf
+        and not (decoder == "posterior" and _reckons_with_selection(release))
+        for release in releases
+    )
+    if not status.settled or not misled:
+        return status
+    return Status(
+        "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
+    )
+
+
+def _reckons_with_selection(release: Release) -> bool:
+    """Whether the intervals of what is not shown say all that the choice says."""
+    threshold = threshold_of(release.protections, 1.0) if release.statistic.counts_people else None
+    return threshold is not None and threshold.complete
+
+
+def _with_approximation(status: Status, releases: Sequence[Release], public: Public) -> Status:
+    """The status, changed where equations that hold to first order meet noise too large for that."""
+    for release in releases:
+        reason = release.statistic.approximate(public, release.noise.std)
+        if status.settled and reason:
+            return Status("uncalibrated", reason)
+    return status
+
+
+def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where people were left out: what is missing is missing from all values at once."""
+    sampled = any(isinstance(p, Subsample) and p.fraction < 1 for r in releases for p in r.protections)
+    if not status.settled or not sampled:
+        return status
+    return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
+
+
+def _with_gross_errors(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where gross errors are no minority that could be told from the rest.
+
+    Complemented counts are a minority again where they are nearly all: they are turned round, but then it is
+    not reckoned with what was hidden.
+    """
+    if not status.settled:
+        return status
+    for release in releases:
+        law, turned = turn_back(release.noise)
+        share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
+        if share >= _MINORITY:
+            reason = f"{share:.0%} of the values have gross errors, which nothing tells from the others"
+            return Status("uncalibrated", f"{reason}; confidence may be too high")
+        if turned and any(hasattr(protection, "hides") for protection in release.protections):
+            reason = "gross errors and suppression together select what is shown"
+            return Status("uncalibrated", f"{reason}; confidence may be too high")
+    return status
+
+
+def _gross_share(law: Noise) -> float:
+    """The share of values that the law hits with a gross error."""
+    return law.fraction if isinstance(law, Complemented | Corruption) and law.std else 0.0
+
+
+def _with_shared_noise(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where cells have noise in common, which decoders take for independent."""
+    shared = any(isinstance(p, WalshNoise) and p.std != 0 for r in releases for p in r.protections)
+    if not status.settled or not shared:
+        return status
+    return Status("uncalibrated", "cells share noise; confidence may be too high")
+
+
+def with_little_shown(
+    status: Status, evidence: Evidence, releases: Sequence[Release], *, rate_known: bool
+) -> Status:
+    """The status, changed where nothing is said about the secret, or too little about its rate.
+
+    Where values are hidden and nothing is known of them, as after complementary suppression, those shown are
+    no fair sample of all: a rate read off them is wrong where they are the fewer.
+    """
+    silent = all(block.intervals is None for block in evidence.blocks)
+    if not status.settled or not silent:
+        return status
+    if not evidence.target.size:
+        return Status("uncalibrated", "nothing is published about the secret")
+    hidden = float(np.isnan(np.concatenate([release.values for release in releases])).mean())
+    if rate_known or hidden <= _MUCH:
+        return status
+    reason = f"{hidden:.0%} of the values are hidden and the rate comes from the others"
+    return Status("uncalibrated", f"{reason}; give the prior if it is known")

@@ -1,0 +1,1 @@
+"""Tracing: was this person in the data whose means were published?"""

@@ -1,0 +1,258 @@
+"""What an attacker needs against a protected release: its accuracy, fed to the planner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.attack.trace.blocks import CODINGS
+from tellall.attack.trace.strength import Distribution, TracingPlan, strength, tracing_plan
+from tellall.core.errors import InvalidInput, invalid
+from tellall.release.protections.additive import Gaussian, Laplace
+from tellall.release.protections.base import Protection, as_protections, noise_of
+from tellall.release.protections.calibrated import SuLQ, Trivial
+from tellall.release.protections.keyed import CellKey, Complement
+from tellall.release.protections.law import Exact, Noise, Sum
+from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.records import Subsample, Swapping
+from tellall.release.protections.rounding import Rounding
+from tellall.release.protections.suppression import Suppression
+
+__all__ = [
+    "Accuracy",
+    "ReleasePlan",
+    "accuracy",
+    "release_plan",
+]
+
+# How accurate a protected release of means is, in the terms in which the tracing theorems speak.
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What the theorems need to know of a release, in the ±1 coding.
+
+    Attributes
+    ----------
+    bias
+        Def. 4: |E[q] − p| ≤ bias for every attribute: the α of `strength`.
+    alpha, beta
+        Def. 19: |q − p| > alpha with probability at most beta, for every attribute: the α of "pool".
+    people
+        How many people the means are over in the end: fewer than n after a subsample, and then those few are
+        whom the attacks trace.
+    """
+
+    bias: float
+    alpha: float
+    beta: float
+    people: int
+
+
+def accuracy(
+    protect: Protection | Sequence[Protection] | None, n: int, *, beta: float = 0.01, coding: str = "signs"
+) -> Accuracy:
+    """The accuracy of means of n people after these protections.
+
+    Parameters
+    ----------
+    protect
+        What is done to the people or to each mean, in the units of what is published: noise laws, rounding,
+        corruption, a subsample; what touches secrets alone leaves the means of public columns as they are.
+    n
+        How many people there are.
+    beta
+        The chance per attribute with which the error may exceed alpha.
+    coding
+        The coding of what is published, as in `trace`: bits and genotypes are published as
+        frequencies in [0, 1], which the ±1 coding stretches by two.
+
+    Notes
+    -----
+    The mean of N people is within λ of the population's but for probability 2exp(−λ²kN/2), k draws a person
+    (two-sided, E-RT-4); N is n, or the size of a subsample, whose mean is the population's on average too.
+    Noise beyond κ has its own tail; alpha = κ + λ with both halves of beta spent, or λ alone where the noise
+    is bounded. A corruption that hits a share f ≤ beta/2 of the means costs no κ at all. Rounding biases by
+    half its base at most. Noise of mean zero is a bias only where means are clipped to their range, which
+    moves the mean by E[noise⁺] = E|noise|/2 at most. Both statements hold whatever happens in other columns,
+    as the definitions ask, since columns are protected one by one.
+
+    Examples
+    --------
+    >>> from tellall.release.protections.rounding import Rounding
+    >>> accuracy(Rounding(0.1), 1000, coding="bits").bias
+    0.1
+    >>> accuracy(Subsample(0.25), 1000).people
+    250
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise invalid("n", "a whole number of 1 or more", n)
+    if not 0 < beta < 1:
+        raise invalid("beta", "between 0 and 1", beta)
+    if coding not in CODINGS or coding == "reals":
+        raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
+    people, laws = int(n), list[Protection]()
+    for protection in as_protections(protect):
+        if isinstance(protection, Subsample):
+            people = protection.kept(people)
+        elif isinstance(protection, SuLQ) and protection.noise is not None:
+            laws.append(protection.noise)
+        elif isinstance(protection, Noise) and not isinstance(protection, CellKey):
+            laws.append(protection)
+        elif not isinstance(protection, Swapping | Complement):
+            raise _no_accuracy(protection)
+    law = noise_of(laws).scaled(1.0 if coding == "signs" else 2.0)
+    tail, error = _tail(law, beta / 2)
+    sampling = math.sqrt(2 * math.log(2 / (beta - tail)) / (CODINGS[coding].ploidy * people))
+    return Accuracy(min(2.0, _bias(law)), min(2.0, error + sampling), beta, people)
+
+
+def _no_accuracy(protection: Protection) -> InvalidInput:
+    """Why nothing can be said of a protection, in a sentence."""
+    rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
+    advice = "It does not fit means of public columns."
+    if isinstance(protection, Suppression):
+        advice = "A mean that is not published has no accuracy; plan with the number of means that are."
+    elif isinstance(protection, Trivial):
+        advice = "It publishes nothing about the people, so no accuracy holds and nobody is traced."
+    elif isinstance(protection, SuLQ):
+        advice = "It needs a known sensitivity, which means have not; give its Gaussian noise instead."
+    return invalid("protect", rule, protection, advice)
+
+
+def _parts(law: Noise) -> tuple[Noise, ...]:
+    return law.parts if isinstance(law, Sum) else (law,)
+
+
+def _bias(law: Noise) -> float:
+    """A bound on |E[q] − p|: half the mean size of noise of mean zero, the bound of what may have another."""
+    parts = _parts(law)
+    known = [isinstance(part, Rounding) and part.mode != "random" for part in parts]
+    return math.fsum(
+        part.bound if biased else min(part.bound, _mean_size(part)) / 2
+        for part, biased in zip(parts, known, strict=True)
+    )
+
+
+def _mean_size(law: Noise) -> float:
+    """E|noise|, or a bound on it."""
+    if isinstance(law, Gaussian):
+        return law.std * math.sqrt(2 / math.pi)
+    if isinstance(law, Corruption):
+        return law.fraction * law.size * math.sqrt(2 / math.pi)
+    if isinstance(law, Rounding):
+        return law.base / 2  # at random, of a value half-way between two multiples
+    return law.scale if isinstance(law, Laplace) else law.std
+
+
+def _tail(law: Noise, beta: float) -> tuple[float, float]:
+    """(b, κ) with P(|noise| > κ) ≤ b ≤ beta; the unbounded parts of a sum share beta."""
+    from scipy.special import ndtri
+
+    parts = _parts(law)
+    unbounded = [part for part in parts if not math.isfinite(part.bound)]
+    spent, total = 0.0, math.fsum(part.bound for part in parts if math.isfinite(part.bound))
+    for part in unbounded:
+        share = beta / len(unbounded)
+        if isinstance(part, Corruption) and part.fraction <= share:
+            share = part.fraction  # so few are hit that all of them may count as far off
+        elif isinstance(part, Corruption):
+            total += -part.size * float(ndtri(share / part.fraction / 2))
+        elif isinstance(part, Gaussian):
+            total += -part.std * float(ndtri(share / 2))
+        elif isinstance(part, Laplace):
+            total += part.scale * math.log(1 / share)
+        elif not isinstance(part, Exact):
+            total += part.std / math.sqrt(share)  # Chebyshev, for any law of mean zero
+        spent += share
+    return spent, total
+
+
+_ROUNDS = 60
+
+
+@dataclass(frozen=True)
+class ReleasePlan:
+    """How many means, and reference people, suffice by the theorems to trace people from a protected release.
+
+    Attributes
+    ----------
+    people
+        How many people the means are over; after a subsample its size, and those are whom one can trace.
+    single, single_gamma
+        What "single" needs and the strength it rests on; None where nothing is promised (γ ≤ 0).
+    pool, pool_gamma, pool_accuracy
+        The same for "pool", with the (α, β)-accuracy it uses; None where nothing is promised.
+    """
+
+    people: int
+    bias: float
+    single_gamma: float
+    single: TracingPlan | None
+    pool_gamma: float
+    pool_accuracy: Accuracy | None
+    pool: TracingPlan | None
+
+    def __repr__(self) -> str:
+        one = (
+            "promises nothing"
+            if self.single is None
+            else f"needs {math.ceil(self.single.attributes):,} attributes"
+        )
+        many = "promises nothing"
+        if self.pool is not None and self.pool.pool_attributes and self.pool.pool_people:
+            many = (
+                f"needs {math.ceil(self.pool.pool_attributes):,} attributes and "
+                f"{math.ceil(self.pool.pool_people) + 1:,} reference people"
+            )
+        return f"ReleasePlan: {self.people:,} people; 'single' {one}; 'pool' {many}"
+
+
+def release_plan(
+    distribution: Distribution,
+    n: int,
+    *,
+    protect: Protection | Sequence[Protection] | None = None,
+    delta: float = 0.05,
+    coding: str = "signs",
+) -> ReleasePlan:
+    """What the attacks need to be sure of success against means of n people after these protections.
+
+    Parameters
+    ----------
+    distribution
+        The law of the population's means, as for `strength`.
+    n, protect, coding
+        As for `accuracy`.
+    delta
+        The chance of failure, and the false-positive rate.
+
+    Notes
+    -----
+    "single" rests on the bias (Def. 4), "pool" on α at β ≤ γ(α)/(24 n) (Def. 19): α grows as β falls, so β
+    is lowered until it fits. A plan is a promise that attacks succeed; where there is none they may still,
+    which `release_limit` tells by simulation.
+
+    Examples
+    --------
+    >>> from tellall.release.protections.records import Subsample
+    >>> release_plan(("uniform", -1, 1), 100, protect=Subsample(0.1))
+    ReleasePlan: 10 people; 'single' needs 21,570 attributes; 'pool' promises nothing
+    """
+    known = accuracy(protect, n, coding=coding)
+    gamma = strength(distribution, known.bias)
+    single = tracing_plan(known.people, gamma, known.bias, delta) if gamma > 0 else None
+    beta = min(0.5, max(strength(distribution, 0.0), 1e-12) / (24 * known.people))
+    for _ in range(_ROUNDS):
+        tried = accuracy(protect, n, beta=beta, coding=coding)
+        pooled = strength(distribution, tried.alpha)
+        if pooled <= 0:
+            return ReleasePlan(known.people, known.bias, gamma, single, pooled, None, None)
+        if beta <= pooled / (24 * known.people):
+            plan = tracing_plan(known.people, pooled, tried.alpha, delta)
+            return ReleasePlan(known.people, known.bias, gamma, single, pooled, tried, plan)
+        beta = pooled / (24 * known.people) / 2
+    return ReleasePlan(known.people, known.bias, gamma, single, pooled, None, None)

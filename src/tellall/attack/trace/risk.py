@@ -1,0 +1,347 @@
+"""How tracing grows with the number of means: the same attack on more and more of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.attack.trace.thresholds import checked_rate
+from tellall.attack.trace.trace import Tracing, trace
+from tellall.core.errors import invalid
+from tellall.release.protections.law import Rng, as_rng
+
+__all__ = [
+    "MOST_CALLS",
+    "Disproof",
+    "Growth",
+    "Share",
+    "TracingRisk",
+    "disprove_epsilon",
+    "score_tracing",
+    "trace_by_attributes",
+]
+
+# How well a tracing worked on people whose membership is known, and the ε that it disproves.
+
+RATES = (0.01, 0.001)
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __repr__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class Disproof:
+    """Which claims of differential privacy a tracing disproves.
+
+    Attributes
+    ----------
+    estimate
+        The smallest ε that the observed rates allow, infinite where no outsider was named.
+    lower
+        Every ε below this is disproved at the confidence.
+    """
+
+    estimate: float
+    lower: float
+    delta: float
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TracingRisk:
+    """What a tracing achieved on members and outsiders.
+
+    Attributes
+    ----------
+    members, others
+        How many targets were in the data, and how many were not.
+    traced, false
+        How many of each the attack named.
+    auc
+        The chance that a member scores above an outsider, ties half, with DeLong's interval.
+    """
+
+    members: int
+    others: int
+    traced: int
+    false: int
+    auc: Share
+    delta: float
+    _inside: Array
+    _outside: Array
+
+    @property
+    def true_positive_rate(self) -> Share:
+        """The share of members named, Clopper–Pearson interval."""
+        return _exact_share(self.traced, self.members)
+
+    @property
+    def false_positive_rate(self) -> Share:
+        """The share of outsiders named, Clopper–Pearson interval."""
+        return _exact_share(self.false, self.others)
+
+    def power(self, rate: float = RATES[0], *, rng: Rng = 0) -> Share:
+        """The share of members above the score that at most this share of the outsiders exceeds.
+
+        Notes
+        -----
+        The interval is a bootstrap over members and outsiders both, since the threshold is estimated too;
+        where it is empty (all members, or none) Clopper–Pearson's takes its place. With fewer than 1/rate
+        outsiders the threshold is their largest score, and the rate itself is not seen; see :meth:`seen`.
+        """
+        rate = checked_rate("rate", rate)
+        generator = as_rng(rng)
+        inside, outside = np.sort(self._inside), np.sort(self._outside)
+        allowed = math.floor(rate * outside.size + 1e-9)
+        value = float((inside > outside[-1 - allowed]).mean())
+        # the order statistic of a resample of m sorted scores sits where a sorted uniform does
+        places = generator.beta(outside.size - allowed, allowed + 1, size=_RESAMPLES)
+        limits = outside[np.minimum((places * outside.size).astype(np.intp), outside.size - 1)]
+        shares = 1 - np.searchsorted(inside, limits, side="right") / inside.size
+        resampled = generator.binomial(inside.size, shares) / inside.size
+        low, high = (float(end) for end in np.quantile(resampled, [0.025, 0.975]))
+        exact = _exact_share(round(value * inside.size), inside.size)
+        return Share(value, min(low, exact.low), max(high, exact.high))
+
+    def seen(self, rate: float = RATES[0]) -> bool:
+        """Whether there are outsiders enough, 1/rate, to see this false-positive rate."""
+        return checked_rate("rate", rate) * self.others + 1e-9 >= 1
+
+    def roc(self, points: int = 200) -> dict[str, Array]:
+        """The curve: false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
+        if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 2:
+            raise invalid("points", "a whole number of 2 or more", points)
+        scores = np.unique(np.concatenate([self._inside, self._outside]))[::-1]
+        if scores.size > points:
+            scores = scores[np.linspace(0, scores.size - 1, points).astype(np.intp)]
+        hits = self._inside.size - np.searchsorted(np.sort(self._inside), scores, side="left")
+        alarms = self._outside.size - np.searchsorted(np.sort(self._outside), scores, side="left")
+        true_low, true_high = _clopper_pearson(hits, self._inside.size)
+        false_low, false_high = _clopper_pearson(alarms, self._outside.size)
+        return {
+            "threshold": scores,
+            "false_positive_rate": alarms / self._outside.size,
+            "false_low": false_low,
+            "false_high": false_high,
+            "true_positive_rate": hits / self._inside.size,
+            "true_low": true_low,
+            "true_high": true_high,
+        }
+
+    def epsilon(self, delta: float = 0.0, *, confidence: float = 0.95) -> Disproof:
+        """The ε that the named members and outsiders disprove; see :func:`disprove_epsilon`."""
+        return disprove_epsilon(
+            self.traced, self.members, self.false, self.others, delta=delta, confidence=confidence
+        )
+
+    def __repr__(self) -> str:
+        where = "at 1 % false positives" if self.seen(0.01) else f"above all {self.others} others"
+        return (
+            f"TracingRisk: {self.traced} of {self.members} members traced, {self.false} of {self.others} "
+            f"others named wrongly; AUC {self.auc}; power {self.power(0.01)} {where}"
+        )
+
+
+def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
+    """The risk of a tracing whose targets' true membership (True, or 1, for those in the data) is known.
+
+    Notes
+    -----
+    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so
+    intervals speak of further people beside this release, not of further releases.
+
+    Examples
+    --------
+    >>> tracing = Tracing(np.array([3.0, 2.0, 1.0, 0.0]), 1.5, np.zeros(4), np.array([1, 1, 0, 0], bool),
+    ...                   "single", "paper", 0.05, 1, 1)
+    >>> score_tracing(tracing, [True, True, False, False]).auc.value
+    1.0
+    """
+    try:
+        truth = np.asarray(members)
+    except ValueError:
+        raise invalid("members", "one of True and False per target", "rows of different lengths") from None
+    if (
+        truth.shape != tracing.scores.shape
+        or truth.dtype.kind not in "biuf"
+        or not np.isin(truth, (0, 1)).all()
+    ):
+        raise invalid("members", f"one of True and False per target ({tracing.scores.size})", truth)
+    truth = truth.astype(bool)
+    if truth.all() or not truth.any():
+        raise invalid("members", "some True and some False", "all alike")
+    inside, outside = tracing.scores[truth], tracing.scores[~truth]
+    return TracingRisk(
+        members=int(truth.sum()),
+        others=int((~truth).sum()),
+        traced=int(tracing.member[truth].sum()),
+        false=int(tracing.member[~truth].sum()),
+        auc=_auc(inside, outside),
+        delta=tracing.delta,
+        _inside=inside,
+        _outside=outside,
+    )
+
+
+def disprove_epsilon(
+    true_positives: int,
+    members: int,
+    false_positives: int,
+    others: int,
+    *,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> Disproof:
+    """The ε below which (ε, δ)-differential privacy is disproved by how often an attack is right.
+
+    Notes
+    -----
+    Under (ε, δ)-differential privacy, one person present or absent, TPR ≤ e^ε·FPR + δ, and the same of the
+    two error rates turned round: 1 − FPR ≤ e^ε(1 − TPR) + δ. TPR is bounded from below and FPR from above, by
+    Clopper–Pearson at half the error each, so both inequalities hold together at the confidence. The
+    threshold must have been fixed before the scores were seen. Counts over independent releases are binomial;
+    over people in one release they are so only approximately.
+
+    Examples
+    --------
+    >>> round(disprove_epsilon(990, 1000, 10, 1000).lower, 2)
+    3.98
+    """
+    for name, hits, total in (
+        ("true_positives", true_positives, members),
+        ("false_positives", false_positives, others),
+    ):
+        for count in (hits, total):
+            if isinstance(count, bool) or not isinstance(count, int | np.integer):
+                raise invalid(name, "whole numbers, out of so many people", f"{hits!r} out of {total!r}")
+        if total < 1 or not 0 <= hits <= total:
+            raise invalid(name, f"from 0 to {total}, out of one person or more", hits)
+    delta = checked_rate("delta", delta, zero=True)
+    error = 1 - checked_rate("confidence", confidence)
+    true_low = float(_clopper_pearson(np.array([true_positives]), members, error)[0][0])
+    false_high = float(_clopper_pearson(np.array([false_positives]), others, error)[1][0])
+    estimate = _least_epsilon(true_positives / members, false_positives / others, delta)
+    return Disproof(estimate, _least_epsilon(true_low, false_high, delta), delta, confidence)
+
+
+def _least_epsilon(true_rate: float, false_rate: float, delta: float) -> float:
+    best = 0.0
+    for gain, loss in ((true_rate - delta, false_rate), (1 - false_rate - delta, 1 - true_rate)):
+        if gain > 0:
+            best = max(best, math.inf if loss <= 0 else math.log(gain / loss))
+    return best
+
+
+def _auc(inside: Array, outside: Array) -> Share:
+    from scipy.special import ndtri
+
+    a, b = np.sort(outside), np.sort(inside)
+    over = (np.searchsorted(a, inside, "left") + np.searchsorted(a, inside, "right")) / (2 * a.size)
+    under = 1 - (np.searchsorted(b, outside, "left") + np.searchsorted(b, outside, "right")) / (2 * b.size)
+    value = float(over.mean())
+    variance = over.var() / max(inside.size - 1, 1) + under.var() / max(outside.size - 1, 1)
+    margin = float(-ndtri(0.025) * math.sqrt(variance))
+    low, high = max(0.0, value - margin), min(1.0, value + margin)
+    if variance == 0:  # told apart in full, or not at all: what so few people can say of that
+        exact = _exact_share(round(value * min(a.size, b.size)), min(a.size, b.size))
+        low, high = exact.low, exact.high
+    return Share(value, low, high)
+
+
+def _exact_share(hits: int, total: int) -> Share:
+    low, high = _clopper_pearson(np.array([hits]), total)
+    return Share(hits / total, float(low[0]), float(high[0]))
+
+
+def _clopper_pearson(hits: npt.NDArray[np.int_], total: int, error: float = 0.05) -> tuple[Array, Array]:
+    from scipy.special import betaincinv
+
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), total - hits + 1, error / 2), 0.0)
+    high = np.where(hits < total, betaincinv(hits + 1, np.maximum(total - hits, 1), 1 - error / 2), 1.0)
+    return low, high
+
+
+MOST_CALLS = 500_000_000  # calls of targets and reference people together; beyond it a repeat takes long
+_LEAST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Tracings from nested random choices of the means, fewest first; the last is of all of them."""
+
+    tracings: tuple[Tracing, ...]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many means each used."""
+        return tuple(tracing.attributes for tracing in self.tracings)
+
+    @property
+    def named(self) -> tuple[float, ...]:
+        """The share of targets that each named."""
+        return tuple(tracing.traced / tracing.scores.size for tracing in self.tracings)
+
+
+def trace_by_attributes(
+    means: npt.ArrayLike,
+    targets: Any,
+    reference: Any,
+    *,
+    whole: Tracing | None = None,
+    points: int = 8,
+    rng: Rng = 0,
+    **options: Any,
+) -> Growth:
+    """The tracing from a random half of the means, a quarter, an eighth, and so on.
+
+    Parameters
+    ----------
+    means, targets, reference, options
+        As for `trace`.
+    whole
+        The tracing from all of the means, where it is there already.
+    points
+        How many numbers of means to try, all of them included; fewer where there are few means.
+    rng
+        Seed of the choice; each choice holds the smaller ones.
+
+    Notes
+    -----
+    Means that are not chosen count as suppressed. All halvings together cost as much as the whole.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> people = np.where(rng.random((40, 8000)) < 0.5, 1, -1)
+    >>> means = people[:10].mean(axis=0)
+    >>> growth = trace_by_attributes(means, people[:20], people[20:], threshold="hoeffding")
+    >>> growth.counts[-2:], growth.named[-1] >= growth.named[0]
+    ((4000, 8000), True)
+    """
+    values: Array = np.asarray(means, dtype=np.float64)
+    shown = np.flatnonzero(~np.isnan(values))
+    order = as_rng(rng).permutation(shown)
+    tracings = [trace(values, targets, reference, **options) if whole is None else whole]
+    for halvings in range(1, points):
+        count = shown.size >> halvings
+        if count < _LEAST:
+            break
+        some = np.full_like(values, np.nan)
+        some[order[:count]] = values[order[:count]]
+        tracings.append(trace(some, targets, reference, **options))
+    return Growth(tuple(reversed(tracings)))

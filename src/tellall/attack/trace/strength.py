@@ -1,0 +1,241 @@
+"""How exposed a population is to tracing: the strength of the law of its means, and what attacks need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "TracingPlan",
+    "robust_strength",
+    "strength",
+    "tracing_plan",
+]
+
+Distribution = tuple[Any, ...] | Callable[[float], float]
+
+
+def strength(
+    distribution: Distribution, alpha: float, *, support: tuple[float, float] = (-1.0, 1.0)
+) -> float:
+    """γ such that the distribution of population means is (α, γ)-strong, the largest there is.
+
+    Parameters
+    ----------
+    distribution
+        ("uniform", a, b), ("beta", u, v) stretched to [−1, 1], ("ideal", a), ("gaussian", sigma) for normal
+        attributes whose mean is uniform on [−1, 1], or a density function on `support`.
+    alpha
+        The bias that a release may have in each mean.
+    support
+        The interval of a density function; its integral there must be one.
+
+    Notes
+    -----
+    Def. 6 asks for E[g′(p)(1 − p²)] ≥ γ over all g within α of the identity. After integration by parts that
+    is linear in g, so its infimum is taken point by point (Lemma 14):
+
+        γ(α) = E[1 − p²] − α∫|2pρ − (1 − p²)ρ′| − α(1 − b²)ρ(b) − α(1 − a²)ρ(a),
+
+    with α cut at 1 + b and 1 − a at the ends. Uniform on [a, b]: 1 − (a² + ab + b²)/3 − 2αE|p| −
+    α((1 − a²) + (1 − b²))/(b − a), where the paper's right-hand side is false (E-RT-3). Beta: 4uv/((u + v)
+    (u + v + 1)) − 4αuᵘvᵛ/(B(u, v)(u + v)^(u + v)), exact for α ≤ 2 min(u, v)/(u + v), a lower bound beyond.
+    Ideal, ρ ∝ 1/(1 − p²) on [−a, a]: (2a − 2α)/ln((1 + a)/(1 − a)). Gaussian: σ²(1 − α) (Def. 30). γ ≤ 0 is
+    no guarantee at all. A density is integrated by adaptive quadrature, its derivative taken numerically.
+
+    Examples
+    --------
+    >>> round(strength(("uniform", -1, 1), 0.25), 6)
+    0.416667
+    >>> round(strength(("ideal", 0.85), 0.5), 6)
+    0.278629
+    """
+    alpha = _number("alpha", alpha, least=0.0)
+    if callable(distribution):
+        return _density_strength(distribution, alpha, support)
+    if not isinstance(distribution, tuple) or not distribution or distribution[0] not in _CLOSED:
+        raise invalid(
+            "distribution",
+            f"a density function or a tuple that starts with {', '.join(_CLOSED)}",
+            distribution,
+        )
+    count, formula = _CLOSED[distribution[0]]
+    if len(distribution) != count + 1:
+        raise invalid("distribution", f"'{distribution[0]}' and {count} numbers", distribution)
+    return formula(alpha, *(_number("distribution", value) for value in distribution[1:]))
+
+
+def robust_strength(eta: float) -> float:
+    """γ such that the uniform distribution on [−1, 1] is (η, γ)-robustly strong, the largest there is.
+
+    Notes
+    -----
+    Def. 27, for releases accurate on average only: 2/3 for η ≤ 1/2, else 2/3 − 2∫_c^1 (1 + p)(p − c) dp with
+    c = 1/(2η). The paper's (1/2, 1/3) is true and loose; Prop. 28 needs α < ηγ (E-RT-6).
+
+    Examples
+    --------
+    >>> robust_strength(0.5)
+    0.6666666666666666
+    """
+    eta = _number("eta", eta, above=0.0)
+    c = 1 / (2 * eta)
+    if c >= 1:
+        return 2 / 3
+    integral = (1 - c**3) / 3 + (1 - c) * (1 - c**2) / 2 - c * (1 - c)
+    return 2 / 3 - 2 * integral
+
+
+@dataclass(frozen=True)
+class TracingPlan:
+    """What the attacks need to be sure of success, by the theorems with explicit constants.
+
+    Attributes
+    ----------
+    attributes
+        For "single": then some member is traced with probability 1 − δ, and every member where the release
+        treats people alike.
+    pool_attributes, pool_people, pool_beta
+        For "pool": attributes, reference people besides the first, and the chance per attribute of an error
+        above α that it can bear. None where α is zero.
+    pool_traced
+        At least this many people are then traced with probability 1 − 2δ; any number above 0 means one.
+    """
+
+    n: int
+    gamma: float
+    alpha: float
+    delta: float
+    attributes: float
+    pool_attributes: float | None
+    pool_people: float | None
+    pool_beta: float | None
+    pool_traced: float | None
+
+
+def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPlan:
+    """How many attributes and reference people the attacks need for n people.
+
+    Notes
+    -----
+    Single (Lemma 11, Props. 12 and 13, Azuma's inequality; E-RT-2): d ≥ 32 n² ln(1/δ)/γ². Pool (Props. 21, 24
+    and 26; E-RT-4, E-RT-6): d ≥ max(1152 α² n² ln(1/δ)/γ², 64(n + √ln(1/δ))), m ≥ 2 ln(48n/γ)/α²,
+    β ≤ γ/(24n), and then γ²/(256α²) people or more are traced.
+
+    Examples
+    --------
+    >>> round(tracing_plan(10, 2 / 3, 0.0, 0.05).attributes)
+    21569
+    """
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise invalid("n", "a whole number of 1 or more", n)
+    gamma, alpha = _number("gamma", gamma), _number("alpha", alpha, least=0.0)
+    if gamma <= 0:
+        raise invalid(
+            "gamma", "above zero", gamma, "At zero or below no number of attributes is sure to suffice."
+        )
+    if not 0 < delta < 1:
+        raise invalid("delta", "between 0 and 1", delta)
+    log = math.log(1 / delta)
+    single = 32 * n**2 * log / gamma**2
+    if alpha == 0:
+        return TracingPlan(int(n), gamma, alpha, delta, single, None, None, None, None)
+    return TracingPlan(
+        n=int(n),
+        gamma=gamma,
+        alpha=alpha,
+        delta=delta,
+        attributes=single,
+        pool_attributes=max(1152 * alpha**2 * n**2 * log / gamma**2, 64 * (n + math.sqrt(log))),
+        pool_people=2 * math.log(48 * n / gamma) / alpha**2,
+        pool_beta=gamma / (24 * n),
+        pool_traced=gamma**2 / (256 * alpha**2),
+    )
+
+
+def _uniform(alpha: float, a: float, b: float) -> float:
+    if not -1 <= a < b <= 1:
+        raise invalid("distribution", "uniform on an interval within [−1, 1]", ("uniform", a, b))
+    mean_abs = (b * abs(b) - a * abs(a)) / (2 * (b - a))
+    ends = min(alpha, 1 - a) * (1 - a * a) + min(alpha, 1 + b) * (1 - b * b)
+    return 1 - (a * a + a * b + b * b) / 3 - 2 * alpha * mean_abs - ends / (b - a)
+
+
+def _beta(alpha: float, u: float, v: float) -> float:
+    if not (u > 0 and v > 0):
+        raise invalid("distribution", "beta with two numbers above zero", ("beta", u, v))
+    log_beta = math.lgamma(u) + math.lgamma(v) - math.lgamma(u + v)
+    spread = math.exp(u * math.log(u) + v * math.log(v) - (u + v) * math.log(u + v) - log_beta)
+    return 4 * u * v / ((u + v) * (u + v + 1)) - 4 * alpha * spread
+
+
+def _ideal(alpha: float, a: float) -> float:
+    if not 0 < a < 1:
+        raise invalid("distribution", "ideal with a number between 0 and 1", ("ideal", a))
+    return (2 * a - 2 * alpha) / math.log((1 + a) / (1 - a))
+
+
+def _gaussian(alpha: float, sigma: float) -> float:
+    if not sigma > 0:
+        raise invalid("distribution", "gaussian with a number above zero", ("gaussian", sigma))
+    return sigma**2 * (1 - alpha)
+
+
+_CLOSED: dict[str, tuple[int, Callable[..., float]]] = {
+    "uniform": (2, _uniform),
+    "beta": (2, _beta),
+    "ideal": (1, _ideal),
+    "gaussian": (1, _gaussian),
+}
+
+
+def _density_strength(given: Callable[[float], float], alpha: float, support: tuple[float, float]) -> float:
+    from scipy.integrate import quad
+
+    try:
+        a, b = (_number("support", end) for end in support)
+    except (TypeError, ValueError):
+        raise invalid("support", "an interval within [−1, 1]", support) from None
+    if not -1 <= a < b <= 1:
+        raise invalid("support", "an interval within [−1, 1]", support)
+
+    def density(p: float) -> float:
+        value: Any = given(p)  # whatever the caller's function returns
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise invalid("distribution", "a density function that returns numbers", value) from None
+
+    def integral(function: Callable[[float], float]) -> float:
+        value, *_ = quad(function, a, b, limit=400, full_output=1)
+        return float(value)
+
+    total = integral(density)
+    if not abs(total - 1) < 1e-6:
+        raise invalid("distribution", "a density whose integral over its support is one", total)
+
+    def kernel(p: float) -> float:
+        step = min(1e-5, (b - a) / 100)
+        low, high = max(a, p - step), min(b, p + step)
+        slope = (density(high) - density(low)) / (high - low)
+        return abs(2 * p * density(p) - (1 - p * p) * slope)
+
+    ends = min(alpha, 1 - a) * (1 - a * a) * density(a) + min(alpha, 1 + b) * (1 - b * b) * density(b)
+    return integral(lambda p: (1 - p * p) * density(p)) - alpha * integral(kernel) - ends
+
+
+def _number(name: str, value: object, *, least: float = -math.inf, above: float = -math.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+        raise invalid(name, "a finite number", value)
+    number = float(value)
+    if number < least:
+        raise invalid(name, f"{least:g} or more", value)
+    if number <= above:
+        raise invalid(name, f"above {above:g}", value)
+    return number

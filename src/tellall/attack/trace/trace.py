@@ -1,0 +1,302 @@
+"""Tracing: was this person in the data whose means were published?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.attack.trace.blocks import Blocks
+from tellall.attack.trace.columns import Input, read_input
+from tellall.attack.trace.contributions import Contribution, Correlation, Homer, LikelihoodRatio, Truncated
+from tellall.attack.trace.scores import conformal_scores, linear_scores
+from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public
+from tellall.release.release import Release
+
+__all__ = [
+    "ATTACKS",
+    "Tracing",
+    "trace",
+]
+
+ATTACKS = ("single", "pool", "gaussian", "likelihood-ratio", "homer")
+_CLASSICAL = ("likelihood-ratio", "homer")
+
+People = Blocks | Dataset | Public | npt.ArrayLike
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracing:
+    """What the published means say about who was in the data.
+
+    Attributes
+    ----------
+    scores
+        One per target; larger speaks for having been in the data.
+    threshold
+        What a score must exceed: one number, or one per target where the reference people are scored anew
+        beside each target (threshold "empirical" of an attack that uses the population's mean).
+    p_values
+        For each target, a probability that bounds the chance of such a score for a person who was not in.
+    member
+        Whom the attack says to have been in the data.
+    attack, rule, delta
+        How the scores and the threshold were made, and the promised false-positive rate.
+    attributes, reference_people
+        How many attributes and reference people were used.
+    notes
+        What was dropped, clipped or noticed on the way, one sentence each.
+    reference_scores
+        The score of every reference person, on average beside the targets; None where the threshold does not
+        need them ("paper", "hoeffding").
+    missing_calls
+        The shares of the targets' and of the reference people's calls that are missing; of up to 10,000
+        attributes from all over where there are more.
+    without_calls
+        How many targets have no call at all: nothing is said of them.
+    reference_lacking
+        How many reference people lack so much that they count as scoring no lower than some target.
+    copies
+        How many targets also stand among the reference people, or have a twin there.
+    """
+
+    scores: Array
+    threshold: float | Array
+    p_values: Array
+    member: npt.NDArray[np.bool_]
+    attack: str
+    rule: str
+    delta: float
+    attributes: int
+    reference_people: int
+    notes: tuple[str, ...] = ()
+    reference_scores: Array | None = None
+    missing_calls: tuple[float, float] = (0.0, 0.0)
+    without_calls: int = 0
+    reference_lacking: int = 0
+    copies: int = 0
+
+    @property
+    def traced(self) -> int:
+        """How many targets are said to have been in the data."""
+        return int(self.member.sum())
+
+    def discoveries(self, rate: float | None = None) -> npt.NDArray[np.bool_]:
+        """Whom one may name so that at most this share of the named is wrong, on average over releases.
+
+        Notes
+        -----
+        Benjamini and Hochberg's step-up rule on the p-values; `rate` is delta where not given. Empirical
+        p-values of targets who share reference people are positively dependent, under which the rule holds;
+        that is proved for scores that use no population mean ("single", "gaussian") and not for the others.
+        """
+        return discoveries(self.p_values, self.delta if rate is None else rate)
+
+    def __repr__(self) -> str:
+        return (
+            f"Tracing: {self.traced} of {self.scores.size} targets said to be in the data; "
+            f"{self.attack}, threshold {self.rule}, delta {self.delta:g}, {self.attributes} attributes, "
+            f"{self.reference_people} reference people"
+        )
+
+
+def trace(
+    means: Release | npt.ArrayLike,
+    targets: People,
+    reference: People,
+    *,
+    attack: str = "single",
+    delta: float = 0.05,
+    alpha: float | None = None,
+    sigma_max: float | None = None,
+    threshold: str | None = None,
+    coding: str = "signs",
+    n: int | None = None,
+    alleles: str | None = None,
+) -> Tracing:
+    """The targets' scores, p-values and membership, from published means and reference people.
+
+    Parameters
+    ----------
+    means
+        The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. Where
+        these and the people have names (datasets, frames, a series with an index) they are matched by name,
+        over what all have; arrays go by place.
+    targets
+        People × attributes, or one person: the people to be traced.
+    reference
+        People × attributes: people of the same population who are known not to be in the data.
+    attack
+        "single" (Fig. 1), "pool" (Fig. 2), "gaussian" (Fig. 3), "likelihood-ratio" or "homer".
+    delta
+        The false-positive rate allowed per target.
+    alpha
+        The accuracy at which "pool" truncates; without it nothing is truncated and only the "empirical"
+        threshold applies.
+    sigma_max
+        The largest standard deviation of an attribute, for the thresholds of "gaussian".
+    threshold
+        "paper" as printed, "hoeffding" with the smaller sound constant, or "empirical": conformal p-values.
+        Without it, "paper", and "empirical" for the classical tests, which have no other.
+    coding
+        "signs" for −1/+1 and means in [−1, 1]; "bits" for 0/1; "genotypes" for 0/1/2, with allele
+        frequencies in [0, 1] or mean allele counts in [0, 2], see `alleles`.
+    n
+        How many people the means are over, for "likelihood-ratio"; taken from the smallest frequency that is
+        not zero where not given.
+    alleles
+        For genotypes, what the means are: "frequencies" in [0, 1] or "counts" in [0, 2]; told from the
+        reference people where not given.
+
+    Notes
+    -----
+    With y a target and q the means in the ±1 coding:
+
+    - single: ⟨y − z0, q⟩, z0 the first reference person. Paper √(8 d ln(1/δ)); hoeffding 2‖q‖√ln(1/δ), which
+      is sound by Hoeffding's inequality where the printed one gives δ² (E-RT-1). Prop. 2.
+    - pool: ⟨y − z0, t⟩, t = clip(q − w, ±2α), w the mean of the reference people but the first. Paper
+      4α√(d ln(1/δ)); hoeffding 2‖t‖√ln(1/δ). Prop. 18.
+    - gaussian: ⟨y − z0, q⟩ for real attributes. Paper 2σ_max√(d ln(1/δ)); hoeffding 2σ_max‖q‖√ln(1/δ), half
+      the level by the exact tail. Prop. 29.
+    - likelihood-ratio: Σ x ln(q̃/p̃) + (1 − x) ln((1 − q̃)/(1 − p̃)) on the 0/1 scale, half a person added to
+      each side; homer: Σ |x − p̃| − |x − q|.
+
+    "paper" and "hoeffding" hold for independent attributes only: neighbouring positions of a genome are not,
+    and there both fail. "empirical" holds for any dependence between attributes as long as
+    the target and the reference people are exchangeable: p = (1 + reference scores ≥ target's)/(R + 1), where
+    each of the R + 1 people is scored with the mean of all the others as the population's. It can say "in" at
+    level δ only if δ(R + 1) ≥ 1. A missing call counts for nothing under the first two. Under the third, an
+    attribute that a target lacks counts for nobody beside that target (for "single", as the reference
+    people's mean), and a reference person who lacks a call is given what the others add there on average, the
+    score stretched by the share of its spread that is missing: sound for calls missing at random, at rates
+    that may differ between targets and reference people. Time O(targets · d), and O(targets · reference · d)
+    for the empirical threshold of an attack with a population mean; memory one block of attributes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(-1, 1, 20_000)
+    >>> people = np.where(rng.random((40, p.size)) < (1 + p) / 2, 1, -1)
+    >>> members, others, reference = people[:10], people[10:20], people[20:]
+    >>> tracing = trace(members.mean(axis=0), np.vstack([members, others]), reference, threshold="hoeffding")
+    >>> tracing.member[:10].sum(), tracing.member[10:].sum()
+    (np.int64(10), np.int64(0))
+    """
+    rule = _check(attack, threshold, delta, alpha, sigma_max)
+    if alleles not in (None, "frequencies", "counts"):
+        raise invalid("alleles", "'frequencies' or 'counts', or left out", alleles)
+    given = read_input(
+        means,
+        _people(targets),
+        _people(reference),
+        coding="reals" if attack == "gaussian" else coding,
+        n=n,
+        clip=attack != "gaussian" or rule == "paper",
+        alleles=alleles,
+    )
+    pool = given.reference.shape[0]
+    if attack == "pool" and pool < 2:
+        raise invalid("reference", "two people or more for attack='pool'", "one person")
+    notes = given.notes
+    limit: float | Array
+    others: Array | None = None
+    thin = 0
+    if rule == "empirical":
+        if delta * (pool + 1) < 1:
+            notes = (*notes, _too_few(delta, pool))
+        scores, limit, p_values, others, thin = _empirical(given, _contribution(attack, given, alpha), delta)
+        p_values[given.target_gaps.nothing] = 1.0
+        member = p_values <= delta
+        if thin:
+            notes = (*notes, _says_little(thin))
+    else:
+        scores, squares = linear_scores(
+            given.targets, given.reference, given.q, given.coding, alpha=alpha if attack == "pool" else None
+        )
+        limit, p_values = sound(
+            scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
+        )
+        member = scores > limit
+    how = (attack, rule, delta, given.q.size, pool, notes, others)
+    missing = (given.target_gaps.share, given.reference_gaps.share)
+    without = int(given.target_gaps.nothing.sum())
+    return Tracing(scores, limit, p_values, member, *how, missing, without, thin, given.copies)
+
+
+def _empirical(
+    given: Input, contribution: Contribution, delta: float
+) -> tuple[Array, float | Array, Array, Array, int]:
+    """Scores, thresholds, p-values, the reference people's scores on average beside the targets, and how many
+    of them lack too much to be compared with some target."""
+    people = given.targets.shape[0]
+    scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
+    others, lack = np.zeros(given.reference.shape[0]), np.zeros(given.reference.shape[0], dtype=bool)
+    for who, own, beside, thin in conformal_scores(
+        given.targets, given.reference, given.q, given.coding, contribution
+    ):
+        scores[who], (limits[who], p_values[who]) = own, conformal(own, beside, delta)
+        others += beside.sum(axis=0) / people
+        lack |= thin
+    limit = float(limits[0]) if (limits == limits[0]).all() else limits
+    return scores, limit, p_values, others, int(lack.sum())
+
+
+def _contribution(attack: str, given: Input, alpha: float | None) -> Contribution:
+    if attack == "pool":
+        return Truncated(math.inf if alpha is None else alpha)
+    if attack == "likelihood-ratio":
+        return LikelihoodRatio(given.size(), given.coding.ploidy)
+    return Homer() if attack == "homer" else Correlation()
+
+
+def _people(people: People) -> Any:
+    """Arrays and sources of blocks as they are; datasets as the public view."""
+    return people.public if isinstance(people, Dataset) else people
+
+
+def _says_little(people: int) -> str:
+    lack = "1 reference person lacks" if people == 1 else f"{people} reference people lack"
+    return (
+        f"{lack} nine tenths or more of what some target's score is made of, and count as scoring no lower "
+        "than that target; leave them out of the reference."
+    )
+
+
+def _too_few(delta: float, pool: int) -> str:
+    least = str(math.ceil(1 / delta - 1e-9) - 1) if delta > 1e-9 else f"about 1/{delta:g}"
+    people = "person" if pool == 1 else "people"
+    return (
+        f"With {pool} reference {people} the empirical threshold can name nobody at delta {delta:g}; "
+        f"it takes {least} or more."
+    )
+
+
+def _check(
+    attack: str, threshold: str | None, delta: float, alpha: float | None, sigma_max: float | None
+) -> str:
+    """The threshold to use, after refusing what does not fit together."""
+    if attack not in ATTACKS:
+        raise invalid("attack", f"one of {', '.join(ATTACKS)}", attack)
+    rule = ("empirical" if attack in _CLASSICAL else "paper") if threshold is None else threshold
+    if rule not in THRESHOLDS:
+        raise invalid("threshold", f"one of {', '.join(THRESHOLDS)}", rule)
+    if attack in _CLASSICAL and rule != "empirical":
+        raise invalid("threshold", f"'empirical' for attack='{attack}', which has no other", rule)
+    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
+        raise invalid("delta", "between 0 and 1", delta)
+    for name, value in (("alpha", alpha), ("sigma_max", sigma_max)):
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if value is not None and not (number and math.isfinite(value) and value > 0):
+            raise invalid(name, "a finite number above zero", value)
+    if rule != "empirical":
+        if attack == "pool" and alpha is None:
+            raise invalid("alpha", "given for attack='pool' with this threshold", "None")
+        if attack == "gaussian" and sigma_max is None:
+            raise invalid("sigma_max", "given for attack='gaussian' with this threshold", "None")
+    return rule

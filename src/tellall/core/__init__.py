@@ -1,0 +1,1 @@
+"""What every room needs: errors, safe text, files written whole or not at all, jobs, schemas."""

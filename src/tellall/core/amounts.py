@@ -1,0 +1,46 @@
+"""Numbers as the pages show them: shares, points, amounts in a secret's own unit."""
+
+from __future__ import annotations
+
+__all__ = [
+    "MINUS",
+    "gain",
+    "level",
+    "percent",
+    "points",
+    "signed",
+]
+
+MINUS = "\N{MINUS SIGN}"
+_SPACE = "\N{NO-BREAK SPACE}"
+
+
+def percent(share: float) -> str:
+    """A share of people, in a hundred."""
+    return f"{100 * share:.1f}{_SPACE}%".replace("-", MINUS)
+
+
+def points(share: float, sign: str = "+") -> str:
+    """A difference of two shares, in points.
+
+    Examples
+    --------
+    >>> points(0.123), points(-0.02, ""), points(-0.0001)
+    ('+12.3', '−2.0', '+0.0')
+    """
+    return f"{100 * share:{sign}z.1f}".replace("-", MINUS)
+
+
+def signed(value: float, sign: str = "+") -> str:
+    """A difference in three digits."""
+    return f"{value:{sign}z.3g}".replace("-", MINUS)
+
+
+def level(value: float, real: bool) -> str:
+    """How well guesses do: a share of people, or of a real secret how far off they are."""
+    return f"{value:.3g}" if real else percent(value)
+
+
+def gain(value: float, real: bool, sign: str = "+") -> str:
+    """What an attack gains: in points, or in the unit of a real secret."""
+    return signed(value, sign) if real else points(value, sign)

@@ -1,0 +1,148 @@
+"""The second executor: a Dask cluster that the user runs, by its address."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from tellall.core.errors import InvalidInput, WorkLost, invalid
+from tellall.core.jobs import Done, Failed, Task, guarded
+from tellall.core.version import __version__
+
+__all__ = [
+    "on_cluster",
+]
+
+_PATIENCE = 10  # seconds to wait for the scheduler, and for its first worker
+
+
+def on_cluster(
+    function: Callable[[Any], Any], waiting: Sequence[tuple[int, Task]], address: str
+) -> Iterator[Done | Failed]:
+    """What the function returns for each task, as it comes from the workers of a Dask scheduler.
+
+    Notes
+    -----
+    Tasks travel with their data, two per thread of the cluster at a time: the scheduler holds little, and can
+    give the task of a lost worker to another. A task that has taken several workers with it is given up
+    (Dask's ``allowed-failures``), and the rest goes on. Workers must have this version of tellall.
+    """
+    if not waiting:
+        return
+    from distributed.utils import silence_logging_cmgr
+
+    with silence_logging_cmgr(logging.CRITICAL):  # what goes wrong is told by the errors raised here
+        client = _connected(address)
+        try:
+            _check_versions(client, address)
+            yield from _as_they_come(client, function, waiting, address)
+        finally:
+            client.close()
+
+
+def _as_they_come(
+    client: Any, function: Callable[[Any], Any], waiting: Sequence[tuple[int, Task]], address: str
+) -> Iterator[Done | Failed]:
+    from distributed import CancelledError, as_completed
+    from distributed.comm.core import CommClosedError
+
+    queue = iter(waiting)
+    places: dict[Any, tuple[int, str]] = {}
+    running = as_completed(loop=client.loop)
+
+    def top_up() -> None:
+        free = 2 * max(1, sum(client.nthreads().values())) - len(places)
+        for place, task in islice(queue, max(0, free)):
+            future = _submit(client, function, place, task)
+            places[future] = (place, task.name)
+            running.add(future)
+
+    def next_finished() -> Any:
+        try:
+            top_up()
+            future = next(running) if places else None
+            if future is not None and future.status == "cancelled":
+                raise CancelledError
+        except (CancelledError, CommClosedError, OSError, StopIteration) as error:
+            raise WorkLost(
+                f"The cluster at {address} went away ({type(error).__name__}). Run the same again when it "
+                "is back: it goes on from what was kept."
+            ) from None
+        return future
+
+    try:
+        while (future := next_finished()) is not None:
+            place, name = places.pop(future)
+            yield _outcome(future, place, name, address)
+            future.release()
+    finally:
+        running.clear()
+        client.cancel(list(places), force=True)
+
+
+def _submit(client: Any, function: Callable[[Any], Any], place: int, task: Task) -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sending large graph")  # a block of people is large
+        return client.submit(_on_worker, function, place, task.make(), pure=False)
+
+
+def _outcome(future: Any, place: int, name: str, address: str) -> Done | Failed:
+    from distributed.scheduler import KilledWorker
+
+    if future.status == "error":
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            return Failed(place, f"every worker of the cluster that took {name} was lost, perhaps for memory")
+        if isinstance(error, ModuleNotFoundError):
+            raise _unlike(address, f"one without {error.name}")
+        raise error
+    found: Done | Failed = future.result()
+    return found
+
+
+def _on_worker(function: Callable[[Any], Any], place: int, payload: Any) -> Done | Failed:
+    """The task in a worker's process, whose numerical libraries keep to one thread from now on.
+
+    For good, not for the call: a worker may run several tasks in threads of one process, and none may
+    change the number of threads under another, since that changes the order of sums.
+    """
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(limits=1)
+    return guarded(function, place, payload)
+
+
+def _connected(address: str) -> Any:
+    from distributed import Client
+
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:160]
+        raise invalid("cluster", "the address of a running Dask scheduler", address, said) from None
+    try:
+        client.wait_for_workers(1, timeout=_PATIENCE)
+    except TimeoutError:
+        client.close()
+        raise invalid("cluster", "one with a worker or more", f"none at {address}") from None
+    return client
+
+
+def _check_versions(client: Any, address: str) -> None:
+    try:
+        found = set(client.run(_version).values())
+    except ModuleNotFoundError as error:
+        raise _unlike(address, f"one without {error.name}") from None
+    if found != {__version__}:
+        raise _unlike(address, ", ".join(sorted(map(str, found))))
+
+
+def _version() -> str:
+    return __version__
+
+
+def _unlike(address: str, found: str) -> InvalidInput:
+    return invalid("cluster", f"workers with tellall {__version__} installed", f"{found} at {address}")

@@ -1,0 +1,297 @@
+"""The documents that tellall reads and writes, field by field; the JSON schemas are made from these.
+
+Imported only where a document is read or checked, so that importing tellall does not load pydantic.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "AuditDocument",
+    "PlanDocument",
+    "ReleaseDocument",
+    "schema_of",
+]
+
+Text = Annotated[str, Field(max_length=1000)]
+Described = Annotated[
+    dict[str, Any],
+    Field(description="A statistic or protection: `kind` is its class, other keys its parameters."),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PlanRelease(_Strict):
+    """One planned output."""
+
+    name: Annotated[Text, Field(description="What the page calls it.")] = ""
+    statistic: Described
+    protect: Annotated[
+        list[dict[str, Any]] | dict[str, Any], Field(description="Protections in the order they apply.")
+    ] = []
+
+
+class PlanDocument(_Strict):
+    """What is going to be published about whom, and how much that may give away."""
+
+    model_config = ConfigDict(title="tellall plan")
+
+    schema_version: Literal[1] = 1
+    data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
+    secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
+    public: Annotated[
+        list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
+    ] = None
+    bins: Annotated[
+        int | dict[str, int | list[float]],
+        Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
+    ] = {}
+    by: Annotated[
+        Text | None,
+        Field(description="A public column: everything is published of each of its values apart, a block."),
+    ] = None
+    limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
+    exposed_limit: Annotated[
+        int | None, Field(ge=0, description="The most people a release may expose; not judged by default.")
+    ] = None
+    repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
+    steps: Annotated[
+        bool, Field(description="Also attack each release with none and with only the first protections.")
+    ] = True
+    releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]
+
+
+class ColumnDocument(_Strict):
+    """A public column as the release used it."""
+
+    name: str
+    levels: Annotated[int, Field(ge=1)]
+    cuts: list[float] | None = None
+
+
+class ValuesFile(_Strict):
+    """Values that lie in a Parquet file (one column, `value`) beside the document."""
+
+    parquet: str
+    count: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class ReleaseDocument(_Strict):
+    """What the world sees: published values, what they are and what was done to them."""
+
+    model_config = ConfigDict(title="tellall release")
+
+    schema_version: Literal[1]
+    document: Literal["release"]
+    tellall: Annotated[str, Field(max_length=100)]
+    description: Annotated[str, Field(max_length=10_000)]
+    statistic: Described
+    protect: list[Described]
+    columns: list[ColumnDocument]
+    people: Annotated[int, Field(ge=0)] | None = None
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
+    levels: Annotated[
+        int, Field(ge=0, le=1000, description="The values that the tabulated column has; 0: real numbers.")
+    ] = 2
+    values: Annotated[
+        list[float | None] | ValuesFile, Field(description="null where suppressed, or a file beside.")
+    ]
+
+
+class ForeseenDocument(_Strict):
+    """What the equations and the noise of a release let one expect before it is attacked."""
+
+    equations: Annotated[int, Field(ge=0)]
+    people: Annotated[int, Field(ge=0)]
+    groups: Annotated[int, Field(ge=0, description="How many of the people the release tells apart.")]
+    rank_cap: Annotated[int, Field(ge=0, description="No more unknowns than this can be solved for.")]
+    rank: int | None
+    accuracy: Annotated[float, Field(description="Predicted for least squares with the prior.")]
+    limit: Annotated[
+        float | None, Field(description="No decoder beats it on average over secrets drawn at random.")
+    ]
+    rate: Annotated[float, Field(description="The rate of the secret that is reckoned with.")]
+    ignored: Annotated[list[str], Field(description="Protections that are not reckoned with.")] = []
+
+
+class PromisedDocument(_Strict):
+    """The differential privacy that the protections declare."""
+
+    epsilon: Annotated[float | None, Field(ge=0, description="null: nothing is promised.")] = None
+    delta: Annotated[float | None, Field(ge=0)] = None
+    relation: Annotated[str, Field(description="Which data sets are neighbours.")] = ""
+    text: Annotated[str, Field(description="How it is reached.")] = ""
+
+
+class RecoveryDocument(_Strict):
+    """How often more than a share alpha of the people were guessed wrong."""
+
+    alpha: Annotated[float, Field(ge=0, le=1)]
+    beta: Annotated[float, Field(ge=0, le=1)]
+    low: Annotated[float, Field(ge=0, le=1, description="Of the interval of beta over draws.")]
+    high: Annotated[float, Field(ge=0, le=1)]
+    draws: Annotated[int, Field(ge=1)]
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+
+
+class Found(_Strict):
+    """What the attack on one release found; counts and rates, never a person."""
+
+    statistic: str
+    protection: str
+    accuracy: float
+    baselines: dict[str, float]
+    baseline: str
+    advantage: float
+    interval: tuple[float, float]
+    found: float | None
+    named: int
+    named_right: int
+    proved: int
+    exposed: dict[str, dict[str, int]]
+    status: str
+    people: int
+    curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
+    draws: int
+    decoder: Annotated[str, Field(description="What the attack decoded with.")] = ""
+    skipped: Annotated[list[str], Field(description="Published values that gave no equation, and why.")] = []
+    foreseen: Annotated[
+        ForeseenDocument | None, Field(description="What was to be expected before the attack, if known.")
+    ] = None
+    promised: Annotated[
+        PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
+    ] = None
+    wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
+    recovery: Annotated[
+        list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")
+    ] = []
+
+
+class FindingDocument(_Strict):
+    """One entry of the audit: an attack scored, or why there is none."""
+
+    name: str
+    role: Literal["alone", "together", "step"]
+    releases: Annotated[list[int], Field(description="The plan's releases that it is about.")]
+    statistic: list[Described]
+    protect: list[list[Described]]
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    summary: Found | None = None
+
+
+class VerdictDocument(_Strict):
+    """The answer in a word and a sentence."""
+
+    word: Literal["pass", "review", "fail"]
+    sentence: str
+
+
+class DataDocument(_Strict):
+    """The people, counted."""
+
+    name: str
+    people: int
+    distinct_public_rows: int
+    secret: str
+    meaning: Annotated[list[str], Field(min_length=2, description="What the values of the secret stand for.")]
+    holders: Annotated[int | None, Field(description="Who have the second; none where there are several.")]
+    counts: Annotated[list[int], Field(description="How many people have each value.")] = []
+    columns: list[ColumnDocument]
+    left_out: list[str]
+    fingerprint: str
+
+
+class BlockFinding(_Strict):
+    """One attack on one block: a row of the table of blocks, or why there is none."""
+
+    name: str
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    accuracy: float | None = None
+    baseline: str | None = None
+    baseline_accuracy: float | None = None
+    advantage: float | None = None
+    interval: tuple[float, float] | None = None
+    exposed: Annotated[int | None, Field(description="People exposed at confidence 0.95.")] = None
+    named: int | None = None
+    named_right: int | None = None
+    proved: int | None = None
+    status: str | None = None
+
+
+class BlockDocument(_Strict):
+    """The people of one value of the column that blocks are made by."""
+
+    name: str
+    people: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0, description="With it the block can be audited alone.")]
+    reason: Annotated[str | None, Field(description="Why it was not attacked; null: it was.")] = None
+    note: str | None = None
+    findings: list[BlockFinding]
+
+
+class BlocksDocument(_Strict):
+    """All blocks, the worst first; the audit's findings are about all their people together."""
+
+    by: str
+    blocks: Annotated[int, Field(ge=1)]
+    attacked: Annotated[int, Field(ge=0)]
+    people_attacked: Annotated[int, Field(ge=0)]
+    people_not_attacked: Annotated[int, Field(ge=0)]
+    above: Annotated[int, Field(ge=0, description="Blocks with an interval above the limit.")]
+    surely_above: Annotated[
+        int, Field(ge=0, description="Blocks above the limit even considering how many were looked at.")
+    ]
+    rows: list[BlockDocument]
+
+
+class AuditDocument(_Strict):
+    """A whole audit."""
+
+    model_config = ConfigDict(title="tellall audit", strict=False)
+
+    schema_version: Literal[1]
+    document: Literal["audit"]
+    tellall: str
+    versions: dict[str, str]
+    command: str
+    seed: int
+    device: Annotated[str, Field(description="Where equations were solved: cpu, cuda, cuda:1")] = "cpu"
+    plan: dict[str, Any]
+    data: DataDocument
+    limit: float
+    exposed_limit: int | None
+    verdict: VerdictDocument
+    worst: str | None
+    findings: list[FindingDocument]
+    blocks: BlocksDocument | None = None
+    assumed: list[str]
+    not_tested: list[str]
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The JSON schema made from the document's fields."""
+    from tellall.core.schemas.studies import CalibrateDocument, SweepDocument
+
+    documents: dict[str, type[BaseModel]] = {
+        "plan": PlanDocument,
+        "release": ReleaseDocument,
+        "audit": AuditDocument,
+        "sweep": SweepDocument,
+        "calibrate": CalibrateDocument,
+    }
+    made = documents[name].model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://tellall.invalid/schemas/{name}-v1.json",
+        **made,
+    }

@@ -1,0 +1,287 @@
+"""The documents of a sweep and of a calibration, field by field; the JSON schemas are made from these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "CalibrateDocument",
+    "SweepDocument",
+]
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Interval = Annotated[tuple[float, float], Field(description="95 %, over people and draws of the noise.")]
+Secret = Annotated[str, Field(description="The secret's name.")]
+Exposed = Annotated[
+    float | None, Field(ge=0, description="The most people that any decoder exposes at confidence 0.95.")
+]
+ExposedLimit = Annotated[
+    int | None, Field(ge=0, description="The most people that may be exposed; null: the plan does not say.")
+]
+Real = Annotated[
+    bool,
+    Field(
+        description="Whether the secret is a real number: accuracies are then mean absolute errors, and "
+        "they and advantages are in its unit; else they are shares of the people."
+    ),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SweepRow(_Strict):
+    """One protection and one decoder; null where there is no number."""
+
+    family: str
+    scale: Annotated[float | None, Field(ge=0, description="null: the protection is no member of a family.")]
+    protection: str
+    std: Annotated[float | None, Field(ge=0, description="Standard deviation of the noise on a value.")]
+    decoder: str
+    draws: Annotated[int, Field(ge=1, description="Draws of the noise; one where nothing is random.")]
+    accuracy: float
+    accuracy_low: float
+    accuracy_high: float
+    baseline: Annotated[str, Field(description="The strongest guess without a person's own record.")]
+    baseline_accuracy: float
+    advantage: Annotated[float, Field(description="What the attack gains over the strongest baseline.")]
+    low: Annotated[float, Field(description="The lower end of the advantage's 95 % interval.")]
+    high: Annotated[float, Field(description="The upper end of the advantage's 95 % interval.")]
+    exposed: Annotated[float | None, Field(ge=0, description="People exposed at confidence 0.95.")]
+    loss: Annotated[
+        float, Field(ge=0, description="Mean absolute error of a value; one not shown counts as zero.")
+    ]
+    loss_low: float
+    loss_high: float
+    mean_error: Annotated[float | None, Field(ge=0, description="The same over the values that are shown.")]
+    max_error: Annotated[float | None, Field(ge=0)]
+    missing: Share
+    total_variation: Share | None
+    association_change: Share | None
+    mae_ratio: Annotated[
+        float | None, Field(ge=0, description="Error of models' predictions, times that of the exact models.")
+    ]
+    sign_flips: Share | None
+    coverage: Share | None
+    epsilon: Annotated[float | None, Field(ge=0, description="null: nothing is promised.")]
+    delta: Share | None
+    frontier: Annotated[bool, Field(description="No other protection has less advantage and less loss.")]
+
+
+class LeftOut(_Strict):
+    """A protection that could not be measured."""
+
+    protection: str
+    reason: str
+
+
+class BlockRow(_Strict):
+    """One protection and one decoder in one block; see SweepRow."""
+
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    low: float
+    high: float
+    exposed: float | None
+    loss: float
+
+
+class SweptBlockDocument(_Strict):
+    """One block's own sweep, or why there is none."""
+
+    name: str
+    people: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)]
+    reason: str | None
+    rows: list[BlockRow]
+
+
+class SweptRelease(_Strict):
+    """Every protection of one statistic; of many blocks, all people together."""
+
+    name: str
+    statistic: str
+    people: Annotated[int, Field(ge=1)]
+    units: Annotated[str, Field(description="What values, errors and noise are measured in.")]
+    seed: Annotated[int, Field(ge=0)]
+    secret: Secret
+    real: Real
+    untried: Annotated[list[str], Field(description="Decoders left out for the time they take.")]
+    rows: Annotated[list[SweepRow], Field(min_length=1)]
+    skipped: list[LeftOut]
+    by: Annotated[str | None, Field(description="The column whose values are the blocks.")] = None
+    blocks: Annotated[list[SweptBlockDocument] | None, Field(description="The worst block first.")] = None
+
+
+class SweepDocument(_Strict):
+    """A whole sweep."""
+
+    model_config = ConfigDict(title="tellall sweep")
+
+    schema_version: Literal[1]
+    document: Literal["sweep"]
+    tellall: str
+    versions: dict[str, str]
+    command: str
+    data: str
+    seed: Annotated[int, Field(ge=0)]
+    repeats: Annotated[int, Field(ge=1)]
+    limit: Annotated[Share, Field(description="The plan's limit of the advantage.")]
+    exposed_limit: ExposedLimit = None
+    warning: str
+    releases: list[SweptRelease]
+
+
+class EvaluationDocument(_Strict):
+    """One scale that was tried; of one that fails, the first decoder that does."""
+
+    scale: Annotated[float, Field(ge=0)]
+    decoder: str
+    accuracy: float
+    advantage: float
+    interval: Interval
+    loss: Annotated[float, Field(ge=0)]
+    passed: bool
+
+
+class UtilityDocument(_Strict):
+    """What the reader loses."""
+
+    values: Annotated[int, Field(ge=0)]
+    missing: Share
+    mean_error: Annotated[float | None, Field(ge=0)]
+    max_error: Annotated[float | None, Field(ge=0)]
+    total_variation: Share | None
+    association: Share | None
+    association_change: Share | None
+    risk_change: Share | None
+    tables: Annotated[int, Field(ge=0)]
+    incomplete: Annotated[int, Field(ge=0)]
+
+
+class CoefficientsDocument(_Strict):
+    """What the reader of coefficients loses, averaged over models and draws."""
+
+    mae_ratio: Annotated[float | None, Field(ge=0)]
+    sign_flips: Share | None
+    coverage: Share | None
+
+
+class GuaranteeDocument(_Strict):
+    """The differential privacy that the noise corresponds to."""
+
+    epsilon: Annotated[float | None, Field(ge=0, description="null: infinite.")]
+    delta: Share
+    relation: str
+    text: str
+
+
+class CalibratedRelease(_Strict):
+    """The least noise on one statistic."""
+
+    name: str
+    family: str
+    scale: Annotated[float, Field(ge=0, description="0: nothing needs to be done.")]
+    protection: str
+    max_advantage: Annotated[float, Field(gt=0)]
+    decoder: Annotated[str, Field(description="The one whose interval ends highest.")]
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    interval: Interval
+    exposed: Exposed = None
+    loss: Annotated[float, Field(ge=0)]
+    utility: UtilityDocument
+    coefficients: CoefficientsDocument | None
+    guarantee: GuaranteeDocument | None
+    evaluations: Annotated[int, Field(ge=1)]
+    history: list[EvaluationDocument]
+    draws: Annotated[int, Field(ge=1)]
+    statistic: str
+    people: Annotated[int, Field(ge=1)]
+    units: str
+    secret: Secret
+    real: Real
+    seed: Annotated[int, Field(ge=0)]
+    warnings: list[str]
+
+
+class BlockAnswer(_Strict):
+    """What one block needs; see CalibratedRelease."""
+
+    scale: Annotated[float, Field(ge=0)]
+    protection: str
+    decoder: str
+    accuracy: float
+    baseline: str
+    baseline_accuracy: float
+    advantage: float
+    interval: Interval
+    loss: Annotated[float, Field(ge=0)]
+    evaluations: Annotated[int, Field(ge=1)]
+
+
+class CalibratedBlockDocument(_Strict):
+    """One block's own answer, or why there is none."""
+
+    name: str
+    people: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0)]
+    reason: str | None
+    answer: BlockAnswer | None
+
+
+class CalibratedBlocks(_Strict):
+    """One noise on one statistic that serves every block."""
+
+    name: str
+    by: Annotated[str, Field(description="The column whose values are the blocks.")]
+    family: str
+    scale: Annotated[float, Field(ge=0, description="The largest that a block needs.")]
+    protection: str
+    max_advantage: Annotated[float, Field(gt=0)]
+    statistic: str
+    people: Annotated[int, Field(ge=0)]
+    units: str
+    seed: Annotated[int, Field(ge=0)]
+    together: Annotated[SweepRow, Field(description="All people of all blocks at that noise.")]
+    exposed: Exposed = None
+    warnings: list[str]
+    blocks: Annotated[list[CalibratedBlockDocument], Field(description="Those that need most noise first.")]
+
+
+class NoAnswer(_Strict):
+    """A statistic for which no noise of the family keeps the limit, or none was found."""
+
+    name: str
+    reason: str
+
+
+class CalibrateDocument(_Strict):
+    """A whole calibration."""
+
+    model_config = ConfigDict(title="tellall calibrate")
+
+    schema_version: Literal[1]
+    document: Literal["calibrate"]
+    tellall: str
+    versions: dict[str, str]
+    command: str
+    data: str
+    by: Annotated[str | None, Field(description="The column whose values are the blocks.")]
+    secret: Secret
+    real: Real
+    seed: Annotated[int, Field(ge=0)]
+    family: str
+    max_advantage: Annotated[float, Field(gt=0)]
+    exposed_limit: ExposedLimit = None
+    releases: list[CalibratedRelease | CalibratedBlocks]
+    skipped: list[NoAnswer]

@@ -1,0 +1,1 @@
+"""Experiments: attacks tried and judged. Audits, sweeps and calibrations."""

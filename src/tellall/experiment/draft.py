@@ -1,0 +1,209 @@
+"""A first plan for a table of people, with comments that say what to change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.core.errors import TellallError, invalid
+from tellall.people.columns import encode, is_missing
+from tellall.people.dataset import Dataset
+from tellall.people.layout import unknown_name
+from tellall.release import catalogue
+
+__all__ = [
+    "Draft",
+    "draft",
+]
+
+_MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The text of a plan and what was chosen in it."""
+
+    text: str
+    secret: str
+    public: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
+    """A commented plan for the columns of a table that lies in the file `data`.
+
+    Parameters
+    ----------
+    table
+        Columns by name; see `read_table`.
+    data
+        What the plan calls the file.
+    secret
+        The column to protect; the last with two values where not given.
+    """
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    columns = {name: table[name] for name in names}
+    chosen = _secret(columns, secret)
+    kept, left_out = _split(columns, chosen)
+    if not kept:
+        raise invalid("table", "one with public columns to make tables of", "; ".join(left_out) or "none")
+    people = Dataset.from_frame(
+        {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
+    )  # says what is wrong with the secret, if anything is
+    if not people.levels:
+        raise invalid("secret", "of two values or some", "real numbers", "Cut it into categories first.")
+    cuts = [c.name for c in people.public.columns if c.cuts]
+    ways = min(3, len(people.public.columns) + 1)
+    text = _TEMPLATE.format(
+        data=_toml(data),
+        secret=_toml(chosen),
+        meaning=_meaning(people.meaning),
+        public=",\n".join(f"  {_toml(name)}" for name in kept),
+        left_out="".join(f"# left out: {' '.join(reason.split())}\n" for reason in left_out),
+        bins="\n".join(f"{_toml(name)} = 10" for name in cuts) or "# age = 5",
+        ways=ways,
+        statistics=_listing("statistic"),
+        protections=_listing("protection"),
+    )
+    return Draft(text, chosen, tuple(kept), tuple(left_out))
+
+
+def _meaning(values: Sequence[str]) -> str:
+    """The values of the secret, on one line."""
+    listed = " or ".join(values) if len(values) == 2 else ", ".join(values)
+    count = "two" if len(values) == 2 else f"{len(values)}"
+    return f"{count} values ({' '.join(listed.split())[:80]})"
+
+
+def _secret(columns: dict[str, Any], secret: str | None) -> str:
+    if secret is not None:
+        if secret not in columns:
+            raise unknown_name("secret", secret, list(columns))
+        return secret
+    two = [name for name, raw in columns.items() if _distinct(raw) == 2 and not _any_missing(raw)]
+    if not two:
+        raise invalid(
+            "table",
+            "one with a column of two values, to be the secret",
+            "none without gaps",
+            "Name one with --secret.",
+        )
+    return two[-1]
+
+
+def _split(columns: dict[str, Any], secret: str) -> tuple[list[str], list[str]]:
+    """The columns that tables can be made of, and the others with the reason."""
+    kept, left_out = [], []
+    for name, raw in columns.items():
+        if name == secret:
+            continue
+        try:
+            column, _, numbers = encode(name, raw)
+        except TellallError as error:
+            left_out.append(f"{name}: {error}")
+            continue
+        if column.levels < 2:
+            left_out.append(f"{name}: the same for everybody")
+        elif numbers is None and column.levels > _MOST_LEVELS:
+            left_out.append(f"{name}: text with {column.levels} values")
+        elif numbers is not None and _is_key(numbers):
+            left_out.append(f"{name}: a different whole number for everybody, so a key")
+        else:
+            kept.append(name)
+    return kept, left_out
+
+
+def _is_key(numbers: Any) -> bool:
+    return bool(
+        numbers.size > 20
+        and not np.isnan(numbers).any()
+        and (numbers == np.round(numbers)).all()
+        and np.unique(numbers).size == numbers.size
+    )
+
+
+def _cells(raw: Any) -> list[Any]:
+    values = raw.to_numpy() if hasattr(raw, "to_numpy") else raw
+    cells: Any = np.ma.asarray(values).astype(object)
+    return list(cells.filled(None))
+
+
+def _distinct(raw: Any) -> int:
+    return len({str(value) for value in _cells(raw) if not is_missing(value)})
+
+
+def _any_missing(raw: Any) -> bool:
+    return any(map(is_missing, _cells(raw)))
+
+
+def _listing(what: str) -> str:
+    """Every kind with its keys, as comments."""
+    lines = []
+    for name, kind in catalogue.kinds(what).items():
+        keys = ", ".join(str(p).split(":")[0].split("=")[0] for p in catalogue.parameters(kind).values())
+        lines.append(f"#   {name}{f' ({keys})' if keys else ''}")
+    return "\n".join(lines)
+
+
+def _toml(text: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, but for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def plan_name(data: Path) -> Path:
+    """Where a plan for this file goes: beside it."""
+    return data.with_suffix(".toml")
+
+
+_TEMPLATE = """\
+# What is going to be published about the people in a file, and how much that may give away.
+# Audit it:   tellall audit THIS_FILE
+# Words:      tellall explain
+
+schema_version = 1
+data = {data}
+
+# The column nobody should learn about a person: {meaning}.
+secret = {secret}
+
+# The columns an attacker may know about everybody.
+{left_out}public = [
+{public},
+]
+# by = "county"       # if everything is published of each value of a public column apart, say which
+
+# The most advantage over the strongest baseline that a release may give: 0.05 is 5 people in 100.
+limit = 0.05
+# exposed_limit = 0   # the most people a release may expose at 95 % confidence; not judged without this
+repeats = 1           # draws of the noise that are attacked
+seed = 0              # of the audit; publishing draws its own
+steps = true          # also attack with fewer protections, to see what each buys
+
+# How numbers are cut for tables: into so many parts with equally many people, or at the points in a list.
+[bins]
+{bins}
+
+# Everything that will be published, one [[releases]] each: they are attacked alone, then all together.
+# Statistics, with their keys:
+{statistics}
+# Protections, with their keys, applied in the order given:
+{protections}
+
+[[releases]]
+name = "tables"
+statistic = {{ kind = "Marginals", ways = {ways} }}   # all tables of so many columns, secret included
+protect = [
+  {{ kind = "Suppression", below = 10 }},
+  {{ kind = "Rounding", base = 5 }},
+]
+
+# [[releases]]
+# name = "larger tables, with noise"
+# statistic = {{ kind = "Marginals", ways = 4 }}
+# protect = {{ kind = "Gaussian", std = 5.0 }}
+"""

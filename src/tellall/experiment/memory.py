@@ -1,0 +1,121 @@
+"""Memory: what an audit will need, before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.people.areas import split
+from tellall.people.bits import PACKED
+from tellall.people.columns import Numbers
+from tellall.people.dataset import Dataset
+from tellall.release.statistics.base import Statistic
+
+if TYPE_CHECKING:
+    from tellall.experiment.plan import Plan
+
+__all__ = [
+    "Memory",
+    "memory_of",
+]
+
+_BASE = 300 << 20  # the program, its libraries and the best predictor from public columns
+_VECTORS = 40  # numbers kept per equation and per unknown while solving
+_SQUARES = 5  # matrices of the unknowns that are held at once where they are factorised
+_FACTORISED = 10_000  # unknowns up to which that is done
+_WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out, twice
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes that an audit is expected to need.
+
+    Attributes
+    ----------
+    releases
+        For each release by name, the attack on it: its equations and the work of solving them.
+    together
+        The attack on all releases at once.
+    people
+        The data themselves.
+    host, device
+        The most held at once by one attack on the host, and on the device (zero where there is none).
+    free, device_free
+        What can be had now.
+
+    Notes
+    -----
+    An estimate from above: matrices of unknowns that solvers factorise, equations as they are kept (a table
+    takes four bytes a person; products of attributes take eight bytes an attribute and person where there are
+    fewer than 2^24 of these, one bit each where there are more, and on a device), a block of work where they
+    are bits, forty numbers for each equation and unknown. Each process that attacks needs as much.
+    """
+
+    releases: tuple[tuple[str, int], ...]
+    together: int
+    people: int
+    host: int
+    device: int
+    free: int
+    device_free: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether one attack after the other fits into what is free now."""
+        return self.host <= self.free and self.device <= self.device_free
+
+    def __str__(self) -> str:
+        text = f"about {_said(self.host)} of memory ({_said(self.free)} free)"
+        if self.device:
+            text += f" and {_said(self.device)} of the device's ({_said(self.device_free)} free)"
+        return text
+
+
+def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
+    """What the audit of this plan about these people will need."""
+    place = find_place(device)
+    if plan.by is not None:  # one block after the other: the largest
+        dataset = max(split(dataset, plan.by), key=lambda block: block.n).dataset
+    public = dataset.public
+    people = public.codes.nbytes + (public.numbers.nbytes if isinstance(public.numbers, Numbers) else 0)
+    statistics = [entry.statistic for entry in plan.releases]
+    alone = [_attack(dataset, [statistic], place) for statistic in statistics]
+    together = _attack(dataset, statistics, place)
+    elsewhere = place.name != "cpu"
+    return Memory(
+        releases=tuple((entry.name, host) for entry, (host, _) in zip(plan.releases, alone, strict=True)),
+        together=together[0],
+        people=people,
+        host=_BASE + people + max(host for host, _ in (*alone, together)),
+        device=max(there for _, there in (*alone, together)),
+        free=find_place("cpu").free_memory,
+        device_free=place.free_memory if elsewhere else 0,
+    )
+
+
+def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> tuple[int, int]:
+    """Bytes of one attack on the host and on the device."""
+    public = dataset.public
+    each = 1 if dataset.levels == 2 else max(dataset.levels, 1)  # unknowns of a group of people
+    rows = sum(statistic.size_for(public, dataset.levels) for statistic in statistics)
+    unknowns = each * min(dataset.n, len(public.patterns))
+    equations = sum(statistic.memory(public) for statistic in statistics)
+    vectors = 8 * _VECTORS * (rows + unknowns)
+    # once as they are kept, once for the groups of people, once for what a product needs: of bits a block
+    host = 3 * equations + vectors
+    if dataset.n * len(public.columns) >= PACKED:
+        host += HOST.block
+    if unknowns <= _FACTORISED:
+        host += 8 * _SQUARES * unknowns * unknowns
+        if rows * unknowns <= _WRITTEN_OUT:
+            host += 2 * 8 * rows * unknowns
+    if place.name == "cpu":
+        return host, 0
+    there = sum(statistic.memory(public, packed=True) for statistic in statistics)
+    return host, there + vectors + place.block
+
+
+def _said(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{max(size / 2**20, 1):.0f} MiB"

@@ -1,0 +1,365 @@
+"""Plan: what is going to be published about whom, and how much that may give away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tellall.core import files
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.schemas import VERSION
+from tellall.people import readers
+from tellall.people.areas import split, values_as_text
+from tellall.people.counting.engine import Progress
+from tellall.people.counting.stored import Stored, scan
+from tellall.people.dataset import Dataset
+from tellall.release import catalogue
+from tellall.release.protections.base import Protection, as_protections, prepare
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.marginals import Marginals
+
+if TYPE_CHECKING:
+    from tellall.experiment.memory import Memory
+
+__all__ = [
+    "ALL_TOGETHER",
+    "ELSEWHERE",
+    "Entry",
+    "Plan",
+    "Problem",
+    "all_at_once",
+    "described_wrongly",
+    "explained",
+    "misplaced",
+    "short",
+]
+
+# What is wrong with a plan, in words, all of it at once.
+
+_MOST_ERRORS = 20
+
+ELSEWHERE = "A file elsewhere is given on the command line, with --data."
+
+# what a wrong type in these keys is told, where pydantic would list every alternative
+_RULES = {
+    "bins": "must be a count of 2 or more, or a table of counts or lists of cut points by column",
+    "protect": "must be a table such as { kind = 'Rounding', base = 5 } or a list of such tables",
+}
+
+Problem = tuple[str, str]  # where, what
+
+
+def explained(errors: Sequence[Any]) -> list[Problem]:
+    """What pydantic found, in our words; alternatives of one key are one problem."""
+    found: dict[str, str] = {}
+    for error in errors:
+        path = [str(part)[:60] for part in error["loc"]]
+        rule = next((key for key in _RULES if key in path), None)
+        if rule is not None:
+            cut = path.index(rule) + 1
+            found.setdefault(".".join(path[:cut]), f"{_RULES[rule]}.")
+        elif error["type"] == "extra_forbidden":
+            found[".".join(path)] = f"is not a key of a plan.{_nearest_key(path)}"
+        elif error["type"] == "missing":
+            found[".".join(path)] = "is needed."
+        else:
+            said = error["msg"].removeprefix("Input ")
+            found[".".join(path)] = f"{said}; got {short(error.get('input'))}."
+    return list(found.items())
+
+
+def _nearest_key(path: Sequence[str]) -> str:
+    from tellall.core.schemas.documents import PlanDocument, PlanRelease
+
+    model = PlanDocument if len(path) == 1 else PlanRelease
+    known = list(model.model_fields)
+    return catalogue.nearest(path[-1], known) or f" The keys are {', '.join(known)}."
+
+
+def described_wrongly(releases: Any) -> list[Problem]:
+    """What is wrong with the statistics and protections themselves."""
+    found: list[Problem] = []
+    for place, release in enumerate(releases if isinstance(releases, list) else []):
+        if not isinstance(release, Mapping):
+            continue
+        path = f"releases.{place}"
+        if isinstance(release.get("statistic"), Mapping):
+            found += _under(f"{path}.statistic", catalogue.problems("statistic", release["statistic"]))
+        protect = release.get("protect", [])
+        if isinstance(protect, Mapping):
+            found += _under(f"{path}.protect", catalogue.problems("protection", protect))
+        for number, plain in enumerate(protect if isinstance(protect, list) else []):
+            if isinstance(plain, Mapping):
+                found += _under(f"{path}.protect.{number}", catalogue.problems("protection", plain))
+    return found
+
+
+def misplaced(data: Any, folder: Path | None) -> list[Problem]:
+    """What is wrong with where the data is said to be."""
+    if not isinstance(data, str) or not data or folder is None:
+        return []
+    try:
+        files.fits_inside(folder, data[:1000], what="", advice=ELSEWHERE)
+    except TellallError as error:
+        return [("data", str(error).strip())]
+    except OSError as error:
+        return [("data", f"must be the name of a file; got {short(data)} ({error.strerror}).")]
+    return []
+
+
+def _under(path: str, found: Sequence[Problem]) -> list[Problem]:
+    return [(f"{path}.{where}" if where else path, what) for where, what in found]
+
+
+def all_at_once(found: Sequence[Problem]) -> InvalidInput:
+    """The error that lists every problem, up to a number that one reads."""
+    lines = [f"{where} {what}" if where else what for where, what in found]
+    if len(lines) == 1:
+        return InvalidInput(f"plan: {lines[0]}")
+    more = [f"  ... and {len(lines) - _MOST_ERRORS} more"] if len(lines) > _MOST_ERRORS else []
+    listed = [f"  {line}" for line in lines[:_MOST_ERRORS]]
+    return InvalidInput("\n".join([f"plan: {len(lines)} errors", *listed, *more]))
+
+
+def short(value: object) -> str:
+    """The value in one line that a message can hold."""
+    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
+
+_LARGEST_PLAN = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One planned release: a statistic and the protections it gets, in order."""
+
+    name: str
+    statistic: Statistic
+    protections: tuple[Protection, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry as a plan writes it."""
+        return {
+            "name": self.name,
+            "statistic": catalogue.to_plain(self.statistic),
+            "protect": [catalogue.to_plain(protection) for protection in self.protections],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A list of planned releases with the data they are about and the limit they must keep.
+
+    Attributes
+    ----------
+    releases
+        What will be published, all of it.
+    data, secret, public, bins
+        How to read the people; see `read`. Not needed where a dataset is at hand.
+    by
+        A public column; everything is published, and attacked, for each of its values apart. None: for all.
+    limit
+        The most advantage over the strongest baseline that a release may give.
+    exposed_limit
+        The most people a release may expose; None where that is not judged.
+    repeats
+        How many draws of the noise are attacked.
+    seed
+        Seed of the audit. What is published later must not use it: who knows the seed can undo the noise.
+    steps
+        Whether each release is attacked also with none and with only its first protections.
+    device
+        Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
+
+    Examples
+    --------
+    >>> plan = Plan.from_mapping({"releases": [{"statistic": {"kind": "Marginals", "ways": 3}}]})
+    >>> plan.releases[0].name, plan.limit
+    ('every 3-way table, exact', 0.05)
+    """
+
+    releases: tuple[Entry, ...]
+    data: str = ""
+    secret: str = ""
+    public: tuple[str, ...] | None = None
+    bins: int | Mapping[str, int | Sequence[float]] = field(default_factory=dict)
+    limit: float = 0.05
+    exposed_limit: int | None = None
+    repeats: int = 1
+    seed: int = 0
+    steps: bool = True
+    folder: Path | None = None
+    by: str | None = None
+    device: str = "cpu"
+
+    @classmethod
+    def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
+        """The plan in a TOML file; everything wrong with it is said at once."""
+        import tomllib
+
+        place = Path(path)
+        text = files.read_text(place, what="plan", largest=_LARGEST_PLAN)
+        try:
+            mapping = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise invalid("plan", "a TOML file", str(path), f"The reader said: {str(error)[:120]}.") from None
+        needed = ("secret", "data") if needs_data else ("secret",)
+        return cls.from_mapping(mapping, folder=place.parent, needed=needed)
+
+    @classmethod
+    def from_mapping(
+        cls, mapping: Mapping[str, Any], *, folder: Path | None = None, needed: Sequence[str] = ()
+    ) -> Plan:
+        """The plan in a mapping of the same shape as the file."""
+        from pydantic import ValidationError
+
+        from tellall.core.schemas.documents import PlanDocument
+
+        found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
+        document = None
+        try:
+            document = PlanDocument.model_validate(dict(mapping))
+        except ValidationError as error:
+            found += explained(error.errors(include_url=False))
+        if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
+            found.append(("by", "must be a public column, not the secret."))
+        found += described_wrongly(mapping.get("releases"))
+        found += misplaced(mapping.get("data"), folder)
+        if found or document is None:
+            raise all_at_once(found)
+        entries = [_entry(release.name, release.statistic, release.protect) for release in document.releases]
+        return cls(
+            releases=_with_different_names(entries),
+            data=document.data,
+            secret=document.secret,
+            public=None if document.public is None else tuple(document.public),
+            bins=document.bins,
+            limit=document.limit,
+            exposed_limit=document.exposed_limit,
+            repeats=document.repeats,
+            seed=document.seed,
+            steps=document.steps,
+            folder=folder,
+            by=document.by or None,
+        )
+
+    def dataset(self, data: Path | None = None) -> Dataset:
+        """The people, read as the plan says, from its file or from another."""
+        if data is None:
+            data = files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
+        table = readers.read_table(data)
+        names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+        by_column = {} if isinstance(self.bins, int) else self.bins
+        found = [
+            (where, f"must be a column of {data.name}; got '{short(name)}'.{catalogue.nearest(name, names)}")
+            for where, name in (
+                ("secret", self.secret),
+                *((("by", self.by),) if self.by is not None else ()),
+                *((f"public.{place}", name) for place, name in enumerate(self.public or ())),
+                *((f"bins.{name}"[:60], name) for name in by_column),
+            )
+            if name not in names
+        ]
+        if found:
+            raise all_at_once(found)
+        public = self.public
+        if self.by is not None:
+            table = _with_text(table, self.by)
+            public = None if public is None else tuple(dict.fromkeys([*public, self.by]))
+        return Dataset.from_frame(table, secret=self.secret, public=public, bins=self.bins or None)
+
+    def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
+        """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
+        if data is None:
+            data = files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
+        chosen: Any = self.bins or None
+        return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
+
+    def check(self, dataset: Dataset, *, reals: bool = True) -> None:
+        """Refuse releases that cannot be computed from these people, all at once.
+
+        Without ``reals`` a secret of real numbers is refused, which studies of noise take and audits do not.
+        """
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret, to be audited", "no secret")
+        if not (dataset.levels or reals):
+            advice = "Cut it into categories; ta.reconstruct and ta.score take real numbers as they are."
+            raise invalid("secret", "of two values or some, to be audited", "real numbers", advice)
+        if self.secret and self.secret != dataset.secret_name:
+            raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
+        public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
+        found: list[Problem] = []
+        for place, entry in enumerate(self.releases):
+            try:
+                entry.statistic.size(public)
+                if dataset.levels > 2 and not isinstance(entry.statistic, Marginals):
+                    said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
+                    found.append(
+                        (f"releases.{place}.statistic", f"{said}; got {entry.statistic.describe()}.")
+                    )
+                    continue
+            except TellallError as error:
+                found.append((f"releases.{place}.statistic", str(error)))
+                continue
+            try:
+                prepare(as_protections(entry.protections), entry.statistic, public)
+            except TellallError as error:
+                found.append((f"releases.{place}.protect", str(error)))
+        if found:
+            raise all_at_once(found)
+
+    def memory(self, dataset: Dataset, device: str = "cpu") -> Memory:
+        """What the audit will need, before it starts; ``device`` as in `audit`."""
+        from tellall.experiment.memory import memory_of
+
+        return memory_of(self, dataset, device)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan as plain data, every default written out."""
+        return {
+            "schema_version": VERSION,
+            "data": self.data,
+            "secret": self.secret,
+            "public": None if self.public is None else list(self.public),
+            "bins": self.bins if isinstance(self.bins, int) else dict(self.bins),
+            "by": self.by,
+            "limit": self.limit,
+            "exposed_limit": self.exposed_limit,
+            "repeats": self.repeats,
+            "seed": self.seed,
+            "steps": self.steps,
+            "releases": [entry.as_json() for entry in self.releases],
+        }
+
+
+def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Entry:
+    computed = catalogue.build("statistic", statistic)
+    listed = protect if isinstance(protect, list) else [protect]
+    protections = tuple(catalogue.build("protection", plain) for plain in listed)
+    return Entry(name or f"{computed.describe()}, {catalogue.label(protections)}", computed, protections)
+
+
+def _with_text(table: Any, by: str) -> Any:
+    """The table, in which every value of the column that blocks are made by is a category."""
+    texts = values_as_text(by, table[by])
+    return {**table, by: texts} if isinstance(table, dict) else table.assign(**{by: texts})
+
+
+def _with_different_names(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries, those with a name that was there before numbered, by the next number that is free."""
+    given = {entry.name for entry in entries} | {ALL_TOGETHER}
+    seen = {ALL_TOGETHER}
+    named = []
+    for entry in entries:
+        name, again = entry.name, 1
+        while name in seen or (again > 1 and name in given):
+            again += 1
+            name = f"{entry.name} ({again})"
+        seen.add(name)
+        named.append(Entry(name, entry.statistic, entry.protections))
+    return tuple(named)

@@ -1,0 +1,274 @@
+"""Patterns: the distinct rows of a table of people, and who has which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "PACKED",
+    "Bits",
+    "Patterns",
+    "between",
+    "group_rows",
+    "sum_tokens",
+    "take_people",
+]
+
+# Bits: columns of bits, eight people to a byte, that read like the codes they are.
+
+IntArray = npt.NDArray[np.integer[Any]]
+Bytes = npt.NDArray[np.uint8]
+Words = npt.NDArray[np.uint64]
+
+PACKED = 2**24  # bits from which they are kept eight to a byte: fewer are quicker as they are
+_CHUNK = 2**16  # people whose sums stay in the cache
+_SWAPS = ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """Codes of columns of bits (columns × people), kept as `numpy.packbits` makes them.
+
+    Parameters
+    ----------
+    packed
+        Columns × ⌈people/8⌉ bytes, the first person in the highest bit.
+    people
+        How many; what the last byte holds beyond is ignored.
+
+    Notes
+    -----
+    One column, ``bits[j]``, is an array of bytes; some of them, ``bits[[0, 3]]``, are Bits again. As an array
+    (``np.asarray(bits)``) they take eight times the memory.
+
+    Examples
+    --------
+    >>> bits = Bits.of([[1, 0, 1], [0, 0, 1]])
+    >>> bits.shape, bits[0].tolist(), bits[[1, 0]].take(np.array([2, 1]))[0].tolist()
+    ((2, 3), [1, 0, 1], [1, 0])
+    """
+
+    packed: Bytes
+    people: int
+
+    def __post_init__(self) -> None:
+        array, width = self.packed, -(-self.people // 8)
+        if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 2:
+            seen = f"{array.dtype} of shape {array.shape}"
+            raise invalid("bits", "a two-dimensional array of bytes, as numpy.packbits makes it", seen)
+        if array.shape[1] != width:
+            raise invalid(
+                "bits", f"rows of ⌈{self.people}/8⌉ = {width} bytes, for {self.people} people", array.shape
+            )
+
+    @classmethod
+    def of(cls, codes: npt.ArrayLike | Bits) -> Bits:
+        """Columns × people of zeros and ones, packed."""
+        if isinstance(codes, Bits):
+            return codes
+        array = np.asarray(codes)
+        return cls(np.packbits(array, axis=1), array.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Columns, people."""
+        return (len(self.packed), self.people)
+
+    @property
+    def dtype(self) -> np.dtype[np.uint8]:
+        """The type of a column's codes."""
+        return np.dtype(np.uint8)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes they take."""
+        return self.packed.nbytes
+
+    @property
+    def T(self) -> Bytes:
+        """People × columns, a byte each."""
+        return np.asarray(self).T
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def __iter__(self) -> Iterator[Bytes]:
+        return (self._row(row) for row in self.packed)
+
+    def __getitem__(self, places: Any) -> Any:
+        if isinstance(places, int | np.integer):
+            return self._row(self.packed[places])
+        return Bits(self.packed[places], self.people)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        whole = np.unpackbits(self.packed, axis=1, count=self.people)
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    @property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which columns are the same for everybody."""
+        if not self.people:
+            return np.ones(len(self), dtype=bool)
+        tail = np.uint8(255 << -self.people % 8 & 255)  # of the last byte, the people that are there
+        same = np.empty(len(self), dtype=bool)
+        for place, row in enumerate(self.packed):
+            ones = np.uint8(255 * (row[0] >> 7))
+            same[place] = not ((row[-1] ^ ones) & tail) and bool((row[:-1] == ones).all())
+        return same
+
+    def take(self, people: IntArray) -> Bits:
+        """Some of the people, in this order; by place or by mask."""
+        places = np.arange(self.people)[people]
+        out = np.empty((len(self), -(-places.size // 8)), dtype=np.uint8)
+        for row, codes in zip(out, self, strict=True):
+            row[:] = np.packbits(codes[places])
+        return Bits(out, places.size)
+
+    def between(self, start: int, stop: int) -> Bits:
+        """The people from start, a multiple of 8, to stop; their bytes are not copied."""
+        stop = max(start, min(stop, self.people))
+        return Bits(self.packed[:, start // 8 : -(-stop // 8)], stop - start)
+
+    def bytes_of(self, first: int, start: int, stop: int) -> Bytes:
+        """For each person from start, a multiple of 8, to stop: eight columns from `first` on in a byte.
+
+        The first of them is the lowest bit. By transposing 8 × 8 bits, eight people at a time.
+        """
+        some = self.packed[first : first + 8, start // 8 : -(-stop // 8)]
+        square = np.zeros((some.shape[1], 8), dtype=np.uint8)
+        square[:, : len(some)] = some.T
+        words = square.view("<u8")[:, 0]
+        for shift, mask in _SWAPS:
+            moved = (words ^ (words >> np.uint64(shift))) & np.uint64(mask)
+            words = words ^ moved ^ (moved << np.uint64(shift))
+        # the first person was the highest bit, and is the last byte now
+        turned = words.astype("<u8", copy=False).view(np.uint8).reshape(-1, 8)[:, ::-1]
+        return turned.reshape(-1)[: stop - start]
+
+    def _row(self, packed: Bytes) -> Bytes:
+        return np.unpackbits(packed, count=self.people)
+
+
+def between(codes: IntArray | Bits, start: int, stop: int) -> IntArray:
+    """The codes (columns × people) of the people from start, a multiple of 8, to stop, as an array."""
+    return np.asarray(codes.between(start, stop)) if isinstance(codes, Bits) else codes[:, start:stop]
+
+
+def take_people(codes: IntArray | Bits, people: IntArray) -> IntArray | Bits:
+    """The codes (columns × people) of some of the people."""
+    return codes.take(people) if isinstance(codes, Bits) else np.ascontiguousarray(codes[:, people])
+
+
+def sum_tokens(codes: IntArray | Bits | Sequence[IntArray], tokens: Sequence[Words]) -> Words:
+    """Σ_j tokens[j][code of column j] for each person, modulo 2⁶⁴: equal rows have equal sums.
+
+    Notes
+    -----
+    Of bits eight columns are one look into a table of 256 sums: O(people × columns / 8).
+
+    Examples
+    --------
+    >>> tokens = [np.array([1, 10], dtype=np.uint64), np.array([100, 1000], dtype=np.uint64)]
+    >>> sum_tokens(np.array([[1, 0, 1], [0, 0, 1]]), tokens).tolist()
+    [110, 101, 1010]
+    """
+    people = len(codes[0]) if isinstance(codes, Sequence) else codes.shape[1]
+    out = np.zeros(people, dtype=np.uint64)
+    tables = _tables_of_eight(tokens) if isinstance(codes, Bits) else []
+    for begin in range(0, people, _CHUNK):
+        end = min(begin + _CHUNK, people)
+        sums = out[begin:end]
+        if isinstance(codes, Bits):
+            for place, table in enumerate(tables):
+                sums += table[codes.bytes_of(8 * place, begin, end)]
+        else:
+            for token, row in zip(tokens, codes, strict=True):
+                sums += token[row[begin:end]]
+    return out
+
+
+def _tables_of_eight(tokens: Sequence[Words]) -> list[Words]:
+    """For every eight columns of bits the sum of their tokens for each of the 256 choices of bits."""
+    chosen = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)
+    tables = []
+    for first in range(0, len(tokens), 8):
+        some = tokens[first : first + 8]
+        table = np.zeros(256, dtype=np.uint64)
+        for token, have in zip(some, chosen.T, strict=False):
+            table += np.where(have, token[1], token[0])
+        tables.append(table)
+    return tables
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The distinct public rows: people with equal rows cannot be told apart by any public statistic.
+
+    Attributes
+    ----------
+    codes
+        Columns × people.
+    counts
+        How many people share each pattern.
+    index
+        The pattern of each person.
+    first
+        One person of each pattern.
+    """
+
+    codes: IntArray | Bits
+    counts: IntArray
+    index: IntArray
+    first: IntArray
+
+    @property
+    def rows(self) -> IntArray:
+        """One row of codes per pattern."""
+        return np.asarray(self.codes)[:, self.first].T
+
+    def __len__(self) -> int:
+        return self.counts.size
+
+
+def group_rows(codes: IntArray | Bits, sums: npt.NDArray[np.uint64] | None = None) -> Patterns:
+    """The distinct columns of a codes matrix (columns × people), in the order of their first person.
+
+    ``sums`` is a number for each person, the same for equal codes, where such are known.
+
+    Notes
+    -----
+    People are hashed by a random integer combination of their codes, and the grouping is then checked
+    person by person, so that a collision costs time and never correctness.
+    """
+    hashed = _hashed(codes) if sums is None else sums
+    _, first, index, counts = np.unique(hashed, return_index=True, return_inverse=True, return_counts=True)
+    shared = np.flatnonzero(counts[index] > 1)  # different numbers are different codes
+    leader = first[index[shared]]
+    if shared.size and any((row[leader] != row[shared]).any() for row in codes):
+        _, first, index, counts = np.unique(
+            np.asarray(codes), axis=1, return_index=True, return_inverse=True, return_counts=True
+        )
+        index = index.ravel()
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return Patterns(codes, counts[order], place[index], first[order])
+
+
+def _hashed(codes: IntArray | Bits) -> npt.NDArray[Any]:
+    key = np.random.default_rng(0).integers(1, 2**62, size=(codes.shape[0],), dtype=np.int64)
+    if isinstance(codes, Bits):
+        return sum_tokens(codes, [np.array([0, one], dtype=np.uint64) for one in key])
+    hashed = np.zeros(codes.shape[1], dtype=np.int64)
+    with np.errstate(over="ignore"):
+        for j, row in enumerate(codes):
+            hashed += key[j] * row.astype(np.int64)
+    return hashed

@@ -1,0 +1,403 @@
+"""Collect: columns one after the other become a table, those that say nothing left out, bits packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, final, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+from tellall.people.bits import PACKED, Bits, IntArray
+
+__all__ = [
+    "DEFAULT_BINS",
+    "KEPT_VALUES",
+    "MISSING",
+    "Array",
+    "Bins",
+    "Collected",
+    "Column",
+    "Numbers",
+    "collect",
+    "encode",
+    "encode_secret",
+    "from_matrix",
+    "is_missing",
+    "is_numeric",
+    "settle_cuts",
+    "telling",
+]
+
+# One column of a table of people, encoded: every value a category, numbers also kept as numbers.
+
+Bins = int | Sequence[float]
+Array = npt.NDArray[np.floating[Any]]
+
+KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
+MOST_CATEGORIES = 100  # of a secret; more are names, not groups
+DEFAULT_BINS = 10  # otherwise it is cut at its deciles
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the codes of one column mean.
+
+    Attributes
+    ----------
+    labels
+        The text of each category, in the order of the codes; missing values are a category of their own.
+    cuts
+        The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
+    gaps
+        Whether the last category stands for missing values.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    cuts: tuple[float, ...] | None = None
+    gaps: bool = False
+
+    @property
+    def levels(self) -> int:
+        """The number of categories."""
+        return len(self.labels)
+
+
+def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.NDArray[Any], Array | None]:
+    """The column's description, its codes, and its numbers (None for text; NaN where missing).
+
+    Examples
+    --------
+    >>> column, codes, numbers = encode("age", np.array([31.0, 45.0, float("nan"), 62.0]), bins=2)
+    >>> column.labels, column.cuts, codes.tolist()
+    (('≤ 45', '> 45', 'missing'), (45.0,), [0, 0, 2, 1])
+    """
+    numbers = _numbers(name, raw)
+    if numbers is None:
+        if bins is not None and not isinstance(bins, int | np.integer):
+            raise invalid(f"bins of column '{name}'", "left out, since the column holds text", bins)
+        return (*_encode_text(name, _objects(raw)), None)
+    return (*_encode_numbers(name, numbers, bins), numbers)
+
+
+def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
+    """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
+
+    ``kind`` ("bits", "categories", "reals") says which, where it is not to be read off the values.
+
+    Two distinct values are bits, the smaller 0 and the larger 1. Text, and whole numbers of at most
+    20 distinct values, are categories in ascending order; other numbers are reals, whose meaning is empty.
+
+    Examples
+    --------
+    >>> bits, meaning = encode_secret("smokes", np.array(["yes", "no", "no"]))
+    >>> bits.tolist(), meaning
+    ([1, 0, 0], ('no', 'yes'))
+    >>> encode_secret("stage", np.array([3, 1, 2, 1]))[0].tolist()
+    [2, 0, 1, 0]
+    >>> encode_secret("income", np.array([1.5, 2.5, 3.5]))
+    (array([1.5, 2.5, 3.5]), ())
+    """
+    column, codes, numbers = encode(name, raw)
+    missing = sum(map(is_missing, _objects(raw))) if numbers is None else int(np.isnan(numbers).sum())
+    if missing:
+        raise invalid(
+            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
+        )
+    if kind not in (None, "bits", "categories", "reals"):
+        raise invalid("kind", "'bits', 'categories', 'reals' or None", kind)
+    if kind == "reals":
+        if numbers is None:
+            raise invalid(name, "numbers, to be a real secret", "text")
+        return numbers, ()
+    distinct = np.unique(codes if numbers is None else numbers)
+    if kind == "bits" and distinct.size > 2:
+        raise invalid(name, "a secret of two values", f"{distinct.size} distinct values")
+    if distinct.size == 1:
+        raise invalid(name, "a secret of two values or more", f"the constant {column.labels[0]}")
+    if distinct.size == 2:
+        values = codes if numbers is None else numbers
+        return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
+    looks_real = distinct.size > KEPT_VALUES or bool((distinct != np.rint(distinct)).any())
+    if numbers is not None and looks_real and kind != "categories":
+        return numbers, ()
+    if distinct.size > MOST_CATEGORIES:
+        raise invalid(
+            name, f"a secret of at most {MOST_CATEGORIES} categories", f"{distinct.size}", "Group them first."
+        )
+    return codes.astype(np.int16), column.labels
+
+
+def is_numeric(raw: Any) -> bool:
+    """Whether a column holds numbers (or dates), missing values aside."""
+    return _numbers("column", raw) is not None
+
+
+def is_missing(value: object) -> bool:
+    """Whether a cell is empty: None, NaN, NaT or a library's NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)  # NaN and NaT differ from themselves
+    except TypeError:  # pandas.NA has no truth value
+        return True
+    except ValueError:  # an array in a cell is a value, if a strange one
+        return False
+
+
+def _objects(raw: Any) -> npt.NDArray[np.object_]:
+    if isinstance(raw, np.ma.MaskedArray):
+        values = raw.data.astype(object)
+        values[np.ma.getmaskarray(raw)] = None
+        return values
+    return np.asarray(raw, dtype=object)
+
+
+def _numbers(name: str, raw: Any) -> Array | None:
+    """The column as floats with NaN for missing, or None where it is not numeric."""
+    array: Any = raw if isinstance(raw, np.ma.MaskedArray) else np.asarray(raw)
+    kind = array.dtype.kind
+    if kind in "biuf":
+        out = array.astype(np.float64)
+        numbers: Array = out.filled(np.nan) if isinstance(out, np.ma.MaskedArray) else out
+    elif kind in "Mm":
+        days = array.astype("datetime64[s]" if kind == "M" else "timedelta64[s]")
+        plain = np.ma.getdata(days)
+        absent = np.ma.getmaskarray(days) | np.isnat(plain)
+        numbers = np.where(absent, np.nan, plain.astype(np.int64) / 86400.0)  # days since 1970-01-01
+    else:
+        values = _objects(array)
+        known = [value for value in values.ravel() if not is_missing(value)]
+        if not known or not all(
+            isinstance(value, int | float | Decimal | np.number | np.bool_) for value in known
+        ):
+            return None
+        numbers = np.array([np.nan if is_missing(value) else float(value) for value in values.ravel()])
+    if np.isinf(numbers).any():
+        raise invalid(f"column '{name}'", "finite numbers or missing", "an infinite value")
+    return numbers
+
+
+def _encode_text(name: str, values: npt.NDArray[np.object_]) -> tuple[Column, npt.NDArray[Any]]:
+    absent = np.array([is_missing(value) for value in values], dtype=bool)
+    texts = np.array([MISSING if gone else str(value) for value, gone in zip(values, absent, strict=True)])
+    known = np.unique(texts[~absent])
+    codes = np.searchsorted(known, texts).astype(np.int64) if known.size else np.zeros(texts.size, np.int64)
+    return _finish(Column(name, tuple(str(text) for text in known)), codes, absent)
+
+
+def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Column, npt.NDArray[Any]]:
+    if bins is None and _is_bits(numbers):
+        return Column(name, ("0", "1")), numbers.astype(np.uint8)
+    absent = np.isnan(numbers)
+    distinct = np.unique(numbers[~absent])
+    cuts = _cut_points(name, numbers[~absent], distinct, bins)
+    if cuts is None:
+        codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
+        return _finish(Column(name, _number_labels(distinct)), codes, absent)
+    codes = np.searchsorted(cuts, numbers, side="left")
+    return _finish(Column(name, _interval_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
+
+
+def _is_bits(numbers: Array) -> bool:
+    """Whether the numbers are zeros and ones, some of each: then nothing need be sorted."""
+    ones = numbers == 1
+    return 0 < int(np.count_nonzero(ones)) < numbers.size and bool((ones | (numbers == 0)).all())
+
+
+def _finish(
+    column: Column, codes: npt.NDArray[Any], absent: npt.NDArray[np.bool_]
+) -> tuple[Column, npt.NDArray[Any]]:
+    """Missing values become the last category; codes take the smallest type that holds them."""
+    if absent.any():
+        label = MISSING
+        while label in column.labels:  # a column may hold the very word
+            label += " value"
+        codes = np.where(absent, column.levels, codes)
+        column = Column(column.name, (*column.labels, label), column.cuts, gaps=True)
+    return column, codes.astype(np.min_scalar_type(max(column.levels - 1, 0)))
+
+
+def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> Array | None:
+    """Where to cut, or None where each value stays a category of its own."""
+    if bins is None:
+        return _quantiles(known, distinct, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
+    if isinstance(bins, bool):
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
+    if isinstance(bins, int | np.integer):
+        if bins < 2:
+            raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
+        return _quantiles(known, distinct, int(bins)) if distinct.size > bins else None
+    try:
+        cuts = np.asarray(bins, dtype=float)
+    except (TypeError, ValueError):
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins) from None
+    if cuts.ndim != 1 or cuts.size == 0 or not np.isfinite(cuts).all() or (np.diff(cuts) <= 0).any():
+        raise invalid(f"bins of column '{name}'", "a count of 2 or more, or increasing cut points", bins)
+    return cuts
+
+
+def _quantiles(known: Array, distinct: Array, count: int) -> Array:
+    return settle_cuts(np.quantile(known, np.arange(1, count) / count), distinct)
+
+
+def settle_cuts(quantiles: Array, distinct: Array) -> Array:
+    """The cut points that quantiles make, somebody on both sides of each."""
+    cuts: Array = np.unique(quantiles)
+    below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
+    return below if below.size else distinct[-2:-1]  # most people may share the largest value
+
+
+def _number_labels(values: Array) -> tuple[str, ...]:
+    short = tuple(f"{value:g}" for value in values)
+    return short if len(set(short)) == len(short) else tuple(repr(float(value)) for value in values)
+
+
+def _interval_labels(cuts: Array) -> tuple[str, ...]:
+    edges = _number_labels(cuts)
+    if not edges:
+        return ("all",)
+    between = (f"({low}, {high}]" for low, high in pairwise(edges))
+    return (f"≤ {edges[0]}", *between, f"> {edges[-1]}")
+
+
+# Numbers: the real values of columns, those of bits made from their codes when they are asked for.
+
+
+@final
+class Numbers(Sequence[Array | None]):
+    """The real values of each column, None for text.
+
+    Parameters
+    ----------
+    codes
+        Columns × people.
+    others
+        The values of the columns whose codes are not their values, None for text, by place.
+
+    Examples
+    --------
+    >>> numbers = Numbers(Bits.of([[0, 1, 1], [1, 0, 0]]), {1: None})
+    >>> numbers[0].tolist(), numbers[1], len(numbers)
+    ([0.0, 1.0, 1.0], None, 2)
+    """
+
+    def __init__(self, codes: IntArray | Bits, others: Mapping[int, Array | None]) -> None:
+        self._codes, self._others = codes, dict(others)
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], codes: IntArray | Bits, values: Sequence[Array | None]) -> Numbers:
+        """The same without the values of bits, which are their codes."""
+        if isinstance(values, Numbers) and values._codes is codes:
+            return values
+        pairs = enumerate(zip(columns, values, strict=True))
+        return cls(codes, {j: kept for j, (column, kept) in pairs if not is_code(column, codes[j], kept)})
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they take beside the codes."""
+        return sum(values.nbytes for values in self._others.values() if values is not None)
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    @overload
+    def __getitem__(self, place: int) -> Array | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Array | None]: ...
+    def __getitem__(self, place: int | slice) -> Array | Sequence[Array | None] | None:
+        if isinstance(place, slice):
+            return [self[one] for one in range(len(self))[place]]
+        one = range(len(self))[place]
+        return self._others[one] if one in self._others else self._codes[one].astype(np.float64)
+
+    def take(self, codes: IntArray | Bits, people: IntArray) -> Numbers:
+        """Those of some of the people, whose codes are given."""
+        some = {j: None if values is None else values[people] for j, values in self._others.items()}
+        return Numbers(codes, some)
+
+    def choose(self, codes: IntArray | Bits, places: Sequence[int]) -> Numbers:
+        """Those of some of the columns, whose codes are given."""
+        return Numbers(codes, {k: self._others[j] for k, j in enumerate(places) if j in self._others})
+
+
+def is_code(column: Column, codes: IntArray, values: Array | None) -> bool:
+    """Whether these are bits whose values are their codes."""
+    return values is not None and column.labels == ("0", "1") and np.array_equal(codes, values)
+
+
+_ENTRIES = 2**24  # of an array looked at together
+
+Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[str, ...]]
+
+
+def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int) -> Collected:
+    """Columns, codes, numbers and what was left out, of so many columns with their codes and numbers.
+
+    Of many, columns of at most two values are packed as they come: no more than one is held unpacked.
+    """
+    columns: list[Column] = []
+    others: dict[int, Array | None] = {}
+    rows: list[npt.NDArray[Any]] = []
+    many, people = False, 0
+    for place, (column, codes, values) in enumerate(encoded):
+        people = codes.size
+        many = count * people >= PACKED
+        columns.append(column)
+        if not is_code(column, codes, values):
+            others[place] = values
+        rows.append(np.packbits(codes) if many and column.levels <= 2 else codes)
+    found: IntArray | Bits
+    if many and all(column.levels <= 2 for column in columns):
+        found = Bits(np.stack(rows), people)
+    elif many:
+        pairs = zip(columns, rows, strict=True)
+        found = np.stack([np.unpackbits(row, count=people) if c.levels <= 2 else row for c, row in pairs])
+    else:
+        found = np.stack(rows)
+    return telling(columns, found, Numbers(found, others))
+
+
+def from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Collected:
+    """The same of people × attributes."""
+    if not all(bool(((some == 0) | (some == 1)).all()) for some in _some_people(array)):
+        return collect((encode(name, array[:, j]) for j, name in enumerate(names)), len(names))
+    columns = [Column(name, ("0", "1")) for name in names]  # bits need no search for their values
+    if array.size < PACKED:
+        codes = np.ascontiguousarray(array.T, dtype=np.uint8)
+        return telling(columns, codes, Numbers(codes, {}))
+    parts = [np.packbits(np.ascontiguousarray(some.T != 0), axis=1) for some in _some_people(array)]
+    bits = Bits(np.concatenate(parts, axis=1), len(array))
+    return telling(columns, bits, Numbers(bits, {}))
+
+
+def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers) -> Collected:
+    """The columns that say something; the rest are named as left out."""
+    if isinstance(codes, Bits):
+        varies = (~codes.constant).tolist()
+    else:
+        varies = [bool((row != row[0]).any()) for row in codes]
+    if all(varies):
+        return tuple(columns), codes, numbers, ()
+    if not any(varies):
+        raise invalid("public", "columns that differ between people", "constant columns only")
+    kept = [j for j, keep in enumerate(varies) if keep]
+    reasons = tuple(
+        f"{column.name}: constant ({column.labels[int(codes[j][0])]})"
+        for j, column in enumerate(columns)
+        if not varies[j]
+    )
+    some = codes[kept]
+    return tuple(columns[j] for j in kept), some, numbers.choose(some, kept), reasons
+
+
+def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    """The array some rows at a time, as many as make whole bytes."""
+    step = max(8, _ENTRIES // array.shape[1] // 8 * 8)
+    return (array[begin : begin + step] for begin in range(0, len(array), step))

@@ -1,0 +1,231 @@
+"""What DuckDB is asked for: names, values and codes as SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+from tellall.people.columns import (
+    DEFAULT_BINS,
+    KEPT_VALUES,
+    Bins,
+    Column,
+    encode,
+    encode_secret,
+    is_missing,
+    settle_cuts,
+)
+
+__all__ = [
+    "Coding",
+    "Values",
+    "code_cut",
+    "code_of",
+    "code_secret",
+    "code_values",
+    "has_code",
+    "literal",
+    "number_of",
+    "quantiles",
+    "quoted",
+    "select",
+    "text",
+]
+
+# How the values of a column that stays in its store become codes, the same as they would in memory.
+
+Array = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The distinct values of a column, and how many people have each."""
+
+    values: npt.NDArray[Any]
+    counts: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """A column and the rule for its codes.
+
+    Attributes
+    ----------
+    column
+        What the codes mean.
+    above
+        For numbers: the code is how many of these points the value is above.
+    texts
+        For text: the code is the place of the value among these.
+    known
+        For numbers that are categories: all there were. Another one has no code.
+
+    Notes
+    -----
+    Missing values have the last code where the column has gaps; without gaps there are none.
+    """
+
+    column: Column
+    above: tuple[float, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    known: tuple[float, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.column.name
+
+
+def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
+    """The coding of a column of which every distinct value is known.
+
+    Examples
+    --------
+    >>> ages = Values(np.array([31.0, 45.0, 62.0]), np.array([1, 2, 1]))
+    >>> coding = code_values("age", ages, 2)
+    >>> coding.column.labels, coding.above
+    (('≤ 45', '> 45'), (45.0,))
+    """
+    column, _, numbers = encode(name, found.values, None)
+    if numbers is None:
+        column, _, _ = encode(name, found.values, bins)  # refuses cut points for text
+        known = {str(value) for value in _plain(found.values) if not is_missing(value)}
+        return Coding(column, texts=tuple(sorted(known)))
+    known_numbers = ~np.isnan(numbers)
+    distinct, inverse = np.unique(numbers[known_numbers], return_inverse=True)
+    counts = np.zeros(distinct.size, dtype=np.int64)
+    np.add.at(counts, inverse, found.counts[known_numbers])
+    most = KEPT_VALUES if bins is None else bins
+    if isinstance(most, int | np.integer) and not isinstance(most, bool) and 2 <= most < distinct.size:
+        pieces = DEFAULT_BINS if bins is None else int(most)
+        bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
+    column, _, _ = encode(name, found.values, bins)
+    if column.cuts is not None:
+        return Coding(column, above=tuple(column.cuts))
+    return Coding(column, above=tuple(distinct[:-1].tolist()), known=tuple(distinct.tolist()))
+
+
+def code_cut(name: str, cuts: Bins, *, gaps: bool) -> Coding:
+    """The coding of numbers cut at given points, whatever their values."""
+    column, _, _ = encode(name, np.array([0.0, np.nan] if gaps else [0.0]), cuts)
+    return Coding(column, above=column.cuts)
+
+
+def code_secret(name: str, found: Values, kind: str | None) -> tuple[Coding, tuple[str, ...]]:
+    """The coding of a secret, and what its codes stand for."""
+    gone = np.array([is_missing(value) for value in _plain(found.values)], dtype=bool)
+    missing = int(found.counts[gone].sum())
+    if missing:
+        raise invalid(
+            name, "known for everybody", f"{missing} missing values", "Leave those people out first."
+        )
+    _, meaning = encode_secret(name, found.values, kind)
+    if not meaning:
+        raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
+    coding = code_values(name, found, max(len(meaning), 2))
+    return coding, meaning
+
+
+def quantiles(distinct: Array, counts: npt.NDArray[np.int64], pieces: int) -> Array:
+    """The quantiles of numbers given by their distinct values, ascending, and how often each occurs.
+
+    The same, to the last bit, as ``numpy.quantile`` of the numbers one by one.
+    """
+    last = np.cumsum(counts)  # the value of rank r (from 0) is the first with more than r up to it
+    ranks = (last[-1] - 1) * (np.arange(1, pieces) / pieces)
+    below = np.floor(ranks)
+    low = distinct[np.searchsorted(last, below, side="right")]
+    high = distinct[np.searchsorted(last, np.minimum(below + 1, last[-1] - 1), side="right")]
+    return np.array([np.quantile([a, b], t) for a, b, t in zip(low, high, ranks - below, strict=True)])
+
+
+def _plain(values: npt.NDArray[Any]) -> list[Any]:
+    if isinstance(values, np.ma.MaskedArray):
+        gone = np.ma.getmaskarray(values)
+        return [None if mask else value for value, mask in zip(values.data, gone, strict=True)]
+    return list(values)
+
+
+_EXACT = 2.0**53
+
+
+def number_of(name: str, kind: str) -> str:
+    """A column as a real number: a date as days since 1970-01-01."""
+    return f"floor(epoch({quoted(name)})) / 86400.0" if kind == "date" else f"CAST({quoted(name)} AS DOUBLE)"
+
+
+def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
+    """The code of a person; NULL for a value that was not there when the column was scanned.
+
+    Examples
+    --------
+    >>> from tellall.people.columns import Column
+    >>> code_of(Coding(Column("age", ("≤ 30", "> 30")), above=(30.5,)), "whole")
+    '("age" > 30)::UTINYINT'
+    """
+    column = coding.column
+    small = "UTINYINT" if column.levels <= 2**8 else "USMALLINT" if column.levels <= 2**16 else "UINTEGER"
+    if coding.texts is not None:
+        listed = ", ".join(map(text, coding.texts))
+        plain = f"CAST({quoted(coding.name)} AS VARCHAR)"
+        code = f"(nullif(list_position([{listed}]::VARCHAR[], {plain}), 0) - 1)::{small}"
+    elif coding.above:
+        code = " + ".join(f"({test})::{small}" for test in _tests(coding, kind, boolean))
+    else:
+        code = f"CASE WHEN {quoted(coding.name)} IS NULL THEN NULL ELSE 0::{small} END"
+    if not column.gaps and kind != "real":  # compared with NULL all is NULL, but NaN is above every point
+        return code
+    absent = f"{column.levels - 1}::{small}" if column.gaps else "NULL"
+    return f"CASE WHEN {_missing(coding.name, kind)} THEN {absent} ELSE {code} END"
+
+
+def has_code(coding: Coding, code: int, kind: str) -> str:
+    """Whether a person has that code, said of the column itself: whole files can be passed over."""
+    if coding.column.gaps and code == coding.column.levels - 1:
+        return f"({_missing(coding.name, kind)})"
+    if coding.texts is not None:
+        return f"{quoted(coding.name)} = {text(coding.texts[code])}"
+    number, points = number_of(coding.name, kind), coding.above or ()
+    tests = [f"{number} > {points[code - 1]!r}::DOUBLE"] if code else []
+    tests += [f"{number} <= {points[code]!r}::DOUBLE"] if code < len(points) else []
+    return " AND ".join([*tests, f"NOT ({_missing(coding.name, kind)})"])
+
+
+def _tests(coding: Coding, kind: str, boolean: bool) -> list[str]:
+    """Whether the value is above each point; whole numbers are just where they are above its floor."""
+    points = coding.above or ()
+    if kind == "whole" and all(abs(point) < _EXACT for point in points):
+        side = f"{quoted(coding.name)}::UTINYINT" if boolean else quoted(coding.name)
+        return [f"{side} > {floor(point)}" for point in points]
+    return [f"{number_of(coding.name, kind)} > {point!r}::DOUBLE" for point in points]
+
+
+def _missing(name: str, kind: str) -> str:
+    absent = f"{quoted(name)} IS NULL"
+    return f"{absent} OR isnan({number_of(name, kind)})" if kind == "real" else absent
+
+
+def select(chosen: Sequence[str]) -> str:
+    """A SELECT of these expressions, each under a name of its own."""
+    return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))
+
+
+def quoted(name: str) -> str:
+    """A column's name, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as a literal."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def literal(file: str) -> str:
+    """The name of a file as a pattern that means this file only."""
+    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in file)

@@ -1,0 +1,222 @@
+"""count_cells: how many people are in each cell of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain, combinations
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+from tellall.people.bits import between
+from tellall.people.counting.engine import Progress
+from tellall.people.counting.stored import Stored, scan
+from tellall.people.counting.tally import Tally
+from tellall.people.dataset import Dataset, Public
+from tellall.people.layout import Layout
+
+__all__ = [
+    "MOST_CELLS",
+    "Cells",
+    "count_cells",
+]
+
+MOST_CELLS = 50_000_000
+_STEP = 2**20  # people between two calls of progress, at most
+_ENTRIES = 2**27  # codes that are unpacked at once
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells:
+    """The cells of some tables.
+
+    Attributes
+    ----------
+    names, levels
+        The columns and how many categories each has, the secret last where it is in the tables.
+    places
+        The columns of each table, by place.
+    counts
+        People per cell: the tables one after the other, cells in C order.
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[int, ...]
+    places: Sequence[tuple[int, ...]]
+    counts: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @cached_property
+    def _starts(self) -> dict[tuple[int, ...], int]:
+        """Where the table over each set of columns begins among the counts."""
+        sizes = accumulate((prod(self._shape(chosen)) for chosen in self.places), initial=0)
+        return {tuple(sorted(chosen)): start for chosen, start in zip(self.places, sizes, strict=False)}
+
+    @cached_property
+    def _by_set(self) -> dict[tuple[int, ...], tuple[int, ...]]:
+        return {tuple(sorted(chosen)): chosen for chosen in self.places}
+
+    def _shape(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.levels[place] for place in chosen)
+
+    def table(self, *names: str) -> npt.NDArray[np.int64]:
+        """The table over these columns, an axis each in this order."""
+        asked = tuple(self.names.index(name) if name in self.names else -1 for name in names)
+        found = self._by_set.get(tuple(sorted(asked)))
+        if found is None:
+            raise invalid("names", "the columns of a table that was counted", ", ".join(names))
+        begin, shape = self._starts[tuple(sorted(asked))], self._shape(found)
+        table = self.counts[begin : begin + prod(shape)].reshape(shape)
+        return table.transpose([found.index(place) for place in asked])
+
+    def __repr__(self) -> str:
+        return f"Cells({len(self)} tables, {self.counts.size} cells)"
+
+
+def count_cells(
+    people: Dataset | Public | Stored | str | Path | Any,
+    ways: int | None = None,
+    attributes: Sequence[Sequence[str | int]] | None = None,
+    *,
+    secret: bool | None = None,
+    progress: Progress | None = None,
+) -> Cells:
+    """The number of people in every cell of every `ways`-way table.
+
+    Parameters
+    ----------
+    people
+        People in memory, people in a store (`scan`), or what ``scan`` takes: the path of
+        Parquet files, an Ibis table, a Spark frame.
+    ways
+        The number of columns in each table, the secret counted where it is in them.
+    attributes
+        The public column sets to tabulate instead of all of that size: names or places.
+    secret
+        Whether the secret is the last column of every table; None: where the people have one.
+    progress
+        Called with (people counted, people in all).
+
+    Notes
+    -----
+    Tables come in lexicographic order of their columns, cells in C order. In memory and for Parquet the
+    people pass by in blocks of bits and are counted by AND and popcount (:class:`Tally`); on a cluster
+    they are grouped there. Whatever counts, the numbers are the same.
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1], names=["old", "rich"])
+    >>> cells = count_cells(people, 2)
+    >>> cells.table("old", "secret").tolist()
+    [[1, 0], [0, 2]]
+    >>> count_cells(people, 2, secret=False).counts.tolist()  # 00, 01, 10, 11
+    [0, 1, 1, 1]
+    """
+    if not isinstance(people, Dataset | Public | Stored):
+        people = scan(people)
+    layout: Layout = people if isinstance(people, Public) else people.public
+    levels, name = _secret_levels(people, secret)
+    sets = _sets(layout, ways, attributes, int(levels > 0))
+    sizes, names = layout.levels, layout.names
+    if levels:
+        sizes, names = (*sizes, levels), (*names, name)
+        sets = [(*chosen, len(layout.levels)) for chosen in sets]
+    _refuse_too_many(_cells(sizes, sets))
+    return Cells(names, sizes, sets, _counts(people, sizes, sets, progress))
+
+
+def _refuse_too_many(cells: int) -> None:
+    if cells > MOST_CELLS:
+        advice = "Use fewer columns, ways or bins, or choose tables."
+        raise invalid("tables", "of a manageable size (cells)", f"{cells:,}", advice)
+
+
+def _cells_of_all(levels: Sequence[int], k: int) -> int:
+    """How many cells all k-way tables have: the k-th elementary symmetric polynomial of the levels."""
+    sums = [1] + [0] * k
+    for level in levels:
+        for size in range(k, 0, -1):
+            sums[size] += level * sums[size - 1]
+    return sums[k]
+
+
+def _cells(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
+    """How many cells there are together; a float's error does not matter to a limit."""
+    logs = np.log2(np.array([*sizes, 1], dtype=np.float64))
+    lengths = np.fromiter(map(len, sets), dtype=np.intp, count=len(sets))
+    longest = int(lengths.max(initial=0))
+    padded = np.full((len(sets), longest), len(sizes), dtype=np.intp)
+    padded[np.arange(longest) < lengths[:, None]] = np.fromiter(chain.from_iterable(sets), dtype=np.intp)
+    return int(np.rint(np.minimum(np.exp2(logs[padded].sum(axis=1)), 2.0**62).sum()))
+
+
+def _counts(
+    people: Dataset | Public | Stored,
+    sizes: Sequence[int],
+    places: Sequence[tuple[int, ...]],
+    progress: Progress | None,
+) -> npt.NDArray[np.int64]:
+    if isinstance(people, Stored):
+        codings = [*people.codings, *([people.secret] if len(sizes) > len(people.codings) else [])]
+        known = [coding for coding in codings if coding is not None]
+        return people.engine.count(known, places, progress or people.progress)
+    view = people if isinstance(people, Public) else people.public
+    secret: npt.NDArray[Any] | None = None
+    if len(sizes) > len(view.codes):
+        assert isinstance(people, Dataset)
+        secret = people.secret
+    tally = Tally(sizes, places, view.n)
+    step = max(2**14, min(_STEP, _ENTRIES // max(len(sizes), 1) // 64 * 64))
+    for begin in range(0, view.n, step):
+        rows = list(between(view.codes, begin, begin + step))
+        tally.add(rows if secret is None else [*rows, secret[begin : begin + step]])
+        if progress:
+            progress(min(begin + step, view.n), view.n)
+    return tally.counts()
+
+
+def _secret_levels(people: Dataset | Public | Stored, secret: bool | None) -> tuple[int, str]:
+    """How many values the secret has, zero where it is in no table."""
+    if isinstance(people, Public) or people.secret is None:
+        if secret:
+            raise invalid("people", "people with a secret, to tabulate it", "no secret")
+        return 0, ""
+    if secret is False or (secret is None and not people.levels):
+        return 0, ""
+    if not people.levels:
+        raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
+    return people.levels, people.secret_name
+
+
+def _sets(
+    layout: Layout, ways: int | None, attributes: Sequence[Sequence[str | int]] | None, with_secret: int
+) -> list[tuple[int, ...]]:
+    """The public columns of each table, by place."""
+    d = len(layout.columns)
+    if attributes is None:
+        least, most = with_secret, d + with_secret
+        if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not least <= ways <= most:
+            raise invalid("ways", f"a whole number from {least} to {most}", ways)
+        k = int(ways) - with_secret
+        _refuse_too_many(_cells_of_all(layout.levels, k))  # before so many sets are listed
+        return list(combinations(range(d), k))
+    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
+        raise invalid("attributes", "a list of sets of columns", attributes)
+    sets = []
+    for names in attributes:
+        listed = [names] if isinstance(names, str | int | np.integer) else list(names)
+        chosen = tuple(layout.position(name) for name in listed)
+        if len(set(chosen)) < len(chosen):
+            raise invalid("attributes", "sets of different columns", names)
+        if ways is not None and len(chosen) != ways - with_secret:
+            raise invalid("attributes", f"sets of {ways - with_secret} public columns", names)
+        sets.append(chosen)
+    return sets

@@ -1,0 +1,249 @@
+"""People behind Ibis, on Spark or any database that it speaks to: the counting is done where they are."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.people.counting.coding import Coding, Values
+from tellall.people.counting.engine import Engine, Progress, changed
+
+__all__ = [
+    "BehindIbis",
+    "cover",
+    "fold",
+    "from_spark",
+]
+
+# Few larger tables from which many smaller ones follow, for engines where each query costs a pass.
+
+
+def cover(
+    levels: Sequence[int], sets: Sequence[tuple[int, ...]], most: int
+) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Larger sets of columns, of at most `most` cells where that is possible, each with the sets inside it.
+
+    Notes
+    -----
+    Greedy: the first set not yet covered, and then the columns of those after it as long as they fit.
+
+    Examples
+    --------
+    >>> cover([2, 2, 2, 2], [(0, 1), (1, 2), (2, 3)], 8)
+    [((0, 1, 2), [0, 1]), ((2, 3), [2])]
+    """
+    masks = [sum(1 << place for place in places) for places in sets]
+    waiting, found = list(range(len(sets))), []
+    while waiting:
+        whole = set(sets[waiting[0]])
+        cells = prod(levels[place] for place in whole)
+        for number in waiting:
+            more = set(sets[number]) - whole
+            larger = cells * prod(levels[place] for place in more)
+            if larger <= most:
+                whole, cells = whole | more, larger
+        mask = sum(1 << place for place in whole)
+        inside = [number for number in waiting if not masks[number] & ~mask]
+        found.append((tuple(sorted(whole)), inside))
+        taken = set(inside)
+        waiting = [number for number in waiting if number not in taken]
+    return found
+
+
+def fold(
+    keys: npt.NDArray[np.int64],
+    people: npt.NDArray[np.int64],
+    shape: Sequence[int],
+    axes: Sequence[int],
+) -> npt.NDArray[Any]:
+    """The table over some axes of a larger one given by its cells that have people.
+
+    Examples
+    --------
+    >>> fold(np.array([0, 3]), np.array([5, 7]), (2, 2), [1]).tolist()
+    [5, 7]
+    """
+    codes = np.unravel_index(keys, tuple(shape)) if len(shape) else ()
+    sizes = tuple(shape[axis] for axis in axes)
+    out = np.zeros(prod(sizes), dtype=np.int64)
+    flat = np.ravel_multi_index(tuple(codes[axis] for axis in axes), sizes) if axes else np.zeros_like(keys)
+    np.add.at(out, flat, people)
+    return out
+
+
+_MOST_GROUPS = 2**21  # cells of one query's table: what comes back to this machine at most
+
+
+@dataclass(frozen=True, eq=False)
+class BehindIbis(Engine):
+    """An Ibis table.
+
+    Notes
+    -----
+    Each query groups the people by the joint code of as many columns as have at most 2²¹ cells together; the
+    smaller tables are folded from it here. No person comes back, but for :meth:`rows`.
+    """
+
+    table: Any
+    kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, alive as long as it
+
+    @property
+    def place(self) -> str:
+        return f"a table of {self.table.get_backend().name}"
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        return {str(name): _kind(kind) for name, kind in self.table.schema().items()}
+
+    @cached_property
+    def people(self) -> int:
+        return int(self.table.count().execute())
+
+    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
+        if not names:
+            return {}
+        asked = {f"c{place}": self.table[name].approx_nunique() for place, name in enumerate(names)}
+        row = self.table.aggregate(**asked).execute()
+        return {name: int(row[f"c{place}"].iloc[0]) for place, name in enumerate(names)}
+
+    def values(self, name: str) -> Values:
+        grouped = self.table.group_by(value=self.table[name]).aggregate(people=self.table.count())
+        found = grouped.execute()
+        return Values(found["value"].to_numpy(), found["people"].to_numpy().astype(np.int64))
+
+    def gaps(self, name: str) -> tuple[int, int]:
+        number = self._number(name)
+        infinite = number.isinf().sum() if self.types[name] == "real" else (number != number).sum()
+        row = self.table.aggregate(gone=self._missing(name).sum(), infinite=infinite).execute()
+        gone, infinities = (int(np.nan_to_num(row[key].iloc[0])) for key in ("gone", "infinite"))
+        return gone, infinities
+
+    def count(
+        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+    ) -> npt.NDArray[np.int64]:
+        levels = [coding.column.levels for coding in codings]
+        found: dict[int, npt.NDArray[np.int64]] = {}
+        if progress:
+            progress(0, self.people)
+        for whole, inside in cover(levels, sets, _MOST_GROUPS):
+            keys, people = self._grouped([codings[place] for place in whole])
+            if people.sum() != self.people:
+                raise changed(self.place)
+            shape = [levels[place] for place in whole]
+            for number in inside:
+                found[number] = fold(keys, people, shape, [whole.index(place) for place in sets[number]])
+            if progress:
+                progress(self.people * len(found) // len(sets), self.people)
+        return np.concatenate([found[number] for number in range(len(sets))] or [np.zeros(0, np.int64)])
+
+    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> None:
+        return None
+
+    def rows(
+        self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
+    ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+        chosen = {f"c{place}": self._code(coding) for place, coding in enumerate(codings)}
+        numeric = [place for place, coding in enumerate(codings) if coding.above is not None]
+        chosen |= {f"n{place}": self._number(codings[place].name) for place in numeric}
+        wanted = [self._code(coding) == code for coding, code in having]
+        wanted += [self.table[name] == value for name, value in equal.items()]
+        frame = self.table.filter(*wanted) if wanted else self.table
+        found = frame.select(**chosen).execute()
+        codes = [
+            _known(found[f"c{place}"], coding.name).astype(
+                np.min_scalar_type(max(coding.column.levels - 1, 0))
+            )
+            for place, coding in enumerate(codings)
+        ]
+        numbers: list[npt.NDArray[Any] | None] = [None] * len(codings)
+        for place in numeric:
+            numbers[place] = found[f"n{place}"].to_numpy().astype(np.float64)
+        return codes, numbers
+
+    def _grouped(self, codings: Sequence[Coding]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The joint codes that people have, and how many have each."""
+        import ibis
+
+        key = ibis.literal(0, "int64")
+        for coding in codings:
+            key = key * coding.column.levels + self._code(coding)
+        if not codings:
+            return np.zeros(1, np.int64), np.array([self.people], dtype=np.int64)
+        coded = self.table.select(key=key)
+        found = coded.group_by("key").aggregate(people=coded.count()).execute()
+        names = ", ".join(coding.name for coding in codings)
+        return _known(found["key"], names), found["people"].to_numpy().astype(np.int64)
+
+    def _number(self, name: str) -> Any:
+        column = self.table[name]
+        if self.types[name] == "date":
+            return column.cast("timestamp").epoch_seconds().cast("float64") / 86400.0
+        return column.cast("float64")
+
+    def _missing(self, name: str) -> Any:
+        absent = self.table[name].isnull()
+        return absent | self._number(name).isnan() if self.types[name] == "real" else absent
+
+    def _code(self, coding: Coding) -> Any:
+        """The code of a person; NULL for a category or a gap that was not there at the scan."""
+        import ibis
+
+        nothing = ibis.null("int64")
+        if coding.texts is not None:
+            column = self.table[coding.name].cast("string")
+            places = [
+                (column == text, ibis.literal(place, "int64")) for place, text in enumerate(coding.texts)
+            ]
+            code = ibis.cases(*places, else_=nothing) if places else nothing
+        else:
+            number, code = self._number(coding.name), ibis.literal(0, "int64")
+            for point in coding.above or ():
+                code = code + ibis.ifelse(number > point, 1, 0).cast("int64")
+            if coding.known is not None and self.types[coding.name] != "date":
+                code = ibis.ifelse(number.isin(coding.known), code, nothing)
+        absent = ibis.literal(coding.column.levels - 1, "int64") if coding.column.gaps else nothing
+        return ibis.ifelse(self._missing(coding.name), absent, code).cast("int64")
+
+
+def _known(codes: Any, names: str) -> npt.NDArray[np.int64]:
+    """The codes, if every person has one."""
+    if codes.isna().any():
+        raise changed(f"column '{names}'" if "," not in names else f"columns {names}")
+    return np.asarray(codes.to_numpy(), dtype=np.int64)
+
+
+def from_spark(frame: Any) -> BehindIbis:
+    """A Spark frame, under a name of its own that no other frame's view can take, gone when it is let go."""
+    import ibis
+
+    connection = ibis.pyspark.connect(frame.sparkSession)
+    name = f"tellall_{uuid4().hex}"
+    frame.createOrReplaceTempView(name)
+    engine = BehindIbis(connection.table(name), frame)
+    # a session that ends takes its views along, and is not to be asked for anything then
+    weakref.finalize(engine, _drop, frame.sparkSession, name).atexit = False
+    return engine
+
+
+def _drop(session: Any, view: str) -> None:
+    with suppress(Exception):  # the session may have been stopped
+        session.catalog.dropTempView(view)
+
+
+def _kind(kind: Any) -> str:
+    if kind.is_boolean() or kind.is_integer():
+        return "whole"
+    if kind.is_floating() or kind.is_decimal():
+        return "real"
+    if kind.is_date() or kind.is_timestamp():
+        return "date"
+    return "text" if kind.is_string() else str(kind)

@@ -1,0 +1,299 @@
+"""Stored: people who stay where they are, on disk or on a cluster; only counts come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.columns import Bins
+from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
+from tellall.people.counting.engine import MOST_VALUES, Engine, Progress
+from tellall.people.dataset import Dataset, Public
+from tellall.people.imprint import Imprint, sealed
+from tellall.people.layout import Outline, unknown_name
+
+__all__ = [
+    "Stored",
+    "scan",
+]
+
+_SPARK = "pip install 'tellall[spark]' (and Java 17)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stored:
+    """People in a store, seen through their tables: made by :func:`scan`.
+
+    Attributes
+    ----------
+    public
+        The public columns with all their categories, and how many people there are.
+    secret
+        How the secret is coded, or None.
+    meaning
+        What the codes of the secret stand for.
+    """
+
+    engine: Engine
+    public: Outline
+    codings: tuple[Coding, ...]
+    secret: Coding | None = None
+    secret_name: str = "secret"
+    meaning: tuple[str, ...] = ("0", "1")
+    progress: Progress | None = field(default=None)
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return self.public.n
+
+    @property
+    def levels(self) -> int:
+        """How many values the secret has."""
+        return len(self.meaning)
+
+    def imprint(self) -> Imprint | None:
+        """What a release remembers of these people, after one pass over them; None on a cluster."""
+        sums = self.engine.digests(self.codings, self.progress)
+        return None if sums is None else sealed(self.public.columns, self.n, sums)
+
+    def blocks(self, name: str) -> Iterator[tuple[str, Dataset]]:
+        """Each category of a public column and its people, in memory; one person alone is no block."""
+        coding = self.codings[self.public.position(name)]
+        people = self.engine.count([coding], [(0,)], None)
+        for code, label in enumerate(coding.column.labels):
+            if people[code] >= 2:
+                yield label, self._loaded([(coding, code)], {})
+
+    def load(self, **equal: Any) -> Dataset:
+        """The people whose columns equal these values, in memory, with all the columns and categories.
+
+        ``people.load(county="Kent")`` is one block of a census, to be attacked; ``people.load()`` everybody.
+        Of a public column a category is given by its label (``age="(30, 45]"``).
+        """
+        having, other = [], {}
+        for name, value in equal.items():
+            if name in self.public.names:
+                coding = self.codings[self.public.position(name)]
+                text = str(int(value)) if isinstance(value, bool | np.bool_) else str(value)
+                if text not in coding.column.labels:
+                    listed = ", ".join(coding.column.labels[:12])
+                    raise invalid(name, f"a category of the column ({listed})", value)
+                having.append((coding, coding.column.labels.index(text)))
+            elif name in self.engine.types:
+                other[name] = value
+            else:
+                raise unknown_name("load", name, list(self.engine.types))
+        return self._loaded(having, other)
+
+    def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
+        codings = [*self.codings, *([] if self.secret is None else [self.secret])]
+        codes, numbers = self.engine.rows(codings, having, equal)
+        d = len(self.codings)
+        if len(codes[0]) < 2:
+            raise invalid("load", "values that two people or more have", f"{len(codes[0])} people")
+        view = Public(self.public.columns, np.stack(codes[:d]), tuple(numbers[:d]), self.public.left_out)
+        if self.secret is None:
+            return Dataset(view)
+        bits = codes[d].astype(np.int8 if self.levels == 2 else np.int16)
+        return Dataset(view, bits, self.secret_name, self.meaning)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{column.name} ({column.levels})" for column in self.public.columns[:12])
+        more = f", ... {len(self.codings)} in all" if len(self.codings) > 12 else ""
+        lines = [f"{self.n:,} people in {self.engine.place}"]
+        if self.secret is not None:
+            lines.append(f"  secret {self.secret_name}: {', '.join(self.meaning)}")
+        lines.append(f"  public {listed}{more}")
+        lines += [f"  left out {reason}" for reason in self.public.left_out]
+        return "\n".join(lines)
+
+
+def scan(
+    source: Any,
+    secret: str | None = None,
+    public: Iterable[str] | None = None,
+    bins: Bins | Mapping[str, Bins] | None = None,
+    *,
+    kind: str | None = None,
+    memory: str = "1GiB",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Stored:
+    """People in Parquet files or behind Ibis, for tables of data larger than memory.
+
+    Parameters
+    ----------
+    source
+        A Parquet file, a pattern (``"people/*.parquet"``) or a folder (with ``county=Kent`` folders inside
+        as columns); or an Ibis table, for people who live on Spark.
+    secret, public, bins, kind
+        As for `read`.
+    memory, threads
+        What DuckDB may use, for files.
+    progress
+        Called with (people counted, people in all) during counts.
+
+    Notes
+    -----
+    Columns, categories and cut points are those that `read` would find, so that a release made
+    from the store and one made in memory are the same. One pass finds the values of each column, a second
+    counts. Numbers with more than a million distinct values need cut points given in ``bins``.
+
+    People who changed after the scan are noticed and refused: in files by their number, sizes and times,
+    behind Ibis by how many people there are and by categories that are new. Behind Ibis other numbers of a
+    column that is cut, and people who changed places among known categories, are counted as they are then.
+
+    Examples
+    --------
+    >>> import duckdb, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> make = "SELECT i % 3 AS age, i % 2 AS ill FROM range(12) AS people(i)"
+    >>> _ = duckdb.execute(f"COPY ({make}) TO '{folder.name}/people.parquet'")
+    >>> people = scan(f"{folder.name}/*.parquet", secret="ill")
+    >>> people.n, people.public.columns[0].labels, people.meaning
+    (12, ('0', '1', '2'), ('0', '1'))
+    >>> folder.cleanup()
+    """
+    engine = _engine(source, memory, threads)
+    have = list(engine.types)
+    secret = None if secret is None else str(secret)
+    if secret is not None and secret not in have:
+        raise unknown_name("secret", secret, have)
+    chosen = [name for name in have if name != secret] if public is None else _listed(public)
+    for name in chosen:
+        if name not in have:
+            raise unknown_name("public", name, have)
+    if secret in chosen:
+        raise invalid("public", "columns other than the secret", f"'{secret}' among them")
+    if engine.people < 2 or not chosen:
+        size = f"{engine.people} × {len(chosen)}"
+        raise invalid("table", "two people or more and one public column or more", size)
+    cuts = _bins(bins, chosen, engine)
+    wanted = chosen if secret is None else [*chosen, secret]
+    two = _two_values(engine, wanted)
+    _refuse_uncountable(engine, [name for name in wanted if name not in two], cuts)
+    codings, left_out = [], []
+    for name in chosen:
+        coding, constant = _coding(engine, name, cuts.get(name), two.get(name))
+        if constant:
+            left_out.append(f"{name}: constant ({constant})")
+        else:
+            codings.append(coding)
+    if not codings:
+        raise invalid("public", "columns that differ between people", "constant columns only")
+    outline = Outline(tuple(coding.column for coding in codings), engine.people, tuple(left_out))
+    if secret is None:
+        return Stored(engine, outline, tuple(codings), progress=progress)
+    hidden, meaning = code_secret(secret, two.get(secret) or engine.values(secret), kind)
+    return Stored(engine, outline, tuple(codings), hidden, secret, meaning, progress)
+
+
+def _engine(source: Any, memory: str, threads: int | None) -> Engine:
+    if isinstance(source, str | Path):
+        from tellall.people.counting.engine import files_of
+        from tellall.people.counting.parquet import Parquet
+
+        if (
+            isinstance(threads, bool)
+            or not isinstance(threads, int | None)
+            or (threads is not None and threads < 1)
+        ):
+            raise invalid("threads", "a whole number of 1 or more, or None", threads)
+        files, folder = files_of(source)
+        return Parquet(files, memory, threads, folder, str(source))
+    if type(source).__module__.split(".")[0] == "ibis":
+        from tellall.people.counting.spark import BehindIbis
+
+        return BehindIbis(source)
+    if type(source).__module__.split(".")[0] == "pyspark":
+        if find_spec("ibis") is None:
+            raise InvalidInput(f"Counting on Spark needs Ibis. Install it with: {_SPARK}")
+        from tellall.people.counting.spark import from_spark
+
+        return from_spark(source)
+    raise invalid(
+        "source",
+        "the path of Parquet files, an Ibis table or a Spark frame",
+        type(source).__name__,
+        "Frames in memory: Dataset.from_frame.",
+    )
+
+
+def _listed(public: Iterable[str]) -> list[str]:
+    names = [public] if isinstance(public, str) else [str(name) for name in public]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise invalid("public", "each column once", f"'{repeated[0]}' twice")
+    return names
+
+
+def _bins(
+    bins: Bins | Mapping[str, Bins] | None, chosen: list[str], engine: Engine
+) -> dict[str, Bins | None]:
+    """The bins of each column; cut points for all are meant for all numbers."""
+    if isinstance(bins, Mapping):
+        for name in bins:
+            if str(name) not in chosen:
+                raise unknown_name("bins", name, chosen)
+        return {str(name): cut for name, cut in bins.items()}
+    points = not isinstance(bins, int | np.integer | None)
+    return {name: bins for name in chosen if not (points and engine.types[name] == "text")}
+
+
+def _refuse_uncountable(engine: Engine, names: list[str], bins: Mapping[str, Bins | None]) -> None:
+    """Refuse columns of which no table can be made, before counting anything."""
+    for name in names:
+        if engine.types[name] not in ("whole", "real", "date", "text"):
+            raise invalid(f"column '{name}'", "numbers, dates or text", engine.types[name], "Leave it out.")
+    open_ended = [name for name in names if not _points(bins.get(name))]
+    for name, about in engine.about_distinct(open_ended).items():
+        if about > MOST_VALUES:
+            number = engine.types[name] != "text"
+            advice = "Give its cut points in bins." if number else "Leave it out: list the others in public."
+            raise invalid(f"column '{name}'", "of at most a million distinct values", f"{about:,}", advice)
+
+
+def _points(bins: Bins | None) -> bool:
+    return bins is not None and not isinstance(bins, int | np.integer)
+
+
+def _two_values(engine: Engine, names: list[str]) -> dict[str, Values]:
+    """The values of the columns whose least and greatest whole number leave none in between.
+
+    How many people have each is not known and not needed: nobody cuts so few values at their quantiles.
+    """
+    found = {}
+    for name, (least, greatest, missing) in engine.ends(names).items():
+        if greatest - least <= 1:
+            present = [float(least), *([float(greatest)] if greatest > least else [])]
+            absent = [np.nan] if missing else []
+            counts = np.array([1] * len(present) + [missing] * len(absent), dtype=np.int64)
+            found[name] = Values(np.array(present + absent), counts)
+    return found
+
+
+def _coding(engine: Engine, name: str, bins: Bins | None, known: Values | None) -> tuple[Coding, str]:
+    """A column's coding, and the label of its only category where it has but one."""
+    if known is not None and not _points(bins):
+        coding = code_values(name, known, bins)
+        return coding, coding.column.labels[0] if coding.column.levels == 1 else ""
+    if bins is None or not _points(bins) or engine.types[name] == "text":
+        found = engine.values(name)
+        coding = code_values(name, found, bins)
+    else:
+        gone, infinite = engine.gaps(name)
+        if infinite:
+            raise invalid(f"column '{name}'", "finite numbers or missing", "an infinite value")
+        coding = code_cut(name, bins, gaps=gone > 0)
+    if coding.column.cuts is None and coding.column.levels > 1:
+        return coding, ""
+    people = engine.count([coding], [(0,)], None)
+    present = np.flatnonzero(people)
+    return coding, coding.column.labels[int(present[0])] if present.size == 1 else ""

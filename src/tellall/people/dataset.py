@@ -1,0 +1,403 @@
+"""Public: the attacker's view, with no secret in it. Dataset: the curator's, with both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, sum_tokens, take_people
+from tellall.people.columns import (
+    Array,
+    Bins,
+    Column,
+    Numbers,
+    collect,
+    encode,
+    encode_secret,
+    from_matrix,
+    is_numeric,
+    telling,
+)
+from tellall.people.imprint import Imprint, imprint, tokens_of
+from tellall.people.layout import Layout, unknown_name
+
+__all__ = [
+    "Dataset",
+    "Public",
+    "as_public",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Public(Layout):
+    """Public columns of n people, as codes (for tables) and as numbers (for estimators).
+
+    Attributes
+    ----------
+    columns
+        What each column is called and what its codes mean.
+    codes
+        Columns × people: an array, or :class:`Bits` where there are many (2^24 codes) and all are bits.
+    numbers
+        The real values of each column, None for text.
+    left_out
+        Columns that say nothing, and why.
+    """
+
+    columns: tuple[Column, ...]
+    codes: IntArray | Bits
+    numbers: Sequence[Array | None] = field(default=())
+    left_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        codes = self.codes
+        if not isinstance(codes, Bits) and codes.size >= PACKED and max(self.levels, default=0) <= 2:
+            object.__setattr__(self, "codes", Bits.of(codes))
+        if self.numbers:
+            object.__setattr__(self, "numbers", Numbers.of(self.columns, self.codes, self.numbers))
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def patterns(self) -> Patterns:
+        """The distinct rows with their multiplicities."""
+        return group_rows(self.codes, self._sums)
+
+    @cached_property
+    def imprint(self) -> Imprint:
+        """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
+        return imprint(self.columns, self.codes, self.numbers, self._sums)
+
+    @cached_property
+    def memory(self) -> dict[Any, Any]:
+        """What others worked out about these people alone and may ask for again."""
+        return {}
+
+    def take(self, people: IntArray) -> Public:
+        """The same columns, with all their categories, for some of the people."""
+        codes, numbers = take_people(self.codes, people), self.numbers
+        kept = numbers.take(codes, people) if isinstance(numbers, Numbers) else ()
+        return Public(self.columns, codes, kept, self.left_out)
+
+    def choose(self, places: Sequence[int]) -> Public:
+        """Some of the columns, by place, for everybody."""
+        codes, numbers = self.codes[list(places)], self.numbers
+        kept = numbers.choose(codes, places) if isinstance(numbers, Numbers) else ()
+        return Public(tuple(self.columns[place] for place in places), codes, kept, self.left_out)
+
+    @cached_property
+    def _sums(self) -> npt.NDArray[np.uint64]:
+        """A number for each person, the same for equal rows of codes."""
+        return sum_tokens(self.codes, tokens_of(self.columns))
+
+    def __repr__(self) -> str:
+        return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """People with their public columns and, where known, their secret.
+
+    Attributes
+    ----------
+    public
+        The attacker's view.
+    secret
+        One bit, category (a code) or real number per person, or None.
+    meaning
+        What the codes of the secret stand for; empty for real numbers.
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> people.n, len(people.patterns)
+    (3, 3)
+    """
+
+    public: Public
+    secret: npt.NDArray[Any] | None = None
+    secret_name: str = "secret"
+    meaning: tuple[str, ...] = ("0", "1")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        public: npt.ArrayLike,
+        secret: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Dataset:
+        """A dataset from an n × d array of public attributes and the secret bits.
+
+        Parameters
+        ----------
+        public
+            0/1, whole numbers (each value a category) or reals (cut at their deciles for tables).
+        secret
+            One bit, category or real number per person; None for the attacker's side.
+        names
+            The names of the columns; ``a0``, ``a1``, ... where not given.
+        kind
+            "bits", "categories" or "reals", where that is not to be read off the secret's values.
+        """
+        array = _matrix("public", public)
+        view = Public(*from_matrix(array, _labels(names, array.shape[1])))
+        return cls._with_vector(view, secret, kind)
+
+    @classmethod
+    def from_bits(
+        cls,
+        bits: npt.NDArray[np.uint8],
+        people: int,
+        secret: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Dataset:
+        """A dataset of 0/1 public attributes that come eight people to a byte, and are kept that way.
+
+        Parameters
+        ----------
+        bits
+            Attributes × ⌈people/8⌉ bytes, as ``numpy.packbits(attributes, axis=1)`` makes them.
+        people
+            How many; what the last byte of a row holds beyond is ignored.
+        secret, names, kind
+            As for :meth:`from_arrays`.
+
+        Notes
+        -----
+        The array is not copied, unless attributes that are the same for everybody are left out of it.
+
+        Examples
+        --------
+        >>> attributes = np.array([[0, 1, 1], [1, 1, 0]])
+        >>> people = Dataset.from_bits(np.packbits(attributes, axis=1), 3, secret=[0, 1, 1])
+        >>> people.public.codes[0].tolist()
+        [0, 1, 1]
+        """
+        if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 2:
+            raise invalid("people", "a whole number, two or more", people)
+        codes = Bits(np.asarray(bits), int(people))
+        if not len(codes):
+            raise invalid("bits", "one attribute or more", "none")
+        columns = [Column(name, ("0", "1")) for name in _labels(names, len(codes))]
+        return cls._with_vector(Public(*telling(columns, codes, Numbers(codes, {}))), secret, kind)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        secret: str | None = None,
+        public: Iterable[str] | None = None,
+        bins: Bins | Mapping[str, Bins] | None = None,
+        *,
+        kind: str | None = None,
+    ) -> Dataset:
+        """A dataset from a pandas or polars frame, or a mapping from names to arrays.
+
+        Parameters
+        ----------
+        frame
+            The table of people.
+        secret
+            The column to protect (bits, categories or real numbers); None for the attacker's side.
+        public
+            The columns an attacker may know; all but the secret where not given.
+        bins
+            How numbers are cut for tables: a count (quantiles) or cut points, for all columns or by name.
+            Without it a number of at most 20 distinct values keeps them and any other is cut at its deciles.
+        kind
+            "bits", "categories" or "reals", where that is not to be read off the secret's values.
+        """
+        frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
+        secret = None if secret is None else str(secret)
+        keys = _column_keys(frame)
+        have = list(keys)
+        if secret is not None and secret not in have:
+            raise unknown_name("secret", secret, have)
+        chosen = [name for name in have if name != secret] if public is None else _names("public", public)
+        for name in chosen:
+            if name not in have:
+                raise unknown_name("public", name, have)
+        if secret in chosen:
+            raise invalid("public", "columns other than the secret", f"'{secret}' among them")
+        per_column = (
+            {str(name): cut for name, cut in bins.items()}
+            if isinstance(bins, Mapping)
+            else dict.fromkeys(chosen, bins)
+        )
+        for name in per_column:
+            if name not in chosen:
+                raise unknown_name("bins", name, chosen)
+        wanted = chosen if secret is None else [*chosen, secret]
+        raw = {name: _values(frame[keys[name]]) for name in wanted}
+        n = _common_length(raw)
+        if n < 2 or not chosen:
+            raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
+        if not isinstance(bins, Mapping | int | np.integer | None):  # cut points for all: for all numbers
+            per_column = {name: cut for name, cut in per_column.items() if is_numeric(raw[name])}
+        encoded = (encode(name, raw[name], per_column.get(name)) for name in chosen)
+        view = Public(*collect(encoded, len(chosen)))
+        return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret], kind))
+
+    @classmethod
+    def _with_vector(cls, view: Public, secret: npt.ArrayLike | None, kind: str | None) -> Dataset:
+        return cls(view) if secret is None else cls(view, *_secret("secret", _vector(secret, view.n), kind))
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return self.public.n
+
+    @property
+    def levels(self) -> int:
+        """How many values the secret has: two for bits, zero for real numbers."""
+        return len(self.meaning)
+
+    @property
+    def bits(self) -> npt.NDArray[np.int8]:
+        """The secret bits; refused where the secret is missing or not of two values."""
+        if self.secret is None:
+            raise invalid("dataset", "one with a secret", "no secret")
+        if self.levels != 2:
+            kind = "real numbers" if not self.levels else f"{self.levels} categories"
+            raise invalid("secret", "bits (two values)", kind, "Make it a yes/no column.")
+        return self.secret
+
+    @property
+    def patterns(self) -> Patterns:
+        """The distinct public rows with their multiplicities."""
+        return self.public.patterns
+
+    def take(self, people: IntArray) -> Dataset:
+        """Some of the people, with the same columns and categories."""
+        secret = None if self.secret is None else self.secret[people]
+        return Dataset(self.public.take(people), secret, self.secret_name, self.meaning)
+
+    def __repr__(self) -> str:
+        lines = [f"Dataset of {self.n} people, {len(self.patterns)} distinct public rows"]
+        if self.secret is not None:
+            lines.append(f"  secret {self.secret_name}: {_summary(self.secret, self.meaning)}")
+        lines.append(f"  public {_listing(self.public.columns)}")
+        lines += [
+            f"  cut {c.name} at {', '.join(f'{cut:g}' for cut in c.cuts)}"
+            for c in self.public.columns
+            if c.cuts
+        ]
+        lines += [f"  left out {reason}" for reason in self.public.left_out]
+        return "\n".join(lines)
+
+
+def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
+    """The secret in a few words: no person in it."""
+    if not meaning:
+        return f"real numbers, mean {secret.mean():g}"
+    counts = np.bincount(secret, minlength=len(meaning))
+    shown = range(1, 2) if len(meaning) == 2 else range(min(len(meaning), 6))
+    more = ", ..." if len(meaning) > 6 else ""
+    return ", ".join(f"{counts[code]} × {meaning[code]}" for code in shown) + more
+
+
+def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
+    """The attacker's view of whatever holds one: a Public, a Dataset, or an n × d array."""
+    if isinstance(public, Public):
+        return public
+    if isinstance(public, Dataset):
+        return public.public
+    return Dataset.from_arrays(public).public
+
+
+def _matrix(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = _as_array(parameter, value)
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
+        raise invalid(
+            parameter, "an array of people × attributes, two people or more", f"shape {array.shape}"
+        )
+    if array.dtype.kind not in "biuf":
+        raise invalid(parameter, "an array of numbers", f"type {array.dtype}", "For text use from_frame.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).sum())
+        raise invalid(
+            parameter, "finite", f"{bad} NaN or infinite values", "For missing values use from_frame."
+        )
+    return array
+
+
+def _as_array(parameter: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise invalid(parameter, "an array whose rows have one length", value) from None
+
+
+def _vector(value: npt.ArrayLike, n: int) -> npt.NDArray[Any]:
+    array = _as_array("secret", value)
+    if array.shape != (n,):
+        raise invalid("secret", f"one value per person ({n})", f"shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise invalid("secret", "finite", f"{int((~np.isfinite(array)).sum())} NaN or infinite values")
+    return array
+
+
+def _secret(name: str, raw: Any, kind: str | None) -> tuple[npt.NDArray[Any], str, tuple[str, ...]]:
+    values, meaning = encode_secret(name, raw, kind)
+    return values, name, meaning
+
+
+def _column_keys(frame: Any) -> dict[str, Any]:
+    """The columns of a frame by their name as text."""
+    columns = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
+    if columns is None:
+        raise invalid("frame", "a pandas or polars frame or a mapping of columns", type(frame).__name__)
+    _names("columns", [str(name) for name in columns])
+    return {str(name): name for name in columns}
+
+
+def _labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    labels = tuple(f"a{j}" for j in range(count)) if names is None else tuple(_names("names", names))
+    if len(labels) != count:
+        raise invalid("names", f"one per column ({count})", f"{len(labels)} names")
+    return labels
+
+
+def _names(parameter: str, value: Iterable[str]) -> list[str]:
+    if not isinstance(value, Iterable):
+        raise invalid(parameter, "a list of names", value)
+    names = [value] if isinstance(value, str) else [str(name) for name in value]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise invalid(parameter, "each column once", f"'{repeated[0]}' twice")
+    return names
+
+
+def _values(column: Any) -> Any:
+    """The plain array behind a frame's column, masks kept."""
+    if isinstance(column, np.ma.MaskedArray):
+        return column
+    return column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+
+
+def _common_length(raw: Mapping[str, Any]) -> int:
+    for name, values in raw.items():
+        if np.ndim(values) != 1:
+            raise invalid(f"column '{name}'", "one value per person", f"shape {np.shape(values)}")
+    lengths = {name: len(values) for name, values in raw.items()}
+    if len(set(lengths.values())) > 1:
+        raise invalid("columns", "of one length", lengths)
+    return next(iter(lengths.values()), 0)
+
+
+def _listing(columns: Sequence[Column], most: int = 12) -> str:
+    listed = ", ".join(f"{column.name} ({column.levels})" for column in columns[:most])
+    return f"{listed}, ... {len(columns)} in all" if len(columns) > most else listed

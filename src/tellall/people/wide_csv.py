@@ -1,0 +1,191 @@
+"""Wide tables of small whole numbers, bits and genotypes say: a byte for each value, read in pieces."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "MISSING",
+    "MISSING_WORDS",
+    "NotWhole",
+    "WideTable",
+    "read_header",
+    "read_wide",
+]
+
+MISSING = -128  # no call
+MISSING_WORDS = ("", ".", "na", "#na", "nan")  # in small letters
+_PIECE = 2 * 2**20
+_LONGEST_HEADER = 256 * 2**20
+_QUOTE, _LINE, _RETURN = ord('"'), ord("\n"), ord("\r")
+_DELIMITERS = {".tsv": "\t", ".tab": "\t"}
+
+Bytes = npt.NDArray[np.uint8]
+Places = npt.NDArray[np.intp]
+
+
+class NotWhole(Exception):
+    """A value that is a number but no whole one of a byte: the table is for another reader."""
+
+
+@dataclass(frozen=True, eq=False)
+class WideTable:
+    """People × columns as bytes, :data:`MISSING` where there is no value; and who they are."""
+
+    values: npt.NDArray[np.int8]
+    who: tuple[str, ...] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of people and of columns."""
+        return int(self.values.shape[0]), int(self.values.shape[1])
+
+    def block(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """The columns from start to stop (not included), with NaN where a value is missing."""
+        block = self.values[:, start:stop]
+        gone = block == MISSING
+        return np.where(gone, np.float32(np.nan), block) if gone.any() else block
+
+
+def read_header(path: Path) -> tuple[str, ...]:
+    """The names of a file's columns, from its first line."""
+    with path.open("rb") as file:
+        line = file.readline(_LONGEST_HEADER)
+    try:
+        text = line.decode("utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise invalid("path", "text in UTF-8", str(path)) from None
+    names = next(csv.reader([text], delimiter=_delimiter(path, text)), [])
+    return tuple(names)
+
+
+def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) -> WideTable:
+    """Some columns of a delimited file, and the names of its people from one of them.
+
+    Raises
+    ------
+    NotWhole
+        Where a value is a number but no whole one from −127 to 127.
+
+    Notes
+    -----
+    Two passes: one counts the lines, one reads. Memory: a byte for each value kept, and some thirty for each
+    byte of a piece of 2 MB.
+    """
+    header = read_header(path)
+    place = {name: number for number, name in enumerate(header)}
+    if len(place) < len(header):
+        twice = next(name for number, name in enumerate(header) if place[name] != number)
+        raise invalid(option, "a table with each column once", f"'{twice}' twice")
+    chosen = np.array([place[name] for name in columns], dtype=np.intp)
+    with path.open("rb") as file:
+        lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(_PIECE), b"")) + 1
+    values = np.empty((lines, chosen.size), dtype=np.int8)
+    names: list[str] = []
+    people = 0
+    with path.open("rb") as file:
+        delimiter = ord(_delimiter(path, file.readline(_LONGEST_HEADER).decode("utf-8-sig")))
+        for piece in _pieces(file):
+            starts, ends = _fields(piece, delimiter, len(header), option, people)
+            rows = slice(people, people + starts.shape[0])
+            values[rows] = _numbers(piece, starts[:, chosen], ends[:, chosen], option, columns)
+            if who is not None:
+                text = piece.tobytes()
+                spans = zip(starts[:, place[who]], ends[:, place[who]], strict=True)
+                names += [text[a:b].decode("utf-8", "replace").strip().strip('"') for a, b in spans]
+            people = rows.stop
+    return WideTable(values[:people], None if who is None else tuple(names))
+
+
+def _delimiter(path: Path, header: str) -> str:
+    """What stands between values: a tab by the file's name, else the commonest candidate of the header."""
+    known = _DELIMITERS.get(path.suffix.lower())
+    return known or max(",;\t|", key=header.count)
+
+
+def _pieces(file: BinaryIO) -> Iterator[Bytes]:
+    """The rest of a file in pieces that end where a line does, outside quotes."""
+    rest = b""
+    while text := file.read(_PIECE):
+        text = rest + text
+        cut = text.rfind(b"\n") + 1
+        while cut and text.count(b'"', 0, cut) % 2:
+            cut = text.rfind(b"\n", 0, cut - 1) + 1
+        rest = text[cut:]
+        if cut:
+            yield np.frombuffer(text, dtype=np.uint8, count=cut)
+    if rest.strip():
+        yield np.frombuffer(rest + b"\n", dtype=np.uint8)
+
+
+def _fields(piece: Bytes, delimiter: int, width: int, option: str, before: int) -> tuple[Places, Places]:
+    """Where each value of each line starts and ends; lines without any are no people."""
+    breaks = (piece == delimiter) | (piece == _LINE)
+    if (piece == _QUOTE).any():
+        breaks &= (np.cumsum(piece == _QUOTE) % 2) == 0
+    ends = np.flatnonzero(breaks)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    last = piece[ends] == _LINE
+    ends = ends - (last & (ends > starts) & (piece[np.maximum(ends - 1, 0)] == _RETURN))
+    after = np.flatnonzero(last) + 1
+    counts = np.diff(after, prepend=0)
+    blank = (
+        (counts == 1) & (ends[after - 1] == starts[after - 1]) if width > 1 else np.zeros(counts.size, bool)
+    )
+    wrong = np.flatnonzero((counts != width) & ~blank)
+    if wrong.size:
+        row, seen = before + int((~blank[: wrong[0]]).sum()) + 1, int(counts[wrong[0]])
+        raise invalid(option, f"a table with {width:,} values in every row", f"{seen:,} in row {row:,}")
+    if blank.any():
+        keep = np.repeat(~blank, counts)
+        starts, ends = starts[keep], ends[keep]
+    return starts.reshape(-1, width), ends.reshape(-1, width)
+
+
+def _numbers(
+    piece: Bytes, starts: Places, ends: Places, option: str, names: Sequence[str]
+) -> npt.NDArray[np.int8]:
+    """The values between starts and ends: digits at once, whatever is longer once for each spelling."""
+    first, lengths = np.ascontiguousarray(starts).ravel(), np.ascontiguousarray(ends - starts).ravel()
+    digits = piece[np.minimum(first, piece.size - 1)] - np.uint8(ord("0"))
+    plain = (lengths == 1) & (digits <= 9)
+    values = np.where(plain, digits, 0).astype(np.int8)
+    odd = np.flatnonzero(~plain)
+    for length in np.unique(lengths[odd]):
+        some = odd[lengths[odd] == length]
+        if length == 0:
+            values[some] = MISSING
+            continue
+        letters = np.ascontiguousarray(piece[first[some][:, None] + np.arange(length)])
+        words, index = np.unique(letters.view(f"S{length}").ravel(), return_inverse=True)
+        read = [_number(bytes(word)) for word in words]
+        if None in read:
+            where = int(some[np.flatnonzero(index == read.index(None))[0]])
+            raise invalid(option, f"numbers in column '{names[where % len(names)]}'", "text")
+        values[some] = np.array(read, dtype=np.int8)[index]
+    return values.reshape(starts.shape)
+
+
+def _number(word: bytes) -> int | None:
+    """The whole number that is written so, :data:`MISSING` where none is, None where it is no number."""
+    text = word.decode("utf-8", "replace").strip().strip('"').strip()
+    if text.lower() in MISSING_WORDS:
+        return MISSING
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    if np.isnan(number):
+        return MISSING
+    if number != np.floor(number) or abs(number) > 127:
+        raise NotWhole(text)
+    return int(number)

@@ -1,0 +1,421 @@
+"""How accurate an attack will be, from the equations and the noise alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.core.errors import invalid
+from tellall.promise.bounds.geometry import GRAM_LIMIT
+from tellall.promise.bounds.sizes import nonnegative, whole
+from tellall.release.protections.additive import Gaussian, Laplace
+from tellall.release.protections.base import Protection
+from tellall.release.protections.law import Noise, Rng, as_rng
+
+__all__ = [
+    "Prediction",
+    "Shown",
+    "accuracy_limit",
+    "group_accuracy",
+    "joint_limit",
+    "predict",
+    "shown",
+    "xor_accuracy",
+]
+
+# How often people are guessed right when the count of their group is known up to normal noise.
+
+_HALVINGS = 60
+
+
+def group_accuracy(size: Array, sd: Array, rate: float, *, prior: bool = True) -> float:
+    """The mean accuracy over people of guessing each group by its noisy count.
+
+    Notes
+    -----
+    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior all are
+    guessed 1 where E[t | r] ≥ c/2, which is r above some threshold; without it, where r ≥ c/2. For rate 1/2
+    the two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
+
+    Examples
+    --------
+    >>> round(group_accuracy(np.ones(2), np.array([0.5, np.inf]), 0.5), 6)  # (Φ(1) + 1/2)/2
+    0.670672
+    """
+    right = 0.0
+    for people in np.unique(size):
+        chosen = sd[size == people]
+        right += float(people) * float(_accuracy(float(people), chosen, rate, prior).sum())
+    return right / float(size.sum())
+
+
+def _accuracy(people: float, sd: Array, rate: float, prior: bool) -> Array:
+    from scipy.special import gammaln, ndtr
+
+    j = np.arange(people + 1)
+    ways = gammaln(people + 1) - gammaln(j + 1) - gammaln(people - j + 1)
+    log_law = ways + np.log(rate) * j + np.log1p(-rate) * (people - j)
+    law, share = np.exp(log_law), j / people
+    out = np.empty(sd.size)
+    informed = np.isfinite(sd) & (sd > 0)
+    out[sd == 0] = law @ np.maximum(share, 1 - share)
+    out[np.isinf(sd)] = max(rate, 1 - rate) if prior else 0.5
+    noise = sd[informed]
+    threshold = np.full(noise.size, people / 2)
+    if prior and rate != 0.5:
+        threshold = _threshold(people, noise, log_law, j)
+    above = ndtr((j - threshold[:, None]) / noise[:, None])
+    out[informed] = (law * (above * share + (1 - above) * (1 - share))).sum(axis=1)
+    return out
+
+
+def _threshold(people: float, noise: Array, log_law: Array, j: Array) -> Array:
+    """The r at which E[t | r] = c/2, by bisection; E[t | r] rises in r."""
+    from scipy.special import softmax
+
+    # the prior's log-odds move the threshold by at most their slope times the variance
+    reach = people + noise**2 * float(np.abs(np.diff(log_law)).max(initial=0.0))
+    low, high = people / 2 - reach, people / 2 + reach
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        mean = softmax(log_law - 0.5 * ((j - middle[:, None]) / noise[:, None]) ** 2, axis=1) @ j
+        low, high = np.where(mean < people / 2, middle, low), np.where(mean < people / 2, high, middle)
+    return (low + high) / 2
+
+
+# What no decoder beats: the accuracy of somebody who knows everybody else's secret.
+
+
+def accuracy_limit(
+    operator: LinearOperator,
+    protections: Sequence[Protection],
+    units: float = 1.0,
+    gain: Array | float = 1.0,
+    size: Array | None = None,
+    rate: float = 0.5,
+) -> float | None:
+    """The accuracy, averaged over people, that no decoder of the release exceeds.
+
+    Parameters
+    ----------
+    operator
+        A, one column per group of people alike.
+    protections
+        What is done to the values, in order; the first must be noise.
+    units, gain
+        What a published value's error is multiplied with on the count scale, and in each row.
+    size
+        The people of each group.
+    rate
+        The rate of the secret; people's secrets independent.
+
+    Notes
+    -----
+    Whoever knows everybody else's secret has one test left, between z and z + A_i. Gaussian noise of
+    deviation σ: with a = ‖A_i/σ‖ and l = ln((1 − rate)/rate), (1 − rate) Φ(a/2 + l/a) + rate Φ(a/2 − l/a);
+    Φ(‖A_i‖/(2σ)) for rate 1/2. Laplace noise of scale b: the affinity of the two laws is at least
+    exp(−‖A_i‖²/(8b²)), so the accuracy is at most (1 + √(1 − 4 rate (1 − rate) exp(−‖A_i‖²/(4b²))))/2.
+    Whatever is done after the noise can only lose information. Where rounding or suppression comes first no
+    such bound is known, and None is returned.
+    """
+    people = np.ones(operator.shape[1]) if size is None else size
+    seen = shown(operator, protections, units, gain)
+    return None if seen is None else joint_limit([seen], people, rate)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """How far apart a release shows the two values of each person's secret, to one who knows all others.
+
+    Attributes
+    ----------
+    apart
+        ‖A_i/σ‖² for Gaussian noise, ‖A_i/b‖² for Laplace noise.
+    certain
+        Who is in a value without noise.
+    normal
+        Whether the noise is Gaussian.
+    """
+
+    apart: Array
+    certain: npt.NDArray[np.bool_]
+    normal: bool
+
+
+def shown(
+    operator: LinearOperator,
+    protections: Sequence[Protection],
+    units: float = 1.0,
+    gain: Array | float = 1.0,
+) -> Shown | None:
+    """What one release shows; None where the noise allows no statement. As for `accuracy_limit`."""
+    done = [step for step in protections if not (isinstance(step, Noise) and step.std == 0)]
+    leading = list(takewhile(lambda step: isinstance(step, Gaussian | Laplace), done))
+    factors = np.broadcast_to(np.asarray(gain, dtype=np.float64), operator.shape[0]) * units
+    weights = np.where(factors > 0, 1 / np.where(factors > 0, factors, 1.0) ** 2, 0.0)
+    squares = operator.squared()
+    energy = np.asarray(squares.rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
+    noiseless = np.asarray(squares.rmatvec((factors == 0).astype(operator.dtype))) > 0
+    normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
+    if not done:
+        return Shown(np.zeros_like(energy), noiseless | (energy > 0), True)
+    if normal:  # added noise commutes, so other laws among the first come after
+        return Shown(energy / float(np.hypot.reduce(normal)) ** 2, noiseless, True)
+    if isinstance(done[0], Laplace):
+        return Shown(energy / done[0].scale ** 2, noiseless, False)
+    return None
+
+
+def joint_limit(several: Sequence[Shown], size: Array, rate: float) -> float:
+    """The accuracy that no decoder of these releases together exceeds, their noises independent.
+
+    Notes
+    -----
+    Squared distances add. Gaussian noise alone: the best test, as for one release. Otherwise affinities
+    multiply: exp(−‖A_i‖²/(8σ²)) for Gaussian noise, at least exp(−‖A_i‖²/(8b²)) for Laplace noise.
+    """
+    apart = np.sum([one.apart for one in several], axis=0)
+    if all(one.normal for one in several):
+        best = _normal(np.sqrt(apart), rate)
+    else:
+        best = (1 + np.sqrt(1 - 4 * rate * (1 - rate) * np.exp(-apart / 4))) / 2
+    certain = np.any([one.certain for one in several], axis=0)
+    return float(np.where(certain, 1.0, best) @ size / size.sum())
+
+
+def _normal(apart: Array, rate: float) -> Array:
+    from scipy.special import ndtr
+
+    odds = float(np.log((1 - rate) / rate))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = np.where(apart > 0, odds / apart, np.inf * np.sign(odds) if odds else 0.0)
+        out: Array = (1 - rate) * ndtr(apart / 2 + shift) + rate * ndtr(apart / 2 - shift)
+    return out
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The accuracy that least squares will have on these equations, before any value is seen.
+
+    Attributes
+    ----------
+    accuracy
+        Of plain least squares without box or prior, rounded at 1/2; equal to `with_prior` where A has no full
+        rank, for then plain least squares has no answer.
+    with_prior
+        Of ridge least squares, the ridge at the prior of the rate: what tellall's decoder does before its
+        box.
+    error
+        How far these two may be off for being estimated (itself an estimate); zero where they were computed.
+    rank
+        The rank of the equations, None where it was not computed.
+    method
+        "inverse" (both exact), "ridge" (no full rank: with the prior only) or "trace" (estimated).
+    """
+
+    accuracy: float
+    with_prior: float
+    error: float
+    rank: int | None
+    method: str
+
+
+def xor_accuracy(m: int, n: int, std: float) -> tuple[float, float]:
+    """The accuracy of least squares on m equations of signs for n people, and what no decoder beats.
+
+    Notes
+    -----
+    Φ(√(m − n)/(2 std)) and Φ(√m/(2 std)), for white noise: entries ±1 as in xor statistics, where (AᵀA)⁻¹
+    has the diagonal 1/(m − n) but for small terms, as for independent entries. 1/2 for m ≤ n.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in xor_accuracy(4000, 2000, 0.25 * 2000**0.5)]
+    [0.977, 0.998]
+    """
+    from scipy.special import ndtr
+
+    rows, people = whole("m", m), whole("n", n)
+    noise = nonnegative("std", std)
+    if noise == 0:
+        return (1.0 if rows > people else 0.5), 1.0
+    plain = np.sqrt(max(0, rows - people)) / (2 * noise)
+    return float(ndtr(plain)), float(ndtr(np.sqrt(rows) / (2 * noise)))
+
+
+def predict(
+    operator: LinearOperator,
+    spread: npt.ArrayLike,
+    *,
+    size: npt.ArrayLike | None = None,
+    rate: float = 0.5,
+    probes: int = 2,
+    gram_limit: int = GRAM_LIMIT,
+    rng: Rng = 0,
+) -> Prediction:
+    """The accuracy to expect of least squares on A s ≈ z with these standard deviations.
+
+    Parameters
+    ----------
+    operator
+        A, one column per group of people alike.
+    spread
+        The standard deviation of each row's error, above zero; infinite where a row says nothing.
+    size
+        The people of each group; one where not given.
+    rate
+        The rate of the secret.
+    probes
+        Random vectors where the inverse is not formed; an even number.
+    gram_limit
+        Groups up to which it is formed.
+
+    Notes
+    -----
+    mean over people of Φ(1/(2 sd_i)) with sd_i² = [(Aᵀ Σ⁻¹ A)⁻¹]_ii for a person alone in the group; in a
+    group of c all are guessed what the group's count says of most (see `group_accuracy`). With prior: sd_i²
+    is the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of
+    the count. O(G³) for G groups; beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its
+    mean over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance
+    over people, estimated from two halves of the probes, gives the second-order correction. The error
+    stated is four standard errors of the mean and the size of that correction.
+
+    Examples
+    --------
+    >>> from tellall.algebra.operators.dense import Dense
+    >>> predict(Dense([[1.0], [1.0]]), [1.0, 1.0]).accuracy == predict(Dense([[2.0**0.5]]), [1.0]).accuracy
+    True
+    """
+    m, groups = operator.shape
+    deviation = np.broadcast_to(np.asarray(spread, dtype=np.float64), m)
+    if np.isnan(deviation).any() or (deviation <= 0).any():
+        raise invalid("spread", "above zero", spread)
+    if not 0 < rate < 1:
+        raise invalid("rate", "strictly between 0 and 1", rate)
+    if whole("probes", probes, least=2) % 2:
+        raise invalid("probes", "an even number", probes)
+    people = np.ones(groups) if size is None else np.asarray(size, dtype=np.float64)
+    if people.shape != (groups,) or (people < 1).any():
+        raise invalid("size", f"{groups} numbers of people, one or more each", size)
+    weights = np.where(np.isinf(deviation), 0.0, 1 / deviation**2)
+    if groups <= gram_limit:
+        return _exact(operator, weights, people, rate)
+    return _estimated(operator, weights, people, rate, probes, as_rng(rng))
+
+
+def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -> Prediction:
+    groups = size.size
+    top = float(weights.max(initial=0.0)) or 1.0
+    relative = weights / top  # equal weights leave a Gram matrix of whole numbers exact, also in float32
+    gram = top * np.asarray(operator.gram(relative), dtype=np.float64)
+    prior = size * rate * (1 - rate)
+    exact = operator.dtype == np.float64 or bool(np.isin(relative, (0.0, 1.0)).all())
+    rank = _rank(gram, groups * (1e-13 if exact else 1e-7))
+    ridged = gram + np.diag(1 / prior)
+    with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
+    if rank < groups:
+        return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
+    plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), rate, prior=False)
+    return Prediction(plain, with_prior, 0.0, rank, "inverse")
+
+
+def _rank(gram: Array, tolerance: float) -> int:
+    from scipy.linalg import lapack
+
+    root = np.sqrt(gram.diagonal())
+    safe = np.where(root > 0, root, 1.0)
+    return int(lapack.dpstrf(gram / (safe[:, None] * safe), tol=tolerance, lower=0)[2])
+
+
+def _inverse_diagonal(matrix: Array) -> Array:
+    from scipy.linalg import lapack
+
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    if info != 0:
+        return np.full(matrix.shape[0], np.inf)
+    inverse, _ = lapack.dtrtri(factor, lower=1)
+    out: Array = np.einsum("ij,ij->j", inverse, inverse)
+    return out
+
+
+def _own_sd(posterior: Array, prior: Array) -> Array:
+    """The evidence's own standard deviation: the posterior variance less what the prior knew."""
+    precision = 1 / posterior - 1 / prior
+    return np.where(precision > 1e-9 / prior, 1 / np.sqrt(np.maximum(precision, 1e-300)), np.inf)
+
+
+def _estimated(
+    operator: LinearOperator, weights: Array, size: Array, rate: float, probes: int, rng: np.random.Generator
+) -> Prediction:
+    prior = size * rate * (1 - rate)
+    energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
+
+    def ridge_law(kappa: float) -> float:
+        return group_accuracy(size, _own_sd(kappa / (energy + 1 / prior), prior), rate)
+
+    def plain_law(kappa: float) -> float:
+        return group_accuracy(size, np.sqrt(kappa / energy), rate, prior=False)
+
+    factors = _inflation(operator, weights, energy + 1 / prior, 1 / prior, probes, rng)
+    assert factors is not None  # the ridge makes the system definite
+    with_prior, error = _averaged(ridge_law, factors)
+    plain = None
+    if operator.shape[0] >= operator.shape[1] and (energy > 0).all():
+        plain = _inflation(operator, weights, energy, np.zeros(energy.size), probes, rng)
+    if plain is None:
+        return Prediction(with_prior, with_prior, error, None, "trace")
+    accuracy, more = _averaged(plain_law, plain)
+    return Prediction(accuracy, with_prior, max(error, more), None, "trace")
+
+
+def _inflation(
+    operator: LinearOperator,
+    weights: Array,
+    scale: Array,
+    ridge: Array,
+    probes: int,
+    rng: np.random.Generator,
+) -> Array | None:
+    """Estimates of κ_i, one row per probe; None where conjugate gradients do not settle."""
+    from scipy.sparse.linalg import LinearOperator as ScipyOperator
+    from scipy.sparse.linalg import cg
+
+    n, root, dtype = scale.size, np.sqrt(scale), operator.dtype
+
+    def product(vector: Array) -> Array:
+        inner = vector.ravel() / root
+        image = operator.matvec(inner.astype(dtype)) * weights
+        back = np.asarray(operator.rmatvec(image.astype(dtype)), dtype=np.float64)
+        out: Array = (back + ridge * inner) / root
+        return out
+
+    system = ScipyOperator((n, n), matvec=product, dtype=np.dtype(np.float64))
+    found = np.empty((probes, n))
+    for row in found:
+        signs: Array = rng.choice(np.array([-1.0, 1.0]), size=n)
+        solution, status = cg(system, signs, rtol=1e-3, maxiter=500)
+        if status != 0:
+            return None
+        row[:] = signs * solution
+    return found
+
+
+def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, float]:
+    """The mean of law(κ_i) to second order, and how far it may be off."""
+    half = factors.shape[0] // 2
+    mean = float(factors.mean())
+    # the noise of the two halves is independent, so their covariance is the variance of κ_i alone
+    spread = max(0.0, float(np.cov(factors[:half].mean(axis=0), factors[half:].mean(axis=0))[0, 1]))
+    # a probe misses κ_i by Σ_q M_iq z_i z_q, its mean over people by twice the variance of that over n
+    noise = max(0.0, float(factors.var(axis=1).mean()) - spread)
+    doubt = np.sqrt(2 * noise / factors.size)
+    step = 0.05 * mean
+    low, middle, high = law(mean - step), law(mean), law(mean + step)
+    bend = (high - 2 * middle + low) / step**2 * spread / 2
+    slope = (high - low) / (2 * step)
+    return middle + bend, float(abs(bend) + 4 * doubt * abs(slope))

@@ -1,0 +1,106 @@
+"""Why a profile is relative to its data: least squares has no bound on what one record can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tellall.promise.privacy.records import influence
+from tellall.release.profile import Floats, as_epsilons, as_fractions, as_numbers
+
+__all__ = [
+    "RELATIVE_NOTE",
+    "UnboundedNeighbour",
+    "least_error",
+    "unbounded_neighbour",
+]
+
+RELATIVE_NOTE = (
+    "These promises are relative to this data set and to neighbours with one row zeroed. Least squares has "
+    "unbounded sensitivity, so no useful release of it is private for every data set."
+)
+
+
+@dataclass(frozen=True)
+class UnboundedNeighbour:
+    """One more record that moves a coefficient of a fit by more than was asked for.
+
+    Attributes
+    ----------
+    row : ndarray of length p
+        The features of the added record, (1, 0, …, 0).
+    response : float
+        Its response.
+    coefficients, neighbour_coefficients : ndarray of length p
+        The fit without and with it.
+    moved : float
+        The largest change of a coefficient.
+    """
+
+    row: Floats
+    response: float
+    coefficients: Floats
+    neighbour_coefficients: Floats
+    moved: float
+
+    def __str__(self) -> str:
+        return (
+            f"One record with features (1, 0, …, 0) and response {self.response:.6g} moves a coefficient by "
+            f"{self.moved:.6g}. {RELATIVE_NOTE}"
+        )
+
+
+def unbounded_neighbour(features: ArrayLike, response: ArrayLike, shift: float = 1.0) -> UnboundedNeighbour:
+    """A record whose presence moves a least-squares coefficient by more than `shift`, whatever the data.
+
+    Notes
+    -----
+    private-ols, Lemma 7: in place of a zero row, which counts for nothing, put v = (1, 0, …, 0), response c.
+    The fit moves by (BᵀB)⁻¹v (c − vᵀx)/(1 + vᵀ(BᵀB)⁻¹v), unbounded in c; c is chosen for twice `shift` in the
+    first coefficient. With `least_error` this is Cor. 1: no useful private least squares for all data.
+
+    Examples
+    --------
+    >>> found = unbounded_neighbour([[1, 0], [1, 1], [1, 2], [1, 4]], [1, 3, 2, 5], 1000.0)
+    >>> found.moved > 1000.0
+    True
+    """
+    wanted = float(as_numbers("shift", shift, rule="above zero", least=0.0, above=True))
+    fit = influence(features, response)
+    table = np.atleast_2d(np.asarray(features, dtype=np.float64).reshape(len(fit.residual), -1))
+    row = np.eye(table.shape[1])[0]
+    upper = np.asarray(np.linalg.qr(table, mode="r"), dtype=np.float64)
+    inward = np.linalg.solve(upper, np.linalg.solve(upper.T, row))
+    lever = float(inward[0])
+    value = float(fit.coefficients[0]) + 2.0 * wanted * (1.0 + lever) / lever
+    step = inward * (value - float(fit.coefficients[0])) / (1.0 + lever)
+    return UnboundedNeighbour(
+        row=row,
+        response=value,
+        coefficients=fit.coefficients,
+        neighbour_coefficients=fit.coefficients + step,
+        moved=float(np.abs(step).max()),
+    )
+
+
+def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Floats:
+    """The mean squared error that an (ε, δ)-private answer must have on one of two neighbours `shift` apart.
+
+    Notes
+    -----
+    (1 − t) shift²/4 with t = (e^ε − 1 + 2δ)/(e^ε + 1), a bound on the total variation of the two answers:
+    private-ols, Lemma 6, with its constant.
+
+    Examples
+    --------
+    >>> float(least_error(1.0, 1e-5, 10.0).round(4))
+    13.4469
+    """
+    eps = as_epsilons(epsilon)
+    slack = as_fractions("delta", delta)
+    apart = as_numbers("shift", shift, rule="zero or more", least=0.0)
+    # (e^ε − 1)/(e^ε + 1) = tanh(ε/2), and 1/(e^ε + 1) without overflow.
+    total = np.minimum(1.0, np.tanh(eps / 2.0) + 2.0 * slack * np.exp(-np.logaddexp(eps, 0.0)))
+    return np.asarray((1.0 - total) * apart**2 / 4.0)[()]

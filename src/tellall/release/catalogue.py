@@ -1,0 +1,228 @@
+"""Statistics and protections by name: plain data from objects, objects from plain data.
+
+Nothing is registered: the public classes themselves are the catalogue, and the parameters of their
+constructors are the keys. A class whose parameters are not plain data offers ``to_plain`` (a dict of plain
+data) and the class method ``from_plain``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.release import protections, statistics
+from tellall.release.protections.base import Protection
+from tellall.release.statistics.base import Statistic
+
+__all__ = [
+    "KIND",
+    "build",
+    "kinds",
+    "label",
+    "parameters",
+    "problems",
+    "to_plain",
+]
+
+KIND = "kind"
+_DEEPEST = 5  # deeper than any sum of laws that somebody writes
+_LONGEST_WORD = 60  # longer words are no misspelling of anything
+
+
+def kinds(what: str) -> dict[str, type]:
+    """The public classes of statistics, or of protections, by name.
+
+    Examples
+    --------
+    >>> "Marginals" in kinds("statistic"), "Rounding" in kinds("protection")
+    (True, True)
+    """
+    if what == "statistic":
+        return _classes(statistics, lambda kind: issubclass(kind, Statistic))
+    return dict(sorted(_classes(protections, _protects).items()))
+
+
+def parameters(kind: type) -> dict[str, inspect.Parameter]:
+    """The constructor's parameters that a plan may give, which are the keys of the kind.
+
+    Those a class lists as ``filled`` are left out: they are filled in when it is published.
+    """
+    filled = getattr(kind, "filled", ())
+    return {name: p for name, p in _accepted(kind).items() if name not in filled}
+
+
+def _accepted(kind: type) -> dict[str, inspect.Parameter]:
+    """All parameters of the constructor, those that a saved release has filled in among them."""
+    signature = inspect.signature(kind)
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {name: p for name, p in signature.parameters.items() if p.kind in plain}
+
+
+def problems(what: str, plain: Any) -> list[tuple[str, str]]:
+    """Everything wrong with the description of a statistic or protection: (where, what) pairs."""
+    known = kinds(what)
+    if not isinstance(plain, Mapping):
+        return [("", f"must be a table such as {{ kind = '{next(iter(known))}', ... }}; got {_short(plain)}")]
+    if _depth(plain) > _DEEPEST:
+        return [("", f"must not be nested more than {_DEEPEST} deep")]
+    name = plain.get(KIND)
+    if not isinstance(name, str) or name not in known:
+        got = "nothing" if name is None else _short(name)
+        return [(KIND, f"must be one of {', '.join(known)}; got {got}.{nearest(name, known)}")]
+    if hasattr(known[name], "from_plain"):
+        return _trouble(known[name], plain)
+    keys = parameters(known[name])
+    found = [
+        (str(key)[:_LONGEST_WORD], f"is not a parameter of {name} ({', '.join(keys)}).{nearest(key, keys)}")
+        for key in plain
+        if key != KIND and key not in _accepted(known[name])
+    ]
+    found += [
+        (key, f"is needed by {name}")
+        for key, parameter in keys.items()
+        if parameter.default is parameter.empty and key not in plain
+    ]
+    return found or _trouble(known[name], plain)
+
+
+def build(what: str, plain: Mapping[str, Any]) -> Any:
+    """The statistic or protection that the plain data describe."""
+    found = problems(what, plain)
+    if found:
+        where, text = found[0]
+        raise InvalidInput(f"{what}{'.' if where else ''}{where} {text}")
+    return _construct(kinds(what)[str(plain[KIND])], plain)
+
+
+def to_plain(thing: Any) -> dict[str, Any]:
+    """The statistic or protection as plain data, its defaults left out.
+
+    Examples
+    --------
+    >>> to_plain(protections.Rounding(5)), to_plain(statistics.Marginals(3))
+    ({'kind': 'Rounding', 'base': 5.0}, {'kind': 'Marginals', 'ways': 3})
+    """
+    name = type(thing).__name__
+    if type(thing) not in kinds("statistic").values() and type(thing) not in kinds("protection").values():
+        raise invalid("statistic and protections", "public classes of tellall, to be saved", name)
+    if hasattr(thing, "to_plain"):
+        return {KIND: name, **thing.to_plain()}
+    plain: dict[str, Any] = {KIND: name}
+    for key, parameter in _accepted(type(thing)).items():
+        value = getattr(thing, key)
+        if not (value is parameter.default or (isinstance(value, str | int) and value == parameter.default)):
+            plain[key] = _plain_value(name, key, value)
+    return plain
+
+
+def label(chosen: Sequence[Protection]) -> str:
+    """A list of protections in a few words.
+
+    Examples
+    --------
+    >>> label([protections.Rounding(5)]), label([])
+    ('Rounding(base=5)', 'exact')
+    """
+    return ", ".join(_call(to_plain(protection)) for protection in chosen) or "exact"
+
+
+def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
+    """The advice for a misspelt word, empty where nothing is near."""
+    if not isinstance(word, str) or len(word) > _LONGEST_WORD:
+        return ""
+    lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), lower, n=1)
+    return f" Did you mean '{lower[near[0]]}'?" if near else ""
+
+
+def _depth(plain: Any) -> int:
+    """How deep kinds lie within kinds, looked at no deeper than matters: each level is built twice."""
+    layer, depth = [plain], 0
+    while layer and depth <= _DEEPEST:
+        inner = [part for value in layer for part in _parts(value)]
+        layer, depth = inner, depth + any(isinstance(part, Mapping) and KIND in part for part in inner)
+        if not any(isinstance(part, Mapping | list | tuple) for part in layer):
+            break
+    return depth
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _classes(module: Any, wanted: Any) -> dict[str, type]:
+    public = {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: kind
+        for name, kind in public.items()
+        if inspect.isclass(kind) and not inspect.isabstract(kind) and wanted(kind)
+    }
+
+
+def _protects(kind: type) -> bool:
+    return kind is not Protection and callable(getattr(kind, "perturb", None))
+
+
+def _construct(kind: type, plain: Mapping[str, Any]) -> Any:
+    arguments = {key: _object(value) for key, value in plain.items() if key != KIND}
+    if hasattr(kind, "from_plain"):
+        return kind.from_plain(arguments)
+    return kind(**arguments)
+
+
+def _object(value: Any) -> Any:
+    """A value of the plain data, nested kinds built."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_object, value))
+    if isinstance(value, Mapping) and KIND in value:
+        what = "statistic" if value[KIND] in kinds("statistic") else "protection"
+        return build(what, value)
+    return value
+
+
+def _trouble(kind: type, plain: Mapping[str, Any]) -> list[tuple[str, str]]:
+    try:
+        _construct(kind, plain)
+    except TellallError as error:
+        return [("", str(error))]
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+        return [("", f"cannot be a {kind.__name__}: {_short(str(error))}")]
+    return []
+
+
+def _plain_value(name: str, key: str, value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain_value(name, key, part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(k): _plain_value(name, key, part) for k, part in value.items()}
+    if isinstance(value, Statistic | Protection):
+        return to_plain(value)
+    raise invalid(f"{key} of {name}", "plain data, to be saved", type(value).__name__)
+
+
+def _call(plain: Mapping[str, Any]) -> str:
+    def text(value: Any) -> str:
+        if isinstance(value, Mapping) and KIND in value:
+            return _call(value)
+        if isinstance(value, list):
+            return f"[{', '.join(map(text, value))}]"
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    inside = ", ".join(f"{key}={text(value)}" for key, value in plain.items() if key != KIND)
+    return f"{plain[KIND]}({inside})"
+
+
+def _short(value: object) -> str:
+    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
+    return text if len(text) <= _LONGEST_WORD else f"{text[: _LONGEST_WORD - 1]}…"

@@ -1,0 +1,412 @@
+"""Reading fits made elsewhere: statsmodels results and scikit-learn estimators, neither of them imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.columns import is_missing
+from tellall.people.dataset import Dataset, Public, as_public
+from tellall.people.layout import told_left_out
+from tellall.people.readers import read_table
+from tellall.release.protections.law import Noise
+from tellall.release.release import Release
+from tellall.release.statistics.estimators import Estimator
+from tellall.release.statistics.fitting import gradients
+from tellall.release.statistics.losses import Loss, loss_of
+
+__all__ = [
+    "INTERCEPTS",
+    "Fitted",
+    "read_coefficients",
+    "read_fit",
+    "release_from_fits",
+]
+
+INTERCEPTS = ("intercept", "const", "(intercept)", "constant", "_cons")
+
+_STATSMODELS = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson"}
+_FAMILIES = {
+    ("Gaussian", "Identity"): "linear",
+    ("Binomial", "Logit"): "logistic",
+    ("Poisson", "Log"): "poisson",
+}
+_SKLEARN = {
+    "LinearRegression": "linear",
+    "Ridge": "linear",
+    "LogisticRegression": "logistic",
+    "PoissonRegressor": "poisson",
+}
+_DIRECT = ("auto", "svd", "cholesky")
+_NEWTON, _OTHER = 1e-8, 1e-5  # what statsmodels' solvers leave of a mean gradient, at their defaults
+_PLAIN = "an unweighted, differentiable fit whose minimum is inside its domain"
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model as far as its coefficients and the equation they solve go.
+
+    Attributes
+    ----------
+    terms, coefficients
+        The names of the columns (None where the object does not know them) and their coefficients.
+    intercept
+        The intercept, None where the model has none.
+    penalty, penalty_each
+        The ridge λ, and a further one per person.
+    tolerance
+        What the solver may have left of each entry of the mean gradient, estimated from its own settings.
+    """
+
+    loss: str
+    terms: tuple[str, ...] | None
+    coefficients: Array
+    intercept: float | None
+    penalty: float = 0.0
+    penalty_each: float = 0.0
+    penalise_intercept: bool = False
+    tolerance: float = 0.0
+
+
+def read_fit(results: Any) -> Fitted:
+    """The fit that a statsmodels results object or a scikit-learn estimator holds.
+
+    Notes
+    -----
+    statsmodels: OLS, Logit, Poisson, and GLM with the canonical link; scikit-learn: LinearRegression, Ridge,
+    LogisticRegression and PoissonRegressor, with alpha or C, penalty and solver read from them. What does not
+    solve Σ ∂ℓ + λθ = 0 is refused: weights, offsets, an L1 penalty, sign constraints, an unconverged fit.
+    Sample weights given to scikit-learn's ``fit`` leave no trace and cannot be noticed.
+    """
+    if hasattr(results, "coef_"):
+        return _from_sklearn(results)
+    if hasattr(results, "params") and hasattr(getattr(results, "model", None), "exog_names"):
+        return _from_statsmodels(results)
+    raise _unfit("a fitted linear model of statsmodels or scikit-learn", type(results).__name__)
+
+
+def _from_statsmodels(results: Any) -> Fitted:
+    model = results.model
+    kind = type(model).__name__
+    loss = _STATSMODELS.get(kind)
+    if kind == "GLM":
+        loss = _FAMILIES.get((type(model.family).__name__, type(model.family.link).__name__))
+    if loss is None or "egulari" in type(results).__name__ or "L1" in type(results).__name__:
+        raise _unfit(f"{_PLAIN} (OLS, Logit, Poisson or GLM with its canonical link)", kind)
+    for name in ("offset", "exposure", "_offset_exposure"):
+        if (
+            np.any(np.asarray(getattr(model, name, 0.0), dtype=object) != 0)
+            and getattr(model, name) is not None
+        ):
+            raise _unfit("without offset or exposure", name)
+    for name in ("freq_weights", "var_weights"):
+        weights = getattr(model, name, None)
+        if weights is not None and np.any(np.asarray(weights) != 1):
+            raise _unfit(_PLAIN, name)
+    settings, outcome = getattr(results, "mle_settings", {}), getattr(results, "mle_retvals", {})
+    if not getattr(results, "converged", True) or not (outcome or {}).get("converged", True):
+        raise _unfit("converged", "a fit that is not")
+    solver = str((settings or {}).get("optimizer", "newton"))
+    tolerance = 0.0 if kind == "OLS" else _NEWTON if solver.lower() in ("newton", "irls") else _OTHER
+    names = [str(name) for name in model.exog_names]
+    values = np.asarray(results.params, dtype=np.float64)
+    at = [j for j, name in enumerate(names) if name.lower() in INTERCEPTS]
+    kept = [j for j in range(len(names)) if j not in at]
+    known = not all(names[j] == f"x{j + (0 if at else 1)}" for j in kept)  # arrays have no names of their own
+    return Fitted(
+        loss,
+        tuple(names[j] for j in kept) if known else None,
+        _finite(values)[kept],
+        float(values[at[0]]) if at else None,
+        tolerance=tolerance,
+    )
+
+
+def _from_sklearn(model: Any) -> Fitted:
+    kind = type(model).__name__
+    loss = _SKLEARN.get(kind)
+    coefficients = _finite(np.asarray(model.coef_, dtype=np.float64))
+    if loss is None:
+        raise _unfit(f"one of {', '.join(_SKLEARN)}", kind)
+    if coefficients.ndim == 2 and coefficients.shape[0] != 1:
+        raise _unfit("a model of two classes or one answer", f"coefficients of shape {coefficients.shape}")
+    setting = model.get_params()
+    if setting.get("positive") or setting.get("class_weight") is not None:
+        raise _unfit(_PLAIN, f"{kind} with positive or class_weight")
+    if np.max(getattr(model, "n_iter_", 0) or 0) >= (setting.get("max_iter") or np.inf):
+        raise _unfit("converged", f"{kind} at its last iteration", "Raise max_iter.")
+    solver = setting.get("solver")
+    direct = kind == "LinearRegression" or (kind == "Ridge" and solver in _DIRECT)
+    has = bool(setting["fit_intercept"])
+    scaled = has and solver == "liblinear"
+    if scaled and setting.get("intercept_scaling", 1) != 1:
+        raise _unfit("with intercept_scaling = 1", setting["intercept_scaling"])
+    names = getattr(model, "feature_names_in_", None)
+    return Fitted(
+        loss,
+        None if names is None else tuple(map(str, names)),
+        coefficients.ravel(),
+        float(np.ravel(model.intercept_)[0]) if has else None,
+        penalty=_sklearn_penalty(kind, setting),
+        penalty_each=float(setting["alpha"]) if kind == "PoissonRegressor" else 0.0,
+        penalise_intercept=scaled,
+        tolerance=0.0 if direct else float(setting.get("tol", 1e-4)),
+    )
+
+
+def _sklearn_penalty(kind: str, setting: dict[str, Any]) -> float:
+    """λ in the summed loss: alpha of Ridge, 1/C of LogisticRegression."""
+    if kind == "Ridge":
+        if np.ndim(setting["alpha"]):
+            raise _unfit("with one alpha", "several")
+        return float(setting["alpha"])
+    if kind != "LogisticRegression" or setting.get("penalty") in (None, "none"):
+        return 0.0
+    if setting.get("penalty") in ("l1", "elasticnet") or (setting.get("l1_ratio") or 0) > 0:
+        raise _unfit(_PLAIN, "an L1 penalty")
+    return 1 / float(setting["C"])
+
+
+def _finite(values: Array) -> Array:
+    if not np.isfinite(values).all():
+        raise _unfit("with finite coefficients", "NaN or infinite ones")
+    return values
+
+
+def _unfit(rule: str, value: object, advice: str = "") -> InvalidInput:
+    return invalid("results", rule, value, advice)
+
+
+# Releases of coefficients that other programs fitted or other people printed.
+
+_NOT_THESE = 0.01  # a share of the gradient this large is no rounding: other people, or another loss
+
+
+def release_from_fits(
+    results: Any,
+    public: Public | Dataset | npt.ArrayLike,
+    *,
+    columns: Sequence[Any] | None = None,
+    noise: Noise | None = None,
+) -> Release:
+    """The release of the coefficients of one or several fitted models.
+
+    Parameters
+    ----------
+    results
+        statsmodels results or scikit-learn estimators of one kind (loss, penalty, intercept).
+    public
+        The people they were fitted to. A dataset with its secret lets the curator measure what the solvers
+        left of the gradient; otherwise it is estimated from their declared tolerances.
+    columns
+        The columns of each model, where the objects do not know their names.
+    noise
+        What was done to the coefficients, for example ``Rounding(1e-4)`` where four decimals are printed.
+
+    Notes
+    -----
+    A fit made elsewhere does not end exactly where the gradient vanishes. What is left of it counts as a
+    further error of the equations, n · tolerance in each entry of Xᵀ(...) = 0 as a standard deviation.
+    scikit-learn's lbfgs and newton solvers stop at a mean gradient below ``tol``, so that bounds it; for
+    liblinear, sag and saga the same number is an estimate, no bound.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> people = Dataset.from_arrays([[1, 0], [1, 1], [0, 1], [1, 0]], secret=[1, 0, 0, 1])
+    >>> fit = LinearRegression(fit_intercept=False).fit(people.public.codes.T, people.secret)
+    >>> release_from_fits(fit, people)
+    Release of 1 linear fit on 2 columns: 2 values; exact
+    """
+    view = as_public(public)
+    several = isinstance(results, Sequence) and not hasattr(results, "params")
+    fits = [read_fit(one) for one in (results if several else [results])]
+    if not fits:
+        raise invalid("results", "one fitted model or more", "none")
+    blocks = _columns_of(fits, view, columns, several)
+    first = fits[0]
+    for fit in fits[1:]:
+        if _kind(fit) != _kind(first):
+            raise invalid(
+                "results", "of one loss, penalty and intercept", "several", "Make one release of each."
+            )
+    values = np.concatenate([_coefficients(fit) for fit in fits])
+    statistic = Estimator(
+        first.loss,
+        blocks=blocks,
+        intercept=first.intercept is not None,
+        penalty=first.penalty + first.penalty_each * view.n,
+        penalise_intercept=first.penalise_intercept,
+        tolerance=max(fit.tolerance for fit in fits),
+    )
+    if isinstance(public, Dataset) and public.secret is not None:
+        statistic = _measured(statistic, public, values)
+    return Release.from_values(statistic, values, public=view, noise=noise, levels=_levels(public))
+
+
+def read_coefficients(
+    table: str | Path | Mapping[str, Any] | Any,
+    public: Public | Dataset | npt.ArrayLike,
+    loss: str | Loss = "linear",
+    *,
+    intercept: bool | None = None,
+    penalty: float = 0.0,
+    penalise_intercept: bool = False,
+    tolerance: float = 0.0,
+    noise: Noise | None = None,
+    levels: int | None = None,
+) -> Release:
+    """The release of a printed table of coefficients: a row per coefficient with block, term and value.
+
+    Parameters
+    ----------
+    table
+        A CSV, TSV or Parquet file, a frame or a mapping with columns ``block`` (which model), ``term`` (a
+        public column, or "intercept") and ``value`` (empty where it was not printed).
+    public
+        The people.
+    loss, penalty, penalise_intercept, tolerance
+        How the models were fitted; see `Estimator`.
+    intercept
+        Whether the models have one; by default, whether the table has. True with none in the table says that
+        it was fitted and not printed, which linear models forgive.
+    noise
+        What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed.
+    levels
+        2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
+    """
+    view = as_public(public)
+    models = _models(read_table(table) if isinstance(table, str | Path) else table)
+    printed = {any(_is_intercept(term) for term in terms) for terms in models.values()}
+    if len(printed) > 1:
+        raise invalid("table", "with an intercept in every block or in none", "some blocks with one")
+    has = printed == {True}
+    if intercept is False and has:
+        raise invalid("intercept", "True or left out, as the table has one", intercept)
+    wanted = has if intercept is None else bool(intercept)
+    blocks, values = [], []
+    for terms in models.values():
+        names = [term for term in terms if not _is_intercept(term)]
+        last = [value for term, value in terms.items() if _is_intercept(term)]
+        blocks.append(names)
+        values += [terms[name] for name in names] + (last or [np.nan] if wanted else [])
+    statistic = Estimator(
+        loss,
+        blocks=blocks,
+        intercept=wanted,
+        penalty=penalty,
+        penalise_intercept=penalise_intercept,
+        tolerance=tolerance,
+    )
+    wanted_levels = _levels(public) if levels is None else levels
+    return Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
+
+
+def _levels(public: object) -> int:
+    """How many values the secret has, where the people come with one; else it is taken for a bit."""
+    return public.levels if isinstance(public, Dataset) and public.secret is not None else 2
+
+
+def _columns_of(
+    fits: Sequence[Fitted], public: Public, columns: Sequence[Any] | None, several: bool
+) -> list[tuple[Any, ...]]:
+    """The columns of each fit: as given, as it says, or all of them."""
+    if columns is not None:
+        given = list(columns) if several else [columns]
+        if len(given) != len(fits):
+            raise invalid("columns", f"one set per fit ({len(fits)})", f"{len(given)} sets")
+    else:
+        given = [fit.terms or public.names for fit in fits]
+    blocks = [tuple(names) for names in given]
+    for fit, names in zip(fits, blocks, strict=True):
+        if len(names) != fit.coefficients.size:
+            rule = f"the columns of the fit's {fit.coefficients.size} coefficients"
+            got = f"{len(names)} columns{told_left_out(public)}"
+            raise invalid("columns", rule, got, "Name them with columns=[...].")
+    return blocks
+
+
+def _kind(fit: Fitted) -> tuple[Any, ...]:
+    settings = (fit.loss, fit.penalty, fit.penalty_each, fit.penalise_intercept)
+    return (*settings, fit.intercept is None)
+
+
+def _coefficients(fit: Fitted) -> Array:
+    return fit.coefficients if fit.intercept is None else np.append(fit.coefficients, fit.intercept)
+
+
+def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator:
+    """The statistic with the tolerance that the fits themselves show."""
+    assert people.secret is not None
+    models, loss = statistic.models(people.public), loss_of(statistic.loss)
+    answers = people.secret.astype(np.float64)
+    thetas = np.split(values, np.cumsum(models.sizes)[:-1])
+    ridges = models.ridges(statistic.penalty, statistic.penalise_intercept)
+    left = 0.0
+    for j, (theta, ridge) in enumerate(zip(thetas, ridges, strict=True)):
+        each = gradients(loss, theta, models.design(j), answers)
+        total = np.abs(each.sum(axis=0) + ridge * theta)
+        share = float((total / np.maximum(np.abs(each).sum(axis=0), 1e-300)).max())
+        if share > _NOT_THESE:
+            rule = "fits of these people's secret, where the gradient vanishes"
+            raise invalid("results", rule, f"{share:.1%} of it left in model {j + 1} ({models.name(j)})")
+        left = max(left, float(total.max()) / people.n)
+    return replace(statistic, tolerance=left if left > 1e-12 else 0.0)
+
+
+def _models(table: Any) -> dict[str, dict[str, float]]:
+    """The coefficients by block and term, in the order of the table."""
+    columns = table.keys() if isinstance(table, Mapping) else getattr(table, "columns", None)
+    if columns is None:
+        raise invalid("table", "a file, a frame or a mapping of columns", type(table).__name__)
+    keys = {str(name).strip().lower(): name for name in columns}
+    for name in ("block", "term", "value"):
+        if name not in keys:
+            raise invalid("table", "with columns block, term and value", ", ".join(keys))
+    blocks, terms, raw = (_listed(table[keys[name]]) for name in ("block", "term", "value"))
+    if not len(blocks) == len(terms) == len(raw):
+        raise invalid("table", "with columns of one length", f"{len(blocks)}, {len(terms)}, {len(raw)}")
+    models: dict[str, dict[str, float]] = {}
+    for block, term, value in zip(blocks, terms, raw, strict=True):
+        model = models.setdefault(str(block), {})
+        name = str(term).strip()
+        if name in model or (_is_intercept(name) and any(map(_is_intercept, model))):
+            raise invalid("table", "with each term once in a block", f"'{name}' twice in block {block}")
+        model[name] = _number(name, block, value)
+    if not models:
+        raise invalid("table", "with a coefficient or more", "no rows")
+    return models
+
+
+def _listed(column: Any) -> list[Any]:
+    if isinstance(column, np.ma.MaskedArray):
+        return [
+            None if gone else value
+            for value, gone in zip(column.data, np.ma.getmaskarray(column), strict=True)
+        ]
+    return list(column) if isinstance(column, Iterable) else [column]
+
+
+def _number(term: str, block: Any, value: Any) -> float:
+    if is_missing(value) or value == "":
+        return float("nan")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise invalid("value", "a number, or empty where none was printed", f"{value} for {term}") from None
+    if np.isinf(number):
+        raise invalid(
+            "value", "finite, or empty where none was printed", f"{value} for {term} in block {block}"
+        )
+    return number
+
+
+def _is_intercept(term: str) -> bool:
+    return term.lower() in INTERCEPTS

@@ -1,0 +1,308 @@
+"""WalshNoise: noise on the ±1 inner products of tables instead of on their cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.walsh import cells
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.dataset import Public
+from tellall.release.protections.additive import Gaussian, Laplace
+from tellall.release.protections.base import Published, check_count, needs_people, sensitivity_of, tables_of
+from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget
+from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng, at_least_zero
+from tellall.release.protections.records import Subsample
+from tellall.release.protections.sampling import Unknown
+
+__all__ = [
+    "Combined",
+    "SuLQ",
+    "Trivial",
+    "WalshNoise",
+]
+
+# Mechanisms whose noise follows from a promise and the statistic: contingency-tables' upper bounds.
+
+
+@dataclass(frozen=True)
+class SuLQ:
+    """Normal noise on every value, the least that makes the release (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The promise, one row replaced.
+    noise
+        Filled in when it is published: the normal law that keeps the promise.
+
+    Notes
+    -----
+    One row replaced moves two cells of each of t tables by one: L2 sensitivity √(2t). The standard deviation
+    is the analytic Gaussian mechanism's; the printed √(2t ln(1/δ))/ε (contingency-tables, Sec. 1.3) is not
+    (ε, δ)-private for small δ (E-CT-1).
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> from tellall.release.statistics.marginals import Marginals
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0]], secret=[0, 1, 1])
+    >>> round(SuLQ(1.0, 1e-5).prepare(Marginals(2), people.public).noise.std, 6)
+    7.461263
+    """
+
+    filled: ClassVar[tuple[str, ...]] = ("noise",)
+
+    epsilon: float
+    delta: float
+    noise: Gaussian | None = None
+
+    def __post_init__(self) -> None:
+        epsilon, delta = check_budget(self.epsilon, self.delta, pure=False)
+        if not isinstance(self.noise, Gaussian | None):
+            raise invalid("noise", "normal noise, or left out", self.noise)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
+
+    def prepare(self, statistic: Published, public: Public) -> SuLQ:
+        """The same with its noise calibrated to the statistic."""
+        from tellall.release.profile import gaussian_std
+
+        known = sensitivity_of(statistic, public)
+        if known is None:
+            raise no_sensitivity(self, statistic)
+        return replace(self, noise=Gaussian(gaussian_std(self.epsilon, self.delta, sensitivity=known[1])))
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a value."""
+        return self.noise
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        if self.noise is None:
+            raise needs_people(self)
+        return self.noise.perturb(values, rng)
+
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
+        """The promise it was made for."""
+        return Guarantee(self.epsilon, self.delta, REPLACED, "analytic Gaussian mechanism")
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Half the people where tables outnumber people, SuLQ noise where people outnumber tables.
+
+    Notes
+    -----
+    Contingency-tables, Proposition B.1: with t tables and n people, the sampling mechanism where √n ≤ √t and
+    SuLQ otherwise; error O(min{√(n k ln(d/k)), √(t k ln(d/k))}) in each cell. It keeps anybody from
+    reconstructing nearly all rows, and promises no more than that: the sampling half is not differentially
+    private. Its own ε = δ = 0.1 satisfy (2/3) e^ε + δ < 1 (Lemma B.2). What is published says which of the
+    two it was.
+    """
+
+    epsilon: float = 0.1
+    delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_budget(self.epsilon, self.delta, pure=False)
+
+    def prepare(self, statistic: Published, public: Public) -> Subsample | SuLQ:
+        """The mechanism that adds less noise here."""
+        tables = len(statistic.tables(public))
+        if not tables:
+            raise invalid(
+                "protect", "one that fits the statistic; Combined fits tables", type(statistic).__name__
+            )
+        if public.n <= tables:
+            return Subsample(0.5).prepare(statistic, public)
+        return SuLQ(self.epsilon, self.delta).prepare(statistic, public)
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)
+
+
+@dataclass(frozen=True)
+class Trivial:
+    """Numbers that do not depend on anybody's secret: each table spread evenly, other values zero.
+
+    Notes
+    -----
+    The release against which every bound is a minimum: perfectly private, its error up to n in a cell.
+    """
+
+    @property
+    def law(self) -> Noise:
+        """The law of the error of a value: nothing is known of it."""
+        return Unknown()
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return False
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        return np.where(np.isnan(values), np.nan, 0.0)
+
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
+        """Every table's total, which is the number of people, spread over its cells."""
+        if not len(tables):
+            return self.perturb(values, rng)
+        out = values.copy()
+        for _, _, places in tables.alike():
+            out[places] = np.mean(values[places], axis=1, keepdims=True)
+        return out
+
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
+        """Nothing is given away."""
+        return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
+
+
+def no_sensitivity(protection: object, statistic: object) -> InvalidInput:
+    """The error for a mechanism that needs a sensitivity which the statistic does not know."""
+    name = type(protection).__name__
+    return invalid(
+        "protect", f"one that fits the statistic; {name} needs a known sensitivity", type(statistic).__name__
+    )
+
+
+@dataclass(frozen=True)
+class WalshNoise:
+    """Noise on every inner product that the tables need, once, and tables made from those.
+
+    Parameters
+    ----------
+    std
+        The standard deviation of normal noise on each inner product, in counts.
+    epsilon, delta
+        Instead of std: the promise to keep, one row replaced; Laplace noise where delta is zero, normal else.
+    ways, products, noise
+        Filled in when it is published: the columns of a table, the number of inner products, their noise.
+
+    Notes
+    -----
+    Barak et al.: i_S = Σ_people Π_{j ∈ S} (2x_j − 1) for every nonempty set S of columns within some table,
+    c[b] = 2^−k Σ_S Π_{j ∈ S} (2b_j − 1) i_S. All tables agree on what they share, their totals are exact,
+    and white noise of variance v on the i_S leaves variance v (2^k − 1)/4^k in a cell. One row replaced moves
+    each of the m products by two at most: L1 sensitivity 2m, L2 2√m. Columns of two values only. The
+    attacker treats the errors of cells as independent and normal; cells that share products are not
+    independent, so a confidence may be too high.
+    """
+
+    filled: ClassVar[tuple[str, ...]] = ("ways", "products", "noise")
+
+    std: float | None = None
+    epsilon: float | None = None
+    delta: float = 0.0
+    ways: int | None = None
+    products: int | None = None
+    noise: Noise | None = None
+
+    def __post_init__(self) -> None:
+        if (self.std is None) == (self.epsilon is None):
+            raise invalid("std or epsilon", "given, one of the two", (self.std, self.epsilon))
+        check_count("ways", self.ways)
+        check_count("products", self.products)
+        if not isinstance(self.noise, Gaussian | Laplace | None):
+            raise invalid("noise", "normal or Laplace noise, or left out", self.noise)
+        if self.std is not None:
+            object.__setattr__(self, "std", at_least_zero("std", self.std))
+            if self.delta != 0:
+                raise invalid(
+                    "delta", "left out where std is given, which promises a whole curve", self.delta
+                )
+        if self.epsilon is not None:
+            epsilon, delta = check_budget(self.epsilon, self.delta, pure=True)
+            object.__setattr__(self, "epsilon", epsilon)
+            object.__setattr__(self, "delta", delta)
+
+    def prepare(self, statistic: Published, public: Public) -> WalshNoise:
+        """The same with the noise of the inner products, in the units of what is published."""
+        tables = tables_of(statistic, public)
+        _check_bits(tables)
+        count = int(product_labels(tables).max())
+        law = self._law(count).scaled(1 / statistic.units(public))
+        return replace(self, ways=len(tables.shapes[0]), products=count, noise=law)
+
+    def _law(self, count: int) -> Gaussian | Laplace:
+        from tellall.release.profile import gaussian_std
+
+        if self.epsilon is None:
+            assert self.std is not None
+            return Gaussian(self.std)
+        if self.delta == 0:
+            return Laplace(2 * count / self.epsilon)
+        return Gaussian(gaussian_std(self.epsilon, self.delta, sensitivity=2 * math.sqrt(count)))
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a cell, taken for normal."""
+        if self.noise is None or self.ways is None:
+            return None
+        return Gaussian(self.noise.std * math.sqrt(2**self.ways - 1) / 2**self.ways)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.noise is None or self.noise.random
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)
+
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
+        """The tables made from the noisy inner products."""
+        if self.noise is None or self.products is None or self.ways is None:
+            raise needs_people(self)
+        _check_bits(tables)
+        drawn = np.append(0.0, self.noise.sample(self.products, as_rng(rng)))  # the empty product is n
+        noise = cells(drawn[product_labels(tables)])
+        return np.asarray(values + noise.ravel())
+
+    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """The promise of the noise on the inner products; the tables are made from those alone."""
+        from tellall.release.profile import gaussian_epsilon
+
+        prepared = self.prepare(statistic, public)
+        assert prepared.products is not None
+        if self.epsilon is not None:
+            kind = "normal" if self.delta else "Laplace"
+            text = f"{kind} noise on {prepared.products} inner products"
+            return Guarantee(self.epsilon, self.delta, REPLACED, text)
+        if not self.std:
+            return None
+        epsilon = gaussian_epsilon(delta, 2 * math.sqrt(prepared.products), self.std)
+        text = f"normal noise on {prepared.products} inner products"
+        return Guarantee(epsilon, delta, REPLACED, text)
+
+
+def _check_bits(tables: Layout) -> None:
+    many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
+    if not len(tables) or many:
+        rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
+        raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are no tables")
+
+
+def product_labels(tables: Layout) -> npt.NDArray[np.intp]:
+    """Which inner product each subset of each table's columns is (tables × subsets); zero is the empty one.
+
+    A subset is read as bits, the first column the most significant, the secret the least.
+    """
+    columns = np.array(tables.columns, dtype=np.int64)
+    columns = columns.reshape(len(tables), -1) + 1
+    k = columns.shape[1] + 1
+    base = int(columns.max(initial=0)) + 1
+    if base ** (k - 1) > 2**61:
+        raise invalid("ways", "fewer columns in a table, for noise on inner products", k)
+    codes = np.empty((len(tables), 2**k), dtype=np.int64)
+    for subset in range(2**k):
+        chosen = [j for j in range(k - 1) if subset >> (k - 1 - j) & 1]
+        ordered = np.sort(columns[:, chosen], axis=1)
+        code = np.zeros(len(tables), dtype=np.int64)
+        for place in range(len(chosen)):
+            code = code * base + ordered[:, place]
+        codes[:, subset] = 2 * code + (subset & 1)
+    return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)

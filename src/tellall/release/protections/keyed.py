@@ -1,0 +1,249 @@
+"""Protections that look at the people behind a value: keyed cells, and counts of the wrong people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import invalid
+from tellall.people.bits import group_rows
+from tellall.people.dataset import Dataset, Public
+from tellall.release.protections.base import Published, check_count, check_counts, needs_people, tables_of
+from tellall.release.protections.discrete import Finite
+from tellall.release.protections.law import Array, Noise, Rng, above_zero, as_rng, share
+from tellall.release.protections.sampling import Complemented
+
+__all__ = [
+    "CellKey",
+    "Complement",
+    "OfAFraction",
+]
+
+# Protections of a fraction: of the people, or of the values.
+
+
+@dataclass(frozen=True)
+class OfAFraction:
+    """What happens to a fraction, of counts of so many people; each kind says what.
+
+    Attributes
+    ----------
+    people, unit
+        Filled in when it is published: how many people, and what one person is worth in a published value.
+    """
+
+    filled: ClassVar[tuple[str, ...]] = ("people", "unit")
+    none_allowed: ClassVar[bool] = True  # whether the fraction may be zero
+
+    fraction: float
+    people: int | None = None
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fraction", share("fraction", self.fraction, zero=self.none_allowed))
+        check_count("people", self.people)
+        above_zero("unit", self.unit)
+
+    def prepare(self, statistic: Published, public: Public) -> Self:
+        """The same, knowing how many people there are."""
+        check_counts(self, statistic)
+        return replace(self, people=public.n, unit=1 / statistic.units(public))
+
+
+_KEY_BITS = 32  # of a person's key: sums over two million people stay exact in double precision
+_WORD = np.uint64
+
+
+@dataclass(frozen=True, init=False)
+class CellKey(Noise):
+    """Noise from a table, chosen by the people in the cell: same people, same noise.
+
+    Parameters
+    ----------
+    table
+        Errors and their probabilities, as a mapping or as pairs; of mean zero.
+    key
+        The curator's secret number, never shown and not saved with a release. Where not given, it is drawn
+        anew by each release from its own generator: give one, and keep it, for the same noise in every
+        release.
+
+    Notes
+    -----
+    Every person has a permanent pseudo-random key, drawn from the curator's key and the person's record; a
+    cell's key is the sum of its people's, and the error is the table's quantile at the scrambled cell key
+    (the cell-key method of the Australian Bureau of Statistics). The same cell in another table, and with
+    the same key in another release, has the same error, so averaging does not help. Whoever knows the key
+    takes the noise off again: none is built in. Cells without people stay zero. Fits tables only.
+    O(tables · n).
+
+    Examples
+    --------
+    >>> law = CellKey({-1: 0.25, 0: 0.5, 1: 0.25})
+    >>> law.bound, round(law.std, 3)
+    (1.0, 0.707)
+    """
+
+    table: tuple[tuple[float, float], ...]
+    key: int | None = field(default=None, repr=False)
+
+    def __init__(
+        self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int | None = None
+    ) -> None:
+        object.__setattr__(self, "table", _check_table(table))
+        whole = isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < 2**64
+        if key is not None and not whole:
+            raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
+        object.__setattr__(self, "key", None if key is None else int(key))
+
+    def to_plain(self) -> dict[str, Any]:
+        """What may be written down of it: not the key."""
+        return {"table": [list(pair) for pair in self.table]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> CellKey:
+        """The protection of these parameters."""
+        return cls(**plain)
+
+    @property
+    def errors(self) -> Finite:
+        """The law of the error of one cell."""
+        return Finite(self.table)
+
+    @property
+    def std(self) -> float:
+        return self.errors.std
+
+    @property
+    def bound(self) -> float:
+        return self.errors.bound
+
+    @property
+    def random(self) -> bool:
+        return self.key is None and self.std > 0
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return self.errors.sample(size, rng)
+
+    def logpmf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x."""
+        return self.errors.logpmf(x)
+
+    def logpdf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x: this law has no density."""
+        return self.errors.logpmf(x)
+
+    def scaled(self, factor: float) -> Finite:
+        return self.errors.scaled(factor)
+
+    def prepare(self, statistic: Published, public: Public) -> CellKey:
+        """The same, where the statistic has tables."""
+        if not statistic.tables(public):
+            raise invalid(
+                "protect", "one that fits the statistic; CellKey fits tables", type(statistic).__name__
+            )
+        return self
+
+    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
+        """The values with each cell's own error added."""
+        key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key
+        keys = _cell_keys(person_keys(dataset, key), dataset, statistic)
+        uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, key, dtype=_WORD)))
+        error = self.errors.quantile(uniform.astype(np.float64) / 2.0**64)
+        return values + np.where(keys == 0, 0.0, error)
+
+
+@dataclass(frozen=True)
+class Complement(OfAFraction):
+    """A random fraction of the values is computed from the opposite of everybody's secret.
+
+    Notes
+    -----
+    The "complement" corruption of linear-reconstruction's experiments: gross errors that look like counts.
+    Bits only.
+    """
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a value."""
+        if self.people is None or self.fraction == 0:
+            return None
+        return Complemented(self.fraction, self.people, self.unit)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction > 0
+
+    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
+        """The values, that fraction of them of the opposite secret."""
+        turned = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
+        scale = (self.people or dataset.n) / dataset.n if statistic.grows else 1.0
+        difference = scale * (turned - statistic.values(dataset))  # what was done before stays done
+        return np.where(as_rng(rng).random(values.shape) < self.fraction, values + difference, values)
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)
+
+
+def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
+    """Every person's permanent key, a function of the curator's key and of the record alone.
+
+    People with equal records are told apart by how many such there are before them.
+    """
+    secret = np.zeros(dataset.n, dtype=np.int64) if dataset.secret is None else dataset.secret
+    record = np.vstack([dataset.public.codes, np.asarray(secret)[None, :].astype(np.int64)])
+    groups = group_rows(record)
+    order = np.argsort(groups.index, kind="stable")
+    rank = np.empty(dataset.n, dtype=np.int64)
+    rank[order] = np.arange(dataset.n) - np.repeat(np.cumsum(groups.counts) - groups.counts, groups.counts)
+    state = _scramble(np.full(dataset.n, key, dtype=_WORD))
+    for row in (*record, rank):
+        state = _scramble(state ^ (row.astype(_WORD) + _WORD(1)))
+    return np.maximum((state >> _WORD(64 - _KEY_BITS)).astype(np.int64), 1)
+
+
+def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, statistic: Published) -> Array:
+    """The sum of the keys of the people in each cell, whole numbers."""
+    public, tables = dataset.public, tables_of(statistic, dataset.public, dataset.levels)
+    parts = []
+    for places, shape in zip(tables.columns, tables.shapes, strict=True):
+        cell = np.zeros(public.n, dtype=np.intp)
+        for place, levels in zip(places, shape, strict=False):
+            cell = cell * levels + public.codes[place]
+        if shape[-1] > 1:
+            assert dataset.secret is not None, "a table of the secret was computed from one"
+            cell = cell * shape[-1] + dataset.secret
+        parts.append(np.bincount(cell, keys, minlength=int(np.prod(shape))))
+    return np.concatenate(parts)
+
+
+def _scramble(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the input moves every bit of the output."""
+    with np.errstate(over="ignore"):
+        out = words + _WORD(0x9E3779B97F4A7C15)
+        out = (out ^ (out >> _WORD(30))) * _WORD(0xBF58476D1CE4E5B9)
+        out = (out ^ (out >> _WORD(27))) * _WORD(0x94D049BB133111EB)
+        return out ^ (out >> _WORD(31))
+
+
+def _check_table(table: Mapping[Any, float] | Iterable[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    rule = "errors with their probabilities, such as {-1: 0.25, 0: 0.5, 1: 0.25}"
+    try:
+        pairs = table.items() if isinstance(table, Mapping) else [tuple(pair) for pair in table]
+        found = tuple(sorted((float(error), float(chance)) for error, chance in pairs))
+    except (TypeError, ValueError):
+        raise invalid("table", rule, table) from None
+    errors, chances = np.array([e for e, _ in found]), np.array([c for _, c in found])
+    if not found or not np.isfinite(errors).all() or not (chances >= 0).all():
+        raise invalid("table", rule, table)
+    if len(set(errors.tolist())) < errors.size:
+        raise invalid("table", "a table that has each error once", table)
+    if abs(float(chances.sum()) - 1) > 1e-9:
+        raise invalid("table", "a table whose probabilities sum to 1", f"a sum of {chances.sum():g}")
+    if abs(float(errors @ chances)) > 1e-9 * max(1.0, float(np.abs(errors).max())):
+        raise invalid("table", "a table of mean zero", f"a mean of {errors @ chances:g}")
+    return found

@@ -1,0 +1,113 @@
+"""Changes to the records before anything is computed: swapped secrets, a random part of the people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset
+from tellall.release.protections.base import needs_people
+from tellall.release.protections.keyed import OfAFraction
+from tellall.release.protections.law import Array, Noise, Rng, as_rng
+from tellall.release.protections.sampling import Sampled, Swapped
+
+__all__ = [
+    "Subsample",
+    "Swapping",
+]
+
+
+@dataclass(frozen=True)
+class Swapping(OfAFraction):
+    """That fraction of the people exchange secrets, in random pairs.
+
+    Parameters
+    ----------
+    fraction
+        The share of people who swap; rounded down to an even number of them.
+    people, unit
+        Filled in when it is published: how many people, and what one person is worth in a published value.
+
+    Notes
+    -----
+    Public columns and the number of people with the secret stay as they are. No privacy is promised; the law
+    of the error is approximated, see ``tellall.release.protections.sampling.Swapped``.
+    """
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a value."""
+        if self.people is None or self.fraction * self.people < 2:
+            return None
+        return Swapped(self.fraction, self.people, self.unit)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction > 0
+
+    def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
+        """The people after the exchange."""
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret, to swap it", "no secret")
+        pairs = int(self.fraction * dataset.n / 2 + 1e-9)
+        chosen = as_rng(rng).permutation(dataset.n)[: 2 * pairs]
+        secret = dataset.secret.copy()
+        secret[chosen] = dataset.secret[np.concatenate([chosen[pairs:], chosen[:pairs]])]
+        return replace(dataset, secret=secret)
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)
+
+
+@dataclass(frozen=True)
+class Subsample(OfAFraction):
+    """The statistic of a random part of the people, counts scaled up to all of them.
+
+    Parameters
+    ----------
+    fraction
+        The share of people who are kept; at least one person is.
+    people, unit
+        Filled in when it is published: how many people, and what one person is worth in a published value.
+
+    Notes
+    -----
+    N = round(fraction · n) people without replacement, counts times n/N (contingency-tables, Proposition
+    B.1 with fraction 1/2); the error's law is ``Sampled``, its tail Serfling's
+    (E-CT-7). Not differentially private: whoever is in the sample is exposed as without it. The attacker
+    treats the errors of different values as independent, which they are not.
+    """
+
+    none_allowed: ClassVar[bool] = False
+
+    def kept(self, n: int) -> int:
+        """How many of n people are kept."""
+        return max(1, int(self.fraction * n + 0.5))
+
+    @property
+    def law(self) -> Noise | None:
+        """The law of the error of a value."""
+        if self.people is None:
+            return None
+        return Sampled(self.people, self.kept(self.people), self.unit)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return self.fraction < 1
+
+    def chosen(self, n: int, rng: Rng = None) -> IntArray:
+        """The places of those of n people who are kept."""
+        return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])
+
+    def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
+        """The people who are kept."""
+        return dataset.take(self.chosen(dataset.n, rng))
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        raise needs_people(self)

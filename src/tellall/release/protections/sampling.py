@@ -1,0 +1,199 @@
+"""The errors that changed records leave in counts: they depend on the count itself.
+
+These are what an attacker reckons with, not what a curator chooses: see ``tellall.release.protections``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tellall.release.protections.law import Array, Exact, Noise, Rng, Rows, Sum, as_rng
+
+__all__ = [
+    "Complemented",
+    "Sampled",
+    "Swapped",
+    "Unknown",
+    "turn_back",
+]
+
+
+@dataclass(frozen=True)
+class Sampled(Noise):
+    """The error of a count of ``kept`` of ``people`` drawn without replacement, scaled up to all of them.
+
+    Notes
+    -----
+    K of n people counted, N kept: (n/N) H, H hypergeometric, has mean K and variance
+    (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), which for N = n/2 is K(n − K)/(n − 1) (contingency-tables,
+    Proposition B.1). ``std`` is at K = n/2; ``spread`` puts for K the posterior mean
+    n (H + 1)/(N + 2), so that a published zero is not taken for certain, yet no more than the people the
+    value is about or says. A published value is ``unit`` times a count.
+    """
+
+    people: int
+    kept: int
+    unit: float = 1.0
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * float(self.count_std(np.array(self.people / 2)))
+
+    @property
+    def bound(self) -> float:
+        return 0.0 if self.kept == self.people else math.inf
+
+    def count_std(self, count: Array) -> Array:
+        """The standard deviation of the scaled count where the true one is ``count``."""
+        n, kept = self.people, self.kept
+        if n < 2:
+            return np.zeros(np.shape(count))
+        rate = np.clip(count / n, 0.0, 1.0)
+        return n / kept * np.sqrt(kept * rate * (1 - rate) * (n - kept) / (n - 1))
+
+    def tail(self, distance: float) -> float:
+        """A bound on the chance that a scaled count is off by ``distance`` or more.
+
+        Notes
+        -----
+        Serfling: 2 exp(−2 (s N/n)²/(N (1 − (N − 1)/n))), whatever the count; the paper's exp(−2 s²/n) is
+        too small (E-CT-7).
+        """
+        n, kept = self.people, self.kept
+        room = kept * (1 - (kept - 1) / n)
+        return min(1.0, 2 * math.exp(-2 * (distance * kept / n) ** 2 / room))
+
+    def spread(self, rows: Rows) -> Array:
+        counts = np.clip(np.nan_to_num(rows.values / self.unit), 0.0, self.people)
+        likely = self.people * (counts * self.kept / self.people + 1) / (self.kept + 2)
+        return self.unit * self.count_std(np.minimum(likely, np.maximum(rows.reach, counts)))
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        half = self.people // 2
+        drawn = as_rng(rng).hypergeometric(half, self.people - half, self.kept, size)
+        return self.unit * (drawn * (self.people / self.kept) - half)
+
+    def scaled(self, factor: float) -> Sampled:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Swapped(Noise):
+    """The error of a count when a ``fraction`` of all people exchanged secrets in random pairs.
+
+    Notes
+    -----
+    A pair (i, j) moves A s by (a_i − a_j)(s_j − s_i): variance about
+    fraction · (Σ a² − (Σ a)²/n) · 2π(1 − π), which for a cell of r people is
+    fraction · r (1 − r/n) · 2π(1 − π). An approximation: π is taken from a cell's own value, (K + 1)/(r + 2),
+    and is 1/2 for rows of both signs; the drift of cells far from the overall rate towards it, by
+    fraction · (π r − K), is left out. ``std`` is at Σ a² = n, Σ a = 0, π = 1/2.
+    """
+
+    fraction: float
+    people: int
+    unit: float = 1.0
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * math.sqrt(self.fraction * self.people / 2)
+
+    def spread(self, rows: Rows) -> Array:
+        held = np.clip(np.abs(np.nan_to_num(rows.target / self.unit)), 0.0, rows.reach)
+        rate = np.where(np.abs(rows.net) == rows.reach, (held + 1) / (rows.reach + 2), 0.5)
+        mixed = (rows.reach - rows.net**2 / self.people) * 2 * rate * (1 - rate)
+        return np.asarray(self.unit * np.sqrt(self.fraction * np.maximum(mixed, 0.0)))
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return as_rng(rng).normal(0.0, self.std, size)
+
+    def scaled(self, factor: float) -> Swapped:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Complemented(Noise):
+    """The error where a ``fraction`` of the counts are of the people without the secret instead.
+
+    Notes
+    -----
+    A s becomes A(1 − s) = Σ a − A s, and |Σ a − 2 A s| is the same for both: the spread is √fraction times
+    that. ``std`` is at its largest, for a row about all ``people``.
+    """
+
+    fraction: float
+    people: int
+    unit: float = 1.0
+
+    @property
+    def ordinary(self) -> Noise:
+        return Exact()
+
+    @property
+    def varies(self) -> bool:
+        return True
+
+    @property
+    def std(self) -> float:
+        return self.unit * math.sqrt(self.fraction) * self.people
+
+    def spread(self, rows: Rows) -> Array:
+        turned = np.abs(rows.net - 2 * np.nan_to_num(rows.target) / self.unit)
+        return np.asarray(self.unit * math.sqrt(self.fraction) * turned)
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        generator = as_rng(rng)
+        sign = generator.choice([-1.0, 1.0], size)
+        return np.where(generator.random(size) < self.fraction, sign * self.people * self.unit, 0.0)
+
+    def scaled(self, factor: float) -> Complemented:
+        return replace(self, unit=self.unit * abs(factor))
+
+
+@dataclass(frozen=True)
+class Unknown(Noise):
+    """An error about which nothing is known: the value says nothing."""
+
+    @property
+    def std(self) -> float:
+        return math.inf
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        return np.full(size, np.nan)
+
+    def scaled(self, factor: float) -> Unknown:
+        return self
+
+
+def turn_back(noise: Noise) -> tuple[Noise, bool]:
+    """The law once complemented counts are the minority, and whether all must be turned round for that.
+
+    Notes
+    -----
+    Complementing a share f of the counts is complementing all of them and then a share 1 − f: where f > 1/2
+    the counts Σ a − A s are the ordinary ones. Decoders take gross errors for the minority.
+    """
+    parts = noise.parts if isinstance(noise, Sum) else (noise,)
+    turned = [isinstance(part, Complemented) and part.fraction > 1 / 2 for part in parts]
+    if not any(turned):
+        return noise, False
+    laws = tuple(_other_way(part) if turn else part for part, turn in zip(parts, turned, strict=True))
+    return (Sum(laws) if len(laws) > 1 else laws[0]), sum(turned) % 2 == 1
+
+
+def _other_way(law: Noise) -> Noise:
+    """The law with the counts that stay and those that are complemented exchanged."""
+    if not isinstance(law, Complemented):
+        return law
+    return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()

@@ -1,0 +1,99 @@
+"""Suppression: small values are not published, nor those that would give them away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from tellall.core.errors import invalid
+from tellall.release.protections.law import Array, Layout, Rng
+
+__all__ = [
+    "Suppression",
+]
+
+
+@dataclass(frozen=True)
+class Suppression:
+    """Values under ``below`` are not published, zeros included.
+
+    Parameters
+    ----------
+    below
+        The least value that is shown.
+    complementary
+        Whether further cells are hidden so that no hidden one follows from the totals of its table.
+
+    Notes
+    -----
+    The attacker knows the public counts, so one shown cell of a yes/no pair gives the other: a pair is lost
+    only where both are hidden. ``complementary`` hides, in every line of a table along any of its columns
+    (the secret among them), the least shown cell where exactly one is missing, until no line has exactly
+    one: then no total over a line gives a cell away. Tables that share columns may still do so together; that
+    is for the attack to say. O(cells) a round, a few rounds.
+
+    Examples
+    --------
+    >>> Suppression(5).perturb(np.array([3.0, 8.0])).tolist()
+    [nan, 8.0]
+    """
+
+    below: float
+    complementary: bool = False
+
+    def __post_init__(self) -> None:
+        value = self.below
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not isfinite(value):
+            raise invalid("below", "a finite number, zero or more", value)
+        if value < 0:
+            raise invalid("below", "a finite number, zero or more", value)
+        if not isinstance(self.complementary, bool):
+            raise invalid("complementary", "true or false", self.complementary)
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return False
+
+    @property
+    def hides(self) -> float | None:
+        """The limit under which values are not shown; None where others are hidden too."""
+        return None if self.complementary else float(self.below)
+
+    def perturb(self, values: Array, rng: Rng = None) -> Array:
+        return np.where(values < self.below, np.nan, values)
+
+    @property
+    def by_table(self) -> bool:
+        """Whether the places of the tables matter."""
+        return self.complementary
+
+    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
+        """The values with small ones hidden, and in each table those that would give them away."""
+        shown = self.perturb(values, rng)
+        if not self.by_table:
+            return shown
+        for shape, chosen, places in tables.alike():
+            block = shown[places].reshape(chosen.size, *shape)
+            _hide_single_gaps(block)
+            shown[places] = block.reshape(chosen.size, -1)
+        return shown
+
+
+def _hide_single_gaps(tables: Array) -> None:
+    """Hide, in place, the least shown cell of every line with exactly one missing, until there is none."""
+    axes = [axis for axis in range(1, tables.ndim) if tables.shape[axis] > 1]
+    changed = True
+    while changed:
+        changed = False
+        for axis in axes:
+            gone = np.isnan(tables)
+            single = np.expand_dims(gone.sum(axis=axis) == 1, axis)
+            if not single.any():
+                continue
+            least = np.expand_dims(np.argmin(np.where(gone, np.inf, tables), axis=axis), axis)
+            kept = np.take_along_axis(tables, least, axis)
+            np.put_along_axis(tables, least, np.where(single, np.nan, kept), axis)
+            changed = True

@@ -1,0 +1,24 @@
+"""Statistics: one file per kind, with its formula, its sensitivity and its linearisation side by side."""
+
+from __future__ import annotations
+
+from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.error_rates import ErrorRates
+from tellall.release.statistics.estimators import Estimator
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.means import Means
+from tellall.release.statistics.predicates import Predicates
+from tellall.release.statistics.subset_counts import SubsetCounts
+from tellall.release.statistics.tables import Tables
+
+__all__ = [
+    "Equations",
+    "ErrorRates",
+    "Estimator",
+    "Marginals",
+    "Means",
+    "Predicates",
+    "Statistic",
+    "SubsetCounts",
+    "Tables",
+]

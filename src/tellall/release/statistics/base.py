@@ -1,0 +1,147 @@
+"""What every statistic can do: be computed from people, and be written as equations about them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.device import Place
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public
+from tellall.release.equations import COUNT_FLOOR
+
+__all__ = [
+    "SCALES",
+    "Equations",
+    "Statistic",
+    "check_scale",
+]
+
+SCALES = ("counts", "fractions")
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """operator @ secret ≈ target, one row per published value.
+
+    Attributes
+    ----------
+    operator, target
+        On an exact release ``operator @ secret == target``; a row whose target is missing (NaN) says nothing.
+    alike
+        Equal labels promise equal columns of the operator.
+    gain, reach
+        What the standard deviation and the bound of a published value's error are multiplied by in each row.
+    doubt
+        The standard deviation of a further error of each row, beyond what was done to the published value.
+    floor
+        The least spread that each row is given in an attack.
+    skipped
+        Values that give no equation, and why.
+    """
+
+    operator: LinearOperator
+    target: Array
+    alike: IntArray
+    gain: Array | float = 1.0
+    reach: Array | float = 1.0
+    doubt: Array | float = 0.0
+    floor: Array | float = COUNT_FLOOR
+    skipped: tuple[str, ...] = ()
+
+
+class Statistic(ABC):
+    """A kind of published statistic.
+
+    Notes
+    -----
+    Law, checked by `check_statistic`: on an exact release
+    with e = equations(public, values(dataset) on the count scale), ``e.operator @ secret == e.target``.
+    ``counts_people`` says whether every value is a number of people or a share of them, so that it can be
+    scaled up from some of them and its error follows from theirs; coefficients are not. ``no_population``
+    says why no model of people outside the release can be read off it; empty where one can.
+    """
+
+    scale: str
+    counts_people: bool = True
+    no_population: str = ""
+
+    @abstractmethod
+    def values(self, dataset: Dataset) -> Array:
+        """The statistic computed, as a flat array in the order of its equations."""
+
+    @abstractmethod
+    def equations(self, public: Public, values: Array) -> Equations:
+        """What each published value (on the count scale, NaN where suppressed) says about the secret."""
+
+    def values_on(self, place: Place, dataset: Dataset) -> Array:
+        """The same values, their products of attributes computed at that place, where there are such."""
+        return self.values(dataset)
+
+    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
+        """The same equations, products with their operator computed at that place, where that is worth it."""
+        return self.equations(public, values)
+
+    @abstractmethod
+    def size(self, public: Public) -> int:
+        """How many values are published."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The statistic in a few words, for reports."""
+
+    def memory(self, public: Public, *, packed: bool = False) -> int:
+        """Bytes that its equations take: here those of a matrix, a row per value and a column per person.
+
+        ``packed`` as they are kept on a device, where attributes of products are bits.
+        """
+        return 8 * self.size(public) * public.n
+
+    @property
+    def grows(self) -> bool:
+        """Whether the values grow with the number of people, as counts do and fractions do not."""
+        return self.counts_people and self.scale == "counts"
+
+    def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
+        """The public columns of each table, by place; none where the values are no tables.
+
+        Tables lie one after the other among the values, cells in C order, the secret last where they have it.
+        """
+        return ()
+
+    def size_for(self, public: Public, levels: int) -> int:
+        """How many values are published of a secret of that many values (zero: real numbers)."""
+        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels not in (0, 2):
+            raise invalid("levels", "2 (bits) or 0 (real numbers) for this statistic", levels)
+        return self.size(public)
+
+    def approximate(self, public: Public, std: float) -> str:
+        """Why the equations hold only roughly where values have errors of that size, or nothing."""
+        return ""
+
+    def comparable(self) -> Statistic:
+        """The same statistic, a person's column of its equations independent of the other people."""
+        return self
+
+    def settle(self, public: Public, *, secret: bool = True) -> Statistic:
+        """What is published of these people, with or without a secret, and all that saving it needs."""
+        return self
+
+    def take(self, people: IntArray, public: Public) -> Statistic:
+        """The same statistic of some of these people, by place; itself where it names nobody by place."""
+        return self
+
+    def units(self, public: Public) -> float:
+        """What a published value is multiplied with to become a count."""
+        return float(public.n) if self.scale == "fractions" else 1.0
+
+
+def check_scale(scale: str) -> str:
+    """The scale, if it is one."""
+    if scale not in SCALES:
+        raise invalid("scale", "'counts' or 'fractions'", scale)
+    return scale

@@ -1,0 +1,285 @@
+"""Whatever predicts the secret's bit from the public columns: trees of conditions, models, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.dataset import Public
+from tellall.people.layout import told_left_out
+from tellall.release.statistics.conditions import Condition, parse_condition
+from tellall.release.statistics.conditions import Mask_subsets as Mask
+
+__all__ = [
+    "Classifier",
+    "Columns",
+    "Known",
+    "Listed",
+    "Model",
+    "Tree",
+    "as_classifier",
+    "predictions",
+    "remember",
+]
+
+Bits = npt.NDArray[np.bool_]
+_DEEPEST = 50
+_LONGEST_TEXT = 300
+_WHAT = "fitted classifiers (with predict), functions of the public columns, or trees of conditions"
+
+
+class Columns(np.ndarray[Any, Any]):
+    """The public columns as people × columns numbers, which a name also looks up: ``x["age"]``, ``x[:, 0]``.
+
+    Numbers are themselves; a column of text has its codes in the array and its texts under its name.
+    """
+
+    public: Public
+
+    @classmethod
+    def of(cls, public: Public) -> Columns:
+        """The columns of these people."""
+        array = np.stack([_numbers(public, place) for place in range(len(public.columns))], axis=1)
+        view = array.view(cls)
+        view.public = public
+        return view
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return column_values(self.public, key)
+        return np.asarray(self)[key]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A condition with what is predicted where it holds and where not: a bit, or a tree again."""
+
+    condition: Condition
+    then: Tree | int = 1
+    otherwise: Tree | int = 0
+
+    @classmethod
+    def from_plain(cls, plain: Any, depth: int = 0) -> Tree | int:
+        """The tree that text, a bit or a table { if = ..., then = ..., else = ... } describes."""
+        if depth > _DEEPEST:
+            raise invalid("classifiers", f"trees at most {_DEEPEST} deep", "a deeper one")
+        if isinstance(plain, str):
+            return cls(parse_condition(plain))
+        if isinstance(plain, Mapping):
+            if set(plain) != {"if", "then", "else"}:
+                raise invalid("classifiers", "trees with 'if', 'then' and 'else'", ", ".join(map(str, plain)))
+            branches = (cls.from_plain(plain[word], depth + 1) for word in ("then", "else"))
+            return cls(parse_condition(plain["if"]), *branches)
+        if not isinstance(plain, int | np.integer | np.bool_) or plain not in (0, 1) or depth == 0:
+            raise invalid("classifiers", "trees whose leaves are 0 or 1", plain)
+        return int(plain)
+
+    def predict(self, public: Public) -> Bits:
+        """Who is predicted to have the secret."""
+        sides = [
+            side.predict(public) if isinstance(side, Tree) else bool(side)
+            for side in (self.then, self.otherwise)
+        ]
+        return np.where(self.condition.mask(public), *sides).astype(bool)
+
+    def to_plain(self) -> Any:
+        """The tree as nested conditions."""
+        if (self.then, self.otherwise) == (1, 0):
+            return self.condition.text
+        then, otherwise = (
+            side.to_plain() if isinstance(side, Tree) else side for side in (self.then, self.otherwise)
+        )
+        return {"if": self.condition.text, "then": then, "else": otherwise}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What some classifier predicts for each distinct public row of one table of people.
+
+    Rows are counted in the order of their sorted values, so that people may come in any order and no row has
+    to be written down.
+    """
+
+    description: str
+    mask: Mask
+
+    @classmethod
+    def of(cls, description: str, public: Public, predicted: Bits) -> Known | None:
+        """The predictions by distinct row; None where people with equal rows are predicted differently."""
+        index, count = _distinct(public)
+        bits = np.zeros(count, dtype=bool)
+        bits[index] = predicted
+        return cls(description, Mask.of(bits)) if np.array_equal(bits[index], predicted) else None
+
+    def predict(self, public: Public) -> Bits:
+        """Who is predicted to have the secret."""
+        index, count = _distinct(public)
+        if count != self.mask.people:
+            raise invalid(
+                "public",
+                f"the people whose predictions were saved ({self.mask.people} distinct rows)",
+                f"{count} distinct rows",
+            )
+        return np.asarray(self.mask.bits[index])
+
+    def to_plain(self) -> dict[str, Any]:
+        """The predictions as hexadecimal digits."""
+        bits = self.mask.packed.hex()
+        return {"description": self.description, "people": self.mask.people, "bits": bits}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Known:
+        """The predictions that were saved."""
+        text = plain.get("description")
+        if not isinstance(text, str):
+            raise invalid("classifiers", "predictions with a description", text)
+        rest = {key: value for key, value in plain.items() if key != "description"}
+        return cls(text[:_LONGEST_TEXT], Mask.from_plain(rest, "classifiers"))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A Python object that predicts: one with ``predict``, or a function of the public columns."""
+
+    thing: Any
+    known: Known | None = None
+
+    @property
+    def description(self) -> str:
+        """The object in a line of text."""
+        name = getattr(self.thing, "__qualname__", None)
+        text = f"function {name}" if isinstance(name, str) else " ".join(str(self.thing).split())
+        return text[:_LONGEST_TEXT]
+
+    def predict(self, public: Public) -> Bits:
+        """Who is predicted to have the secret."""
+        try:
+            raw = self._call(public)
+        except InvalidInput:
+            raise
+        except Exception as error:  # a stranger's code may raise anything
+            told = " ".join(f"{type(error).__name__}: {error}".split())
+            raise invalid("classifiers", "able to predict from the public columns", told) from error
+        return _as_bits(np.asarray(raw), getattr(self.thing, "classes_", None), public.n)
+
+    def _call(self, public: Public) -> Any:
+        if not hasattr(self.thing, "predict"):
+            return self.thing(Columns.of(public))
+        names = getattr(self.thing, "feature_names_in_", None)
+        if names is not None:
+            return self.thing.predict(_frame(public, [str(name) for name in names]))
+        wanted = getattr(self.thing, "n_features_in_", len(public.columns))
+        if wanted != len(public.columns):
+            rule = f"fitted to the {len(public.columns)} public columns{told_left_out(public)}"
+            raise invalid("classifiers", rule, f"one fitted to {wanted}")
+        return self.thing.predict(np.asarray(Columns.of(public)))
+
+    def to_plain(self) -> Any:
+        """What is saved of the object: its predictions."""
+        if self.known is None:
+            raise invalid(
+                "classifiers",
+                "published first, or predict the same for people with equal public rows, to be saved",
+                self.description,
+            )
+        return self.known.to_plain()
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Predictions person by person, for people in one order: never published, so never saved."""
+
+    bits: Bits
+
+    def predict(self, public: Public) -> Bits:
+        """Who is predicted to have the secret."""
+        if self.bits.size != public.n:
+            raise invalid("classifiers", f"predictions for {self.bits.size} people", f"{public.n} people")
+        return self.bits
+
+    def to_plain(self) -> Any:
+        """Nothing is saved of it."""
+        raise invalid("classifiers", "those that were published, to be saved", "predictions for a part")
+
+
+Classifier = Tree | Known | Model | Listed
+
+
+def as_classifier(thing: Any) -> Classifier:
+    """The classifier of whatever predicts."""
+    if isinstance(thing, Tree | Known | Model | Listed):
+        return thing
+    if isinstance(thing, Mapping) and "bits" in thing:
+        return Known.from_plain(thing)
+    if isinstance(thing, str | Mapping):
+        tree = Tree.from_plain(thing)
+        assert isinstance(tree, Tree)
+        return tree
+    if isinstance(thing, type) or not (callable(getattr(thing, "predict", None)) or callable(thing)):
+        raise invalid("classifiers", _WHAT, thing)
+    return Model(thing)
+
+
+def remember(classifier: Classifier, public: Public) -> Classifier:
+    """The classifier with its predictions for these people, where it could not be saved otherwise."""
+    if not isinstance(classifier, Model):
+        return classifier
+    return Model(classifier.thing, Known.of(classifier.description, public, classifier.predict(public)))
+
+
+def column_values(public: Public, name: str) -> npt.NDArray[Any]:
+    """A column's numbers, or its texts (None where missing)."""
+    place = public.position(name)
+    numbers = public.numbers[place] if public.numbers else None
+    if numbers is not None:
+        return numbers
+    labels = np.array(public.columns[place].labels, dtype=object)
+    if public.columns[place].gaps:
+        labels[-1] = None
+    return np.asarray(labels[public.codes[place]])
+
+
+def _frame(public: Public, names: list[str]) -> Any:
+    """A data frame of the columns that a model was fitted to."""
+    try:
+        import pandas
+    except ImportError:
+        raise invalid(
+            "classifiers", "fitted to arrays where pandas is not installed", "one of a frame"
+        ) from None
+    return pandas.DataFrame({name: column_values(public, name) for name in names})
+
+
+def _numbers(public: Public, place: int) -> npt.NDArray[np.float64]:
+    numbers = public.numbers[place] if public.numbers else None
+    return np.asarray(public.codes[place] if numbers is None else numbers, dtype=np.float64)
+
+
+def _distinct(public: Public) -> tuple[npt.NDArray[np.intp], int]:
+    """The place of each person's row among the sorted distinct rows, and how many there are."""
+    rows = np.nan_to_num(np.asarray(Columns.of(public)), nan=np.inf)
+    distinct, index = np.unique(rows, axis=0, return_inverse=True)
+    return index.ravel(), distinct.shape[0]
+
+
+def _as_bits(raw: npt.NDArray[Any], classes: Any, n: int) -> Bits:
+    if raw.shape != (n,):
+        raise invalid(
+            "classifiers", f"such that they give one prediction per person ({n})", f"shape {raw.shape}"
+        )
+    names = None if classes is None else np.asarray(classes)
+    if names is not None and names.shape == (2,) and not np.isin(names, (0, 1)).all():
+        return np.asarray(raw == names[1])  # the larger of two values is the secret's 1, as everywhere
+    if raw.dtype.kind not in "biuf" or not np.isin(raw, (0, 1)).all():
+        raise invalid("classifiers", "such that they predict 0 or 1", np.unique(raw.astype(str))[:5].tolist())
+    return raw.astype(bool)
+
+
+def predictions(classifiers: tuple[Classifier, ...], public: Public) -> npt.NDArray[np.uint8]:
+    """Classifiers × people."""
+    return np.array([classifier.predict(public) for classifier in classifiers], dtype=np.uint8)

@@ -1,0 +1,425 @@
+"""Subsets of people: a mask, or a condition on the public columns."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.columns import Column
+from tellall.people.dataset import Public
+from tellall.people.layout import unknown_name
+
+__all__ = [
+    "Compare",
+    "Condition",
+    "In",
+    "Join",
+    "Mask_subsets",
+    "Subset",
+    "Value",
+    "as_subset",
+    "check_order",
+    "file_order",
+    "members",
+    "parse_condition",
+    "read_condition",
+    "subset_to_plain",
+]
+
+# How a condition is read: from text to a tree of comparisons.
+
+Value = float | str
+
+_LONGEST = 10_000
+_DEEPEST = 50
+_WORDS = ("and", "or", "not", "in")
+_SIGNS = ("==", "!=", "<", "<=", ">", ">=")
+_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_TOKEN = re.compile(
+    r"""\s*(?:
+      (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\w.])
+    | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+    | (?P<quoted>`[^`]+`)
+    | (?P<name>[^\W\d][\w.]*)
+    | (?P<sign>==|!=|<=|>=|<|>|\(|\)|\[|\]|,)
+    )""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True)
+class _Name:
+    name: str
+
+
+@dataclass(frozen=True)
+class Compare:
+    """A column beside a value."""
+
+    name: str
+    sign: str
+    value: Value
+
+
+@dataclass(frozen=True)
+class In:
+    """A column beside a list of values."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Join:
+    """Conditions joined by "and" or "or", or one that must not hold."""
+
+    word: str
+    parts: tuple[Any, ...]
+
+
+def read_condition(text: str) -> Any:
+    """The tree of comparisons that the text says."""
+    if not isinstance(text, str):
+        raise invalid("condition", "text such as \"age >= 40 and sex == 'f'\"", text)
+    if len(text) > _LONGEST:
+        raise invalid("condition", f"at most {_LONGEST} characters", f"{len(text)} characters")
+    reader = _Reader(text)
+    root = reader.condition(0)
+    if reader.now[0] != "end":
+        raise reader.trouble("'and', 'or' or the end")
+    return root
+
+
+class _Reader:
+    """The text from left to right, one token ahead."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = _tokens(text)
+        self.now = next(self.tokens)
+
+    def step(self) -> tuple[str, str]:
+        token, self.now = self.now, next(self.tokens, ("end", ""))
+        return token
+
+    def trouble(self, wanted: str) -> InvalidInput:
+        got = f"'{self.now[1]}'" if self.now[1] else "its end"
+        return invalid("condition", f"one that has {wanted} where it has {got}", self.text)
+
+    def condition(self, depth: int) -> Any:
+        return self._joined("or", self.every, depth)
+
+    def every(self, depth: int) -> Any:
+        return self._joined("and", self.one, depth)
+
+    def one(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise invalid("condition", f"nested at most {_DEEPEST} deep", self.text)
+        if self.now == ("word", "not"):
+            self.step()
+            return Join("not", (self.one(depth + 1),))
+        if self.now == ("sign", "("):
+            self.step()
+            inner = self.condition(depth + 1)
+            self._close(")")
+            return inner
+        return self.comparison()
+
+    def comparison(self) -> Any:
+        left = self.operand()
+        negated = self.now == ("word", "not")
+        if negated:
+            self.step()
+        if self.now == ("word", "in"):
+            self.step()
+            if not isinstance(left, _Name):
+                raise invalid("condition", "a column on the left of 'in'", self.text)
+            inside = In(left.name, self._list())
+            return Join("not", (inside,)) if negated else inside
+        if negated or self.now[1] not in _SIGNS or self.now[0] != "sign":
+            raise self.trouble("a comparison (==, !=, <, <=, >, >= or in)")
+        parts: list[Any] = []
+        while self.now[0] == "sign" and self.now[1] in _SIGNS:
+            sign = self.step()[1]
+            right = self.operand()
+            parts.append(self._compare(left, sign, right))
+            left = right
+        return parts[0] if len(parts) == 1 else Join("and", tuple(parts))
+
+    def operand(self) -> _Name | Value:
+        kind, word = self.now
+        if kind == "name":
+            self.step()
+            return _Name(word)
+        if kind in ("number", "text"):
+            self.step()
+            return _value(kind, word)
+        raise self.trouble("a column, a number or a quoted text")
+
+    def _compare(self, left: _Name | Value, sign: str, right: _Name | Value) -> Compare:
+        if isinstance(left, _Name) and not isinstance(right, _Name):
+            return Compare(left.name, sign, right)
+        if isinstance(right, _Name) and not isinstance(left, _Name):
+            return Compare(right.name, _MIRRORED[sign], left)
+        raise invalid("condition", "comparisons of a column with a number or a quoted text", self.text)
+
+    def _list(self) -> tuple[Value, ...]:
+        if self.now not in (("sign", "["), ("sign", "(")):
+            raise self.trouble("a list such as ['a', 'b']")
+        end = {"[": "]", "(": ")"}[self.step()[1]]
+        values = [self._literal()]
+        while self.now == ("sign", ","):
+            self.step()
+            if self.now == ("sign", end):  # a comma may follow the last value
+                break
+            values.append(self._literal())
+        self._close(end)
+        return tuple(values)
+
+    def _literal(self) -> Value:
+        kind, word = self.now
+        if kind not in ("number", "text"):
+            raise self.trouble("a number or a quoted text")
+        self.step()
+        return _value(kind, word)
+
+    def _close(self, sign: str) -> None:
+        if self.now != ("sign", sign):
+            raise self.trouble(f"'{sign}'")
+        self.step()
+
+    def _joined(self, word: str, read: Callable[[int], Any], depth: int) -> Any:
+        parts = [read(depth)]
+        while self.now == ("word", word):
+            self.step()
+            parts.append(read(depth))
+        return parts[0] if len(parts) == 1 else Join(word, tuple(parts))
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    place, end = 0, len(text.rstrip())
+    while place < end:
+        match = _TOKEN.match(text, place)
+        if match is None:
+            rest = text[place:].lstrip()
+            raise invalid("condition", f"one without the sign {rest[:1]!r} at that place", text)
+        kind, word = str(match.lastgroup), str(match.group(match.lastgroup or 0))
+        if kind == "quoted":
+            kind, word = "name", word[1:-1]
+        elif kind == "name" and word in _WORDS:
+            kind = "word"
+        yield kind, word
+        place = match.end()
+    yield "end", ""
+
+
+def _value(kind: str, word: str) -> Value:
+    return float(word) if kind == "number" else re.sub(r"\\(.)", r"\1", word[1:-1])
+
+
+# Conditions on public columns, written as text: "age >= 40 and sex == 'f'".
+
+Mask = npt.NDArray[np.bool_]
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that has been read: its text, and who satisfies it.
+
+    Notes
+    -----
+    Numbers are compared as they are, also where tables cut them into bins; text by its value, with ==, != and
+    in. A missing value satisfies no comparison (so ``not age < 40`` holds for people whose age is missing,
+    ``age >= 40`` does not). O(n) per comparison.
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> people = Dataset.from_frame({"age": [31, 45, 62], "sex": ["f", "m", "f"]})
+    >>> parse_condition("age >= 40 and sex == 'f'").mask(people.public).tolist()
+    [False, False, True]
+    """
+
+    text: str
+    root: Any
+
+    def mask(self, public: Public) -> Mask:
+        """Who satisfies it."""
+        return _evaluate(self.root, public)
+
+
+def parse_condition(text: str) -> Condition:
+    """The condition that the text says."""
+    return Condition(text, read_condition(text))
+
+
+def _evaluate(node: Any, public: Public) -> Mask:
+    if isinstance(node, Compare):
+        return _compare(node, public)
+    if isinstance(node, In):
+        parts = [_compare(Compare(node.name, "==", value), public) for value in node.values]
+        return np.asarray(np.logical_or.reduce(parts))
+    masks = [_evaluate(part, public) for part in node.parts]
+    if node.word == "not":
+        return ~masks[0]
+    return np.asarray((np.logical_and if node.word == "and" else np.logical_or).reduce(masks))
+
+
+def _compare(node: Compare, public: Public) -> Mask:
+    place = _place(node.name, public)
+    column = public.columns[place]
+    numbers = _numbers(public, place)
+    if numbers is not None:
+        if isinstance(node.value, str):
+            raise invalid("condition", f"a number beside the column '{column.name}'", f"'{node.value}'")
+        with np.errstate(invalid="ignore"):
+            holds = _COMPARE[node.sign](numbers, node.value)
+        return np.asarray(holds & ~np.isnan(numbers))
+    if not isinstance(node.value, str):
+        raise invalid(
+            "condition", f"a quoted text beside the column '{column.name}'", f"{node.value:g}", "Quote it."
+        )
+    if node.sign not in ("==", "!="):
+        raise invalid("condition", f"==, != or in beside the text column '{column.name}'", f"'{node.sign}'")
+    known = column.labels[: _known(column)]
+    if node.value not in known:
+        raise _unknown_value(column, node.value, known)
+    codes = public.codes[place]
+    return np.asarray(_COMPARE[node.sign](codes, known.index(node.value)) & (codes < len(known)))
+
+
+def _unknown_value(column: Column, value: str, known: tuple[str, ...]) -> InvalidInput:
+    """The error for a text that a column does not have."""
+    listing = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    return invalid("condition", f"a value of the column '{column.name}' ({listing})", f"'{value}'")
+
+
+def _place(name: str, public: Public) -> int:
+    if name in public.names:
+        return public.names.index(name)
+    gone = next((reason for reason in public.left_out if reason.startswith(f"{name}: ")), None)
+    if gone is not None:
+        raise invalid("condition", "about columns that differ between people", gone)
+    raise unknown_name("condition", name, public.names)
+
+
+def _known(column: Column) -> int:
+    """How many of a text column's categories are values; the last may stand for missing ones."""
+    return column.levels - int(column.gaps)
+
+
+def _numbers(public: Public, place: int) -> npt.NDArray[np.floating[Any]] | None:
+    """The column's numbers, NaN where missing; None for text."""
+    kept = public.numbers[place] if public.numbers else None
+    if kept is not None or public.columns[place].cuts is None:
+        return kept
+    raise invalid("condition", "about columns whose numbers are known", public.columns[place].name)
+
+
+Bits = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Mask_subsets:
+    """Chosen people, in file order, eight to a byte."""
+
+    people: int
+    packed: bytes
+
+    @classmethod
+    def of(cls, bits: npt.ArrayLike, parameter: str = "subsets") -> Mask_subsets:
+        """The mask of an array of bits, one per person."""
+        try:
+            array: npt.NDArray[Any] = np.asarray(bits)
+        except ValueError:
+            raise invalid(parameter, "masks of one bit per person, or conditions", bits) from None
+        if array.ndim != 1 or array.size == 0:
+            raise invalid(parameter, "masks of one bit per person, or conditions", f"shape {array.shape}")
+        if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+            raise invalid(parameter, "masks of bits (0 or 1, one per person), or conditions", bits)
+        return cls(array.size, np.packbits(array.astype(bool)).tobytes())
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], parameter: str = "subsets") -> Mask_subsets:
+        """The mask that was saved as its number of people and its bits in hexadecimal."""
+        people, text = plain.get("people"), plain.get("bits")
+        if set(plain) != {"people", "bits"} or not isinstance(text, str) or not isinstance(people, int):
+            raise invalid(parameter, "conditions or tables { people = ..., bits = ... }", plain)
+        try:
+            packed = bytes.fromhex(text)
+        except ValueError:
+            raise invalid(parameter, "masks whose bits are hexadecimal digits", text) from None
+        if people < 1 or len(packed) != (people + 7) // 8 or (people % 8 and packed[-1] & 255 >> people % 8):
+            raise invalid(parameter, f"masks of {people} bits", f"{len(text)} hexadecimal digits")
+        return cls(people, packed)
+
+    @property
+    def bits(self) -> Bits:
+        """Who is in it."""
+        return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
+
+    def take(self, people: IntArray) -> Mask_subsets:
+        """Who of these people, by place, is in it."""
+        return Mask_subsets.of(self.bits[people])
+
+
+Subset = Mask_subsets | Condition
+
+
+def as_subset(subset: Any, parameter: str = "subsets") -> Subset:
+    """The subset of whatever says one: text, a saved mask, or an array of bits."""
+    if isinstance(subset, Mask_subsets | Condition):
+        return subset
+    if isinstance(subset, str):
+        return parse_condition(subset)
+    if isinstance(subset, Mapping):
+        return Mask_subsets.from_plain(subset, parameter)
+    return Mask_subsets.of(subset, parameter)
+
+
+def subset_to_plain(subset: Subset) -> Any:
+    """The subset as plain data."""
+    if isinstance(subset, Condition):
+        return subset.text
+    return {"people": subset.people, "bits": subset.packed.hex()}
+
+
+def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
+    """Who is in the subset."""
+    if isinstance(subset, Condition):
+        return subset.mask(public)
+    if subset.people != public.n:
+        raise invalid(parameter, f"masks of one bit per person ({public.n})", f"{subset.people} bits")
+    return subset.bits
+
+
+def file_order(public: Public) -> str:
+    """A fingerprint of the public rows in their order: masks mean people by their place."""
+    digest = hashlib.blake2b(digest_size=16)
+    for codes in public.codes:
+        digest.update(codes.astype(np.uint32).tobytes())
+    return digest.hexdigest()
+
+
+def check_order(order: str, public: Public) -> None:
+    """Nothing, if people come in the order they had when the masks were made."""
+    if order and order != file_order(public):
+        raise invalid("public", "the people in the order in which the masks list them", "another order")

@@ -1,0 +1,177 @@
+"""ErrorRates: how often each of some classifiers is wrong about the secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.operators.dense import Dense
+from tellall.core.errors import invalid
+from tellall.people.bits import group_rows
+from tellall.people.dataset import Dataset, Public
+from tellall.release.statistics.base import Equations, Statistic, check_scale
+from tellall.release.statistics.classifiers import (
+    Classifier,
+    Known,
+    Listed,
+    Tree,
+    as_classifier,
+    predictions,
+    remember,
+)
+from tellall.release.statistics.conditions import Mask_subsets as Mask
+from tellall.release.statistics.conditions import (
+    Subset,
+    as_subset,
+    check_order,
+    file_order,
+    members,
+    subset_to_plain,
+)
+
+__all__ = [
+    "ErrorRates",
+]
+
+
+@dataclass(frozen=True)
+class ErrorRates(Statistic):
+    """The share of people about whom each classifier is wrong.
+
+    Parameters
+    ----------
+    classifiers
+        One or more of: a fitted object with ``predict`` (scikit-learn's, say), a function of the public
+        columns (``lambda x: x["age"] >= 40``; x is also an array of people × columns), a condition such as
+        ``"age >= 40"``, or a tree of conditions ``{"if": "age >= 40", "then": 1, "else": {...}}``.
+    subset
+        The people it was measured on, a mask or a condition; everybody where not given. Where nobody
+        satisfies the condition the rates are missing.
+    scale
+        "fractions" of those people, or "counts" of errors.
+
+    Notes
+    -----
+    Predictions p_i are known to whoever knows the public columns and the classifier, so that over N people
+
+        N rate = Σ p_i + Σ (1 − 2 p_i) s_i.
+
+    The same tree over every choice of attributes is the predicate tree(x_J) xor s: use Predicates. One person
+    replaced moves each number of errors by at most one: L1 sensitivity m, L2 √m for m classifiers.
+
+    Examples
+    --------
+    >>> people = Dataset.from_frame({"age": [31, 45, 62, 70], "ill": [0, 1, 1, 0]}, secret="ill")
+    >>> ErrorRates(["age >= 40", lambda x: x["age"] > 65]).values(people).tolist()
+    [0.25, 0.75]
+    """
+
+    classifiers: tuple[Classifier, ...]
+    subset: Subset | None = None
+    scale: str = "fractions"
+    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom a mask was given for
+
+    def __init__(
+        self,
+        classifiers: Any,
+        subset: str | npt.ArrayLike | Subset | None = None,
+        *,
+        scale: str = "fractions",
+    ) -> None:
+        single = isinstance(classifiers, str | Mapping) or hasattr(classifiers, "predict")
+        listed = classifiers if isinstance(classifiers, Iterable) and not single else [classifiers]
+        chosen = tuple(map(as_classifier, listed))
+        if not chosen:
+            raise invalid("classifiers", "one or more", "none")
+        object.__setattr__(self, "classifiers", chosen)
+        object.__setattr__(self, "subset", None if subset is None else as_subset(subset, "subset"))
+        object.__setattr__(self, "scale", check_scale(scale))
+        if isinstance(self.subset, Mask) and not self.subset.bits.any():
+            raise invalid("subset", "one person or more", "nobody")
+        if isinstance(self.subset, Mask) or any(isinstance(classifier, Known) for classifier in chosen):
+            object.__setattr__(
+                self, "no_population", "Predictions or a subset given person by person cover nobody else."
+            )
+
+    def describe(self) -> str:
+        what = "error rates" if self.scale == "fractions" else "errors"
+        where = "" if self.subset is None else " in a subset of people"
+        many = len(self.classifiers)
+        return f"{what} of {many} classifier{'' if many == 1 else 's'}{where}"
+
+    def size(self, public: Public) -> int:
+        return len(self.classifiers)
+
+    def units(self, public: Public) -> float:
+        return max(1.0, float(self._members(public).sum())) if self.scale == "fractions" else 1.0
+
+    def sensitivity(self, public: Public) -> tuple[float, float]:
+        """The L1 and L2 sensitivities of the numbers of errors, one person replaced."""
+        return float(len(self.classifiers)), sqrt(len(self.classifiers))
+
+    def take(self, people: IntArray, public: Public) -> ErrorRates:
+        made = copy(self)  # of a subset nobody may be left, which the constructor refuses
+        kept = tuple(
+            c if isinstance(c, Tree) else Listed(c.predict(public)[people]) for c in self.classifiers
+        )
+        object.__setattr__(made, "classifiers", kept)
+        if isinstance(self.subset, Mask):
+            object.__setattr__(made, "subset", self.subset.take(people))
+        return made
+
+    def values(self, dataset: Dataset) -> Array:
+        secret = dataset.bits.astype(np.float64)
+        wrong = predictions(self.classifiers, dataset.public) != secret
+        chosen = self._members(dataset.public)
+        if self.scale == "fractions" and not chosen.any():
+            return np.full(len(self.classifiers), np.nan)
+        return np.asarray((wrong & chosen).sum(axis=1) / self.units(dataset.public))
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        check_order(self.order, public)
+        chosen = self._members(public)
+        predicted = predictions(self.classifiers, public)
+        known = (predicted & chosen).sum(axis=1)
+        operator = Dense(np.where(chosen, 1.0 - 2.0 * predicted, 0.0))
+        alike = group_rows(np.vstack([predicted & chosen, chosen])).index
+        return Equations(operator, values - known, alike)
+
+    def settle(self, public: Public, *, secret: bool = True) -> ErrorRates:
+        kept = tuple(remember(classifier, public) for classifier in self.classifiers)
+        made = ErrorRates(kept, self.subset, scale=self.scale)
+        return made._in_order(file_order(public)) if isinstance(self.subset, Mask) else made
+
+    def to_plain(self) -> dict[str, Any]:
+        """The statistic as plain data: trees as nested conditions, objects as their predictions."""
+        plain: dict[str, Any] = {"classifiers": [classifier.to_plain() for classifier in self.classifiers]}
+        if self.subset is not None:
+            plain["subset"] = subset_to_plain(self.subset)
+        more = {"scale": self.scale, "order": self.order}
+        return plain | {key: value for key, value in more.items() if value not in ("fractions", "")}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> ErrorRates:
+        """The statistic that the plain data describe."""
+        unknown = sorted(set(plain) - {"classifiers", "subset", "scale", "order"})
+        if unknown or "classifiers" not in plain:
+            got = ", ".join(unknown) or "no classifiers"
+            raise invalid("ErrorRates", "described by classifiers, subset, scale and order", got)
+        made = cls(plain["classifiers"], plain.get("subset"), scale=plain.get("scale", "fractions"))
+        return made._in_order(str(plain.get("order", "")))
+
+    def _in_order(self, order: str) -> ErrorRates:
+        made = ErrorRates(self.classifiers, self.subset, scale=self.scale)
+        object.__setattr__(made, "order", order)
+        return made
+
+    def _members(self, public: Public) -> npt.NDArray[np.bool_]:
+        if self.subset is None:
+            return np.ones(public.n, dtype=bool)
+        return members(self.subset, public, "subset")

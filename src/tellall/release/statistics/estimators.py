@@ -1,0 +1,390 @@
+"""Estimator: fitted coefficients of many small models, each a set of equations about the answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.dense import Dense
+from tellall.core.errors import invalid
+from tellall.people.bits import Patterns, group_rows
+from tellall.people.dataset import Dataset, Public
+from tellall.people.layout import told_left_out
+from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.fitting import Fit, fit, is_affine
+from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
+from tellall.release.statistics.score_rows import Conditions, Published, ScoreRows, conditions, score_rows
+
+__all__ = [
+    "WEIGHTINGS",
+    "Blocks",
+    "Estimator",
+    "Models",
+    "check_blocks",
+    "numbers_of",
+]
+
+# Which public columns each of several fitted models uses, and people's numbers in them.
+
+Blocks = tuple[tuple[str | int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Models:
+    """The columns of each model by place, the intercept last where there is one.
+
+    Attributes
+    ----------
+    places
+        The public columns of each model.
+    intercept
+        Whether each model has a column of ones after them.
+    """
+
+    public: Public
+    places: tuple[tuple[int, ...], ...]
+    intercept: bool
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many coefficients each model has."""
+        return [len(chosen) + self.intercept for chosen in self.places]
+
+    @cached_property
+    def numbers(self) -> dict[int, Array]:
+        """The numbers of every column that some model uses."""
+        used = sorted({place for chosen in self.places for place in chosen})
+        return {place: numbers_of(self.public, place) for place in used}
+
+    @cached_property
+    def alike(self) -> Patterns:
+        """The people with equal numbers in every column that some model uses."""
+        known, key = self.public.memory, ("equal numbers", *self.numbers)
+        if key not in known:
+            labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
+            known[key] = group_rows(np.stack(labels))
+        return cast("Patterns", known[key])
+
+    def design(self, model: int) -> Array:
+        """The n × k matrix of one model."""
+        columns = [self.numbers[place] for place in self.places[model]]
+        ones = [np.ones(self.public.n)] if self.intercept else []
+        return np.stack([*columns, *ones], axis=1)
+
+    def ridges(self, penalty: float, with_intercept: bool) -> list[Array]:
+        """The ridge of each coefficient, model by model."""
+        bare = self.intercept and not with_intercept
+        return [np.where(np.arange(size) < size - bare, penalty, 0.0) for size in self.sizes]
+
+    def name(self, model: int) -> str:
+        """The model by its columns."""
+        names = [self.public.names[place] for place in self.places[model]]
+        return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+
+
+def numbers_of(public: Public, place: int) -> Array:
+    """A column as numbers; text and missing numbers are refused."""
+    column = public.columns[place]
+    numbers = public.numbers[place] if public.numbers else None
+    if numbers is None and column.labels == ("0", "1"):
+        return np.asarray(public.codes[place], dtype=np.float64)
+    what = f"column '{column.name}'"
+    if numbers is None:
+        advice = "Leave it out, or turn each value into a 0/1 column."
+        raise invalid(what, "a column of numbers, to be used in a regression", "text", advice)
+    out = np.asarray(numbers, dtype=np.float64)
+    missing = int(np.isnan(out).sum())
+    if missing:
+        advice = "Leave out the column or the people."
+        raise invalid(
+            what, "without missing numbers, to be used in a regression", f"{missing} missing", advice
+        )
+    return out
+
+
+def check_blocks(blocks: Sequence[Sequence[str | int]] | None) -> Blocks | None:
+    """The column sets, if they are such."""
+    if blocks is None:
+        return None
+    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
+        raise invalid("blocks", "a list of sets of columns", blocks)
+    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in blocks]
+    if not loose or not all(isinstance(names, Iterable) for names in loose):
+        raise invalid("blocks", "one set of columns or more", blocks)
+    sets = tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in names) for names in loose)
+    for names in sets:
+        if not names or not all(isinstance(name, str | int) for name in names):
+            raise invalid("blocks", "sets of one column or more, by name or place", names)
+    return sets
+
+
+WEIGHTINGS = ("noise", "paper")
+
+# The spread that exact coefficients are given, as a share of a row's typical entry. A coefficient is a real
+# number, so an exact one fixes a hyperplane and nothing is lost to rounding to whole people as with counts:
+# the smaller the better, until the normal equations of the attack lose their digits. Their condition is
+# about (people × rows) / share², 1e11 for a thousand people and rows, which leaves double precision five.
+FLOOR_SHARE = 1e-3
+_FIRST_ORDER = 0.5  # how far noise may move a linear predictor before its square counts
+_ROUNDOFF = 1e-10  # what is believed of the last digits of an exact coefficient, relative
+_PROOF_ROOM = 1e-7  # errors that bound propagation does not notice
+_MOST_ENTRIES = 250_000_000
+
+
+@dataclass(frozen=True)
+class Estimator(Statistic):
+    """The fitted coefficients of a model of the secret on each block of public columns.
+
+    Parameters
+    ----------
+    loss
+        "linear", "logistic", "log-cosh", "poisson", or an object with ``gradient(theta, x, y)``.
+    block
+        How many consecutive public columns each model uses (the last may have fewer).
+    intercept
+        Whether each model has an intercept.
+    penalty
+        λ of the ridge ½ λ ‖θ‖² added to the summed loss ("linear": ½ Σ (s − ⟨x, θ⟩)²). scikit-learn's
+        ``Ridge(alpha)`` is λ = alpha, its ``LogisticRegression(C)`` λ = 1/C.
+    weighting
+        "noise": rows weighted so that each has the noise of its own coefficient. "paper": the papers' rows.
+    blocks
+        The columns of each model instead of `block`, by name or place; they may overlap.
+    penalise_intercept
+        Whether the ridge counts the intercept too, as scikit-learn's liblinear and statsmodels do; by
+        default it does not, as elsewhere in scikit-learn.
+    tolerance
+        For fits made elsewhere: the standard deviation of what the solver left of each entry of the mean
+        gradient. It becomes a further error of the equations.
+
+    Notes
+    -----
+    Values come model by model, coefficients in the order of the columns, intercept last; missing where a
+    model has no finite fit. The fit satisfies Σ_i ∂ℓ(θ; x_i, s_i) + λθ = 0, which is linear in the bits s
+    for any differentiable ℓ, and in real s where ∂ℓ is affine in it (linear-reconstruction, Sec. 4; E-LR-2,
+    E-LR-3, E-LR-7). Noise e on θ leaves the rows Xᵀs = XᵀXθ~ with the correlated error XᵀX e; weighting
+    "noise" multiplies by the inverse Hessian H⁻¹ at θ~: exact for squared loss; for others the error is e to
+    first order only (and H is reckoned with half of all answers yes where it depends on them), so their
+    rows never prove anything. Memory rows × n.
+
+    Exact coefficients are given a spread of 1e-3 of their row's typical entry, far below anybody's
+    weight in it: unlike counts they lose nothing to whole numbers, and the attack's equations stay solvable.
+
+    The equation does not hold at separable or otherwise unbounded fits, at a kink of the loss, or where
+    dependent columns leave the coefficients open; those are left out and named in ``skipped``. A minimum on
+    the boundary of a constraint looks like any other coefficient to an outsider: it must not be given.
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[1, 0], [1, 1], [0, 1], [1, 0]], secret=[1, 0, 0, 1])
+    >>> Estimator("linear", block=2).values(people).round(3).tolist()
+    [0.8, -0.4]
+    """
+
+    scale = "counts"  # coefficients have no other
+    counts_people = False
+
+    loss: Any
+    block: int = 1
+    intercept: bool = False
+    penalty: float = 0.0
+    weighting: str = "noise"
+    blocks: Blocks | None = None
+    penalise_intercept: bool = False
+    tolerance: float = 0.0
+
+    def __init__(
+        self,
+        loss: str | Loss,
+        block: int = 1,
+        intercept: bool = False,
+        penalty: float = 0.0,
+        weighting: str = "noise",
+        *,
+        blocks: Sequence[Sequence[str | int]] | None = None,
+        penalise_intercept: bool = False,
+        tolerance: float = 0.0,
+    ) -> None:
+        loss_of(loss)
+        if isinstance(block, bool) or not isinstance(block, int | np.integer) or block < 1:
+            raise invalid("block", "a whole number of 1 or more", block)
+        if blocks is not None and block != 1:
+            raise invalid("block", "left out where blocks are given", block)
+        for name, flag in (("intercept", intercept), ("penalise_intercept", penalise_intercept)):
+            if not isinstance(flag, bool | np.bool_):
+                raise invalid(name, "True or False", flag)
+        if weighting not in WEIGHTINGS:
+            raise invalid("weighting", "'noise' or 'paper'", weighting)
+        settled = {
+            "loss": loss,
+            "block": int(block),
+            "intercept": bool(intercept),
+            "penalty": _not_negative("penalty", penalty),
+            "weighting": weighting,
+            "blocks": check_blocks(blocks),
+            "penalise_intercept": bool(penalise_intercept),
+            "tolerance": _not_negative("tolerance", tolerance),
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    def describe(self) -> str:
+        name = self.loss if isinstance(self.loss, str) else type(self.loss).__name__
+        sizes = {len(names) for names in self.blocks} if self.blocks else {self.block}
+        width = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{min(sizes)}"
+        columns = "column" if width == "1" else "columns"
+        many = "" if self.blocks and len(self.blocks) == 1 else "s"
+        count = f"{len(self.blocks)} {name} fit{many} on" if self.blocks else f"{name} fits on every block of"
+        more = " with an intercept" if self.intercept else ""
+        return f"{count} {width} {columns}{more}" + (f", ridge {self.penalty:g}" if self.penalty else "")
+
+    def models(self, public: Public) -> Models:
+        """The columns of each model."""
+        d = len(public.columns)
+        if self.blocks is None:
+            if self.block > d:
+                raise invalid("block", f"at most {d}, the public columns{told_left_out(public)}", self.block)
+            starts = range(0, d, self.block)
+            return Models(
+                public, tuple(tuple(range(i, min(i + self.block, d))) for i in starts), self.intercept
+            )
+        chosen = tuple(tuple(public.position(name) for name in names) for names in self.blocks)
+        for names, places in zip(self.blocks, chosen, strict=True):
+            if len(set(places)) < len(places):
+                raise invalid("blocks", "sets of different columns", names)
+        return Models(public, chosen, self.intercept)
+
+    def size(self, public: Public) -> int:
+        return sum(self.models(public).sizes)
+
+    def fits(self, dataset: Dataset) -> list[Fit]:
+        """The fit of each model, with what is wrong with it where something is."""
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret, to be modelled", "no secret")
+        if len(dataset.meaning) > 2:
+            raise invalid(
+                "secret", "bits or real numbers, to be modelled", f"{len(dataset.meaning)} categories"
+            )
+        models, loss = self.models(dataset.public), loss_of(self.loss)
+        answers = dataset.secret.astype(np.float64)
+        ridges = models.ridges(self.penalty, self.penalise_intercept)
+        found = [fit(loss, models.design(j), answers, ridge) for j, ridge in enumerate(ridges)]
+        if not dataset.meaning and not is_affine(loss, np.nan_to_num(found[0].theta), models.design(0)):
+            rule = "one whose gradient is affine in the answer, as the secret is real numbers"
+            raise invalid("loss", rule, self.describe(), "Use linear, logistic or poisson.")
+        return found
+
+    def values(self, dataset: Dataset) -> Array:
+        found = self.fits(dataset)
+        return np.concatenate([np.full_like(f.theta, np.nan) if f.trouble else f.theta for f in found])
+
+    def approximate(self, public: Public, std: float) -> str:
+        if isinstance(loss_of(self.loss), Squared) or not std:
+            return ""
+        # a coefficient's error moves everybody's predictor by so much; the equations take that as small
+        models = self.models(public)
+        designs = map(models.design, range(len(models.places)))
+        reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)
+        if std * reach <= _FIRST_ORDER:
+            return ""
+        return "noisy coefficients of this loss are linearised, and their noise is too large for that"
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        models = self.models(public)
+        if sum(models.sizes) * public.n > _MOST_ENTRIES:
+            what = f"{sum(models.sizes) * public.n:,} coefficients × people"
+            raise invalid(
+                "models", f"of a manageable size (at most {_MOST_ENTRIES:,})", what, "Use fewer models."
+            )
+        loss, groups = loss_of(self.loss), models.alike
+        found = [score_rows(loss, model, self.weighting) for model in self._published(models, values)]
+        operator = np.concatenate([rows.operator for rows in found])
+        target, gain, reach, doubt = (
+            np.concatenate([getattr(rows, name) for rows in found])
+            for name in ("target", "gain", "reach", "doubt")
+        )
+        typical = np.sqrt(operator**2 @ groups.counts / public.n)
+        target = np.where(typical > 0, target, np.nan)
+        floor = np.where(typical > 0, FLOOR_SHARE * typical, 1.0)
+        if isinstance(loss, Squared):  # certain but for roundoff, where bound propagation would notice that
+            roundoff = _ROUNDOFF * (np.abs(operator) @ groups.counts + np.abs(np.nan_to_num(target)))
+            doubt = np.hypot(doubt, np.where(roundoff > _PROOF_ROOM, roundoff, 0.0))
+        else:  # first order only: nothing is certain
+            doubt = np.hypot(doubt, FLOOR_SHARE * floor)
+        return Equations(
+            Dense(operator[:, groups.index]),
+            target,
+            groups.index,
+            gain,
+            reach,
+            doubt,
+            floor,
+            _skipped(models, found, typical),
+        )
+
+    def conditions(self, public: Public, values: Array) -> Conditions:
+        """The Lipschitz constant and the variance condition at these coefficients."""
+        models = self.models(public)
+        return conditions(loss_of(self.loss), self._published(models, values), self.intercept)
+
+    def comparable(self) -> Estimator:
+        """The same with the papers' rows: the inverse Hessian mixes everybody into a person's column."""
+        return replace(self, weighting="paper")
+
+    def to_plain(self) -> dict[str, Any]:
+        """The parameters as plain data, defaults left out; a loss by its name."""
+        plain: dict[str, Any] = {"loss": loss_name(self.loss)}
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if value != default:
+                plain[name] = [list(names) for names in value] if name == "blocks" else value
+        return plain
+
+    def _published(self, models: Models, values: Array) -> list[Published]:
+        thetas = np.split(np.asarray(values, dtype=np.float64), np.cumsum(models.sizes)[:-1])
+        ridges = models.ridges(self.penalty, self.penalise_intercept)
+        first, counts = models.alike.first, models.alike.counts.astype(np.float64)
+        return [
+            Published(theta, models.design(j)[first], counts, ridge, self.tolerance)
+            for j, (theta, ridge) in enumerate(zip(thetas, ridges, strict=True))
+        ]
+
+
+_DEFAULTS: dict[str, Any] = {
+    "block": 1,
+    "intercept": False,
+    "penalty": 0.0,
+    "weighting": "noise",
+    "blocks": None,
+    "penalise_intercept": False,
+    "tolerance": 0.0,
+}
+
+
+def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tuple[str, ...]:
+    """What gives no equation, the models counted by reason."""
+    silent = np.split(typical == 0, np.cumsum(models.sizes)[:-1])
+    reasons = [
+        rows.trouble or ("a column of it is zero for everybody" if none.any() else "")
+        for rows, none in zip(found, silent, strict=True)
+    ]
+    out = []
+    for reason, count in Counter(filter(None, reasons)).items():
+        names = [models.name(j) for j, other in enumerate(reasons) if other == reason][:3]
+        more = "; ..." if count > 3 else ""
+        out.append(f"{count} of {len(found)} models ({'; '.join(names)}{more}): {reason}")
+    return tuple(out)
+
+
+def _not_negative(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise invalid(name, "a finite number, zero or more", value)
+    if not np.isfinite(value) or value < 0:
+        raise invalid(name, "a finite number, zero or more", value)
+    return float(value)

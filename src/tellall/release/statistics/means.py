@@ -1,0 +1,80 @@
+"""Means: the mean of every public column, the statistic that tracing attacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Never
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.core.errors import CannotLinearise, invalid
+from tellall.people.columns import Column
+from tellall.people.dataset import Dataset, Public
+from tellall.release.statistics.base import Statistic, check_scale
+
+__all__ = [
+    "Means",
+]
+
+
+@dataclass(frozen=True)
+class Means(Statistic):
+    """The mean of every public column, in the data's own coding.
+
+    Parameters
+    ----------
+    scale
+        "fractions" for means, "counts" for sums.
+
+    Notes
+    -----
+    Bits give their frequency, genotypes 0/1/2 the mean number of alleles (twice the allele frequency), reals
+    their mean; people whose value is missing are left out of that column's mean. Means of public columns say
+    nothing about the secret bit, so they have no equations: what they give away is who took part, which is
+    `trace`. One person replaced moves each mean by at most its range over n. O(n·d).
+
+    Examples
+    --------
+    >>> people = Dataset.from_arrays([[0, 1], [1, 1], [1, 0], [1, 0]])
+    >>> Means().values(people).tolist()
+    [0.75, 0.5]
+    """
+
+    scale: str = "fractions"
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale)
+
+    def describe(self) -> str:
+        return f"the {'mean' if self.scale == 'fractions' else 'sum'} of every public column"
+
+    def size(self, public: Public) -> int:
+        return len(public.columns)
+
+    def values(self, dataset: Dataset) -> Array:
+        public = dataset.public
+        columns = (_numbers(public, place, column) for place, column in enumerate(public.columns))
+        if self.scale == "counts":
+            return np.array([np.nansum(column) for column in columns])
+        return np.array([np.nanmean(column) for column in columns])
+
+    def equations(self, public: Public, values: Array) -> Never:
+        raise CannotLinearise(
+            "Means of public columns say nothing about the secret. They tell who took part: use trace."
+        )
+
+
+def _numbers(public: Public, place: int, column: Column) -> Array:
+    """The column as numbers; bits are their codes."""
+    numbers = public.numbers[place] if public.numbers else None
+    if numbers is not None:
+        return np.asarray(numbers, dtype=np.float64)
+    if column.labels == ("0", "1"):
+        return np.asarray(public.codes[place], dtype=np.float64)
+    raise invalid(
+        f"column '{column.name}'",
+        "a column of numbers, to take its mean",
+        "text",
+        "Leave it out, or turn each value into a 0/1 column.",
+    )

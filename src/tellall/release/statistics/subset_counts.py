@@ -1,0 +1,167 @@
+"""SubsetCounts: how many in each of some subsets of people have the secret."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.dense import Dense, Sparse
+from tellall.core.errors import invalid
+from tellall.people.bits import group_rows
+from tellall.people.dataset import Dataset, Public
+from tellall.release.statistics.base import Equations, Statistic, check_scale
+from tellall.release.statistics.conditions import (
+    Condition,
+    Subset,
+    as_subset,
+    check_order,
+    file_order,
+    members,
+    subset_to_plain,
+)
+from tellall.release.statistics.conditions import Mask_subsets as Mask
+
+__all__ = [
+    "SubsetCounts",
+]
+
+_MANY = 1_000_000  # memberships from which a matrix of few ones is kept as its ones
+_FEW_ONES = 0.1
+_MOST_MEMBERSHIPS = 500_000_000
+
+
+@dataclass(frozen=True)
+class SubsetCounts(Statistic):
+    """How many people in each given subset have the secret: the classical counting queries.
+
+    Parameters
+    ----------
+    subsets
+        One entry per count: a mask (a bit per person, in file order; an array of subsets × people serves) or
+        a condition on the public columns such as ``"age >= 40 and sex == 'f'"``.
+    scale
+        "counts", or "fractions" of all people.
+
+    Notes
+    -----
+    value_j = Σ_{i in subset j} s_i: the operator is the 0/1 matrix of memberships, kept sparse where it is
+    large and has few ones. The same subset published r times with the same value is one answer given r times
+    (query engines repeat themselves), so each of them counts as 1/r of an answer. One person replaced moves
+    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order: a
+    release of masks remembers it and refuses people in another.
+
+    Examples
+    --------
+    >>> people = Dataset.from_frame({"age": [31, 45, 62], "ill": [0, 1, 1]}, secret="ill")
+    >>> SubsetCounts(["age >= 40", [1, 0, 1]]).values(people).tolist()
+    [2.0, 1.0]
+    """
+
+    subsets: tuple[Subset, ...]
+    scale: str = "counts"
+    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom masks were given for
+
+    def __init__(
+        self, subsets: Sequence[str | npt.ArrayLike | Subset] | npt.ArrayLike, *, scale: str = "counts"
+    ) -> None:
+        chosen = _check_subsets(subsets)
+        object.__setattr__(self, "subsets", chosen)
+        object.__setattr__(self, "scale", check_scale(scale))
+        if any(isinstance(subset, Mask) for subset in chosen):
+            object.__setattr__(
+                self, "no_population", "Subsets given person by person say nothing about people outside them."
+            )
+
+    def describe(self) -> str:
+        only = "counts in" if self.scale == "counts" else "shares of"
+        return f"{only} {len(self.subsets)} subset{'' if len(self.subsets) == 1 else 's'} of people"
+
+    def size(self, public: Public) -> int:
+        return len(self.subsets)
+
+    def sensitivity(self, public: Public) -> tuple[float, float]:
+        """The L1 and L2 sensitivities of the counts, one person replaced."""
+        return float(len(self.subsets)), sqrt(len(self.subsets))
+
+    def settle(self, public: Public, *, secret: bool = True) -> SubsetCounts:
+        listed = any(isinstance(subset, Mask) for subset in self.subsets)
+        return self._in_order(file_order(public)) if listed else self
+
+    def take(self, people: IntArray, public: Public) -> SubsetCounts:
+        kept = tuple(one.take(people) if isinstance(one, Mask) else one for one in self.subsets)
+        return SubsetCounts(kept, scale=self.scale)
+
+    def values(self, dataset: Dataset) -> Array:
+        secret = dataset.bits.astype(np.float64)
+        counts = self._memberships(dataset.public) @ secret
+        return np.asarray(counts / self.units(dataset.public))
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        check_order(self.order, public)
+        chosen = self._memberships(public)
+        alike = group_rows(chosen).index
+        return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
+
+    def to_plain(self) -> dict[str, Any]:
+        """The statistic as plain data: conditions as they were written, masks as hexadecimal digits."""
+        plain: dict[str, Any] = {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
+        more = {"scale": self.scale, "order": self.order}
+        return plain | {key: value for key, value in more.items() if value not in ("counts", "")}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> SubsetCounts:
+        """The statistic that the plain data describe."""
+        unknown = sorted(set(plain) - {"subsets", "scale", "order"})
+        if unknown or "subsets" not in plain:
+            got = ", ".join(unknown) or "no subsets"
+            raise invalid("SubsetCounts", "described by subsets, scale and order", got)
+        made = cls(plain["subsets"], scale=plain.get("scale", "counts"))
+        return made._in_order(str(plain.get("order", "")))
+
+    def _in_order(self, order: str) -> SubsetCounts:
+        made = SubsetCounts(self.subsets, scale=self.scale)
+        object.__setattr__(made, "order", order)
+        return made
+
+    def _memberships(self, public: Public) -> npt.NDArray[np.uint8]:
+        """Subsets × people."""
+        if len(self.subsets) * public.n > _MOST_MEMBERSHIPS:
+            size = f"{len(self.subsets)} × {public.n}"
+            raise invalid("subsets", f"at most {_MOST_MEMBERSHIPS:,} memberships (subsets × people)", size)
+        out = np.empty((len(self.subsets), public.n), dtype=np.uint8)
+        for row, subset in zip(out, self.subsets, strict=True):
+            row[:] = members(subset, public)
+        return out
+
+
+def _repeats(chosen: npt.NDArray[np.uint8], values: Array) -> Array:
+    """How often each count's subset was published with that very value."""
+    rows = np.ascontiguousarray(np.packbits(chosen, axis=1))
+    asked = zip((row.tobytes() for row in rows), values.tolist(), strict=True)
+    listed = list(asked)
+    times = Counter(listed)
+    return np.array([times[one] for one in listed], dtype=np.float64)
+
+
+def _as_operator(chosen: npt.NDArray[np.uint8]) -> LinearOperator:
+    if chosen.size >= _MANY and np.count_nonzero(chosen) < _FEW_ONES * chosen.size:
+        return Sparse(chosen)
+    return Dense(chosen)
+
+
+def _check_subsets(subsets: Any) -> tuple[Subset, ...]:
+    if isinstance(subsets, str | Mapping | Condition | Mask) or not isinstance(subsets, Iterable):
+        raise invalid("subsets", "a list of masks or of conditions", subsets)
+    listed = list(subsets)
+    if not listed:
+        raise invalid("subsets", "one mask or condition or more", "none")
+    if np.ndim(listed[0]) == 0 and not isinstance(listed[0], str | Mapping | Condition | Mask):
+        raise invalid("subsets", "a list of masks or of conditions", subsets, "Put a single mask in a list.")
+    return tuple(as_subset(subset) for subset in listed)

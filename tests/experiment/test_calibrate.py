@@ -1,0 +1,159 @@
+"""calibrate: the least noise that keeps the advantage under a limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.experiment import measurement as affordable
+from tellall.experiment.prepared import Prepared
+from tests.conftest import random_people
+
+PEOPLE = random_people(120, 18, seed=2)
+PAIRS = ta.Predicates("xor", ways=3)
+FEW = random_people(60, 7, seed=1)
+QUICK = ["least-squares"]
+
+
+def _grid_answer(ready: Prepared, scales: np.ndarray, limit: float, draws: int) -> float:
+    """The least scale of a grid from which on all pass, under calibrate's rule."""
+    passed = [ready.measure((ta.Gaussian(scale),), draws).worst.interval[1] <= limit for scale in scales]
+    assert passed[-1]
+    assert not passed[0]
+    return float(scales[len(passed) - passed[::-1].index(False)])
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.25])
+def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
+    found = ta.calibrate(PEOPLE, PAIRS, ta.Gaussian, limit, draws=10, rng=3, decoders=QUICK)
+    assert found.evaluations <= 15
+    assert isinstance(found.protection, ta.Gaussian)
+    assert found.protection.std == found.scale
+    assert found.interval[1] <= limit
+    grid = found.scale * 1.05 ** np.arange(-4, 5)
+    answer = _grid_answer(Prepared.of(PEOPLE, PAIRS, QUICK, rng=3), grid, limit, 10)
+    assert abs(found.scale / answer - 1) <= 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [0.05, 0.2])
+def test_a_thousand_people_all_pairs(limit: float) -> None:
+    """Every decoder; the grid is taken under the same rule, with the same draws."""
+    people = random_people(1000, 64, seed=5)
+    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1)
+    assert {outcome.decoder for outcome in found.measurement.outcomes} == {"least-squares", "lp", "posterior"}
+    assert all(outcome.interval[1] <= limit for outcome in found.measurement.outcomes)
+    assert found.evaluations <= 15
+    assert all(one.passed == (one.interval[1] <= limit) for one in found.history)
+    grid = found.scale * 1.04 ** np.arange(-4, 5)
+    answer = _grid_answer(Prepared.of(people, PAIRS, rng=1), grid, limit, 50)
+    assert abs(found.scale / answer - 1) <= 0.1
+
+
+def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(affordable, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
+    found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
+    assert found.warnings[-1] == (
+        "Not tried on 60 people, for the time that takes: lp, posterior. What is said here does not cover "
+        "them: a decoder that finds more needs more noise. Ask for them by name."
+    )
+    named = Prepared.of(FEW, ta.Marginals(2), ["posterior"])
+    assert not named.untried
+    swept = ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2)
+    assert swept.untried == ("lp", "posterior")
+    assert "Not tried on 60 people" in str(swept)
+    assert swept.as_json()["untried"] == ["lp", "posterior"]
+    assert str(found).startswith("Least noise for an advantage of at most 40.0% by least-squares: ")
+
+
+def test_no_decoder_is_tried_after_one_that_fails() -> None:
+    ready = Prepared.of(FEW, ta.Marginals(3))
+    whole = ready.measure((ta.Gaussian(1.0),), 3)
+    assert len(whole.outcomes) == 3
+    stopped = ready.measure((ta.Gaussian(1.0),), 3, limit=0.01)
+    assert stopped.outcomes == whole.outcomes[:1]
+    assert ready.measure((ta.Gaussian(1.0),), 3, limit=0.9).outcomes == whole.outcomes
+
+
+def test_what_is_found_says_all_there_is_to_say() -> None:
+    found = ta.calibrate(FEW, ta.Marginals(3), ta.Laplace, 0.3, draws=5)
+    assert {outcome.decoder for outcome in found.measurement.outcomes} == {"least-squares", "lp", "posterior"}
+    assert isinstance(found.protection, ta.Laplace)
+    assert found.guarantee == ta.guarantee_of(found.protection, ta.Marginals(3), FEW.public)
+    assert found.utility.mean_error == pytest.approx(found.loss)
+    assert found.history[-1].scale > 0
+    assert found.advantage in [one.advantage for one in found.history]
+    text = str(found)
+    assert "no guarantee" in text
+    assert "ε =" in text
+    assert found.as_json()["evaluations"] == found.evaluations
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    one, two = (
+        ta.calibrate(FEW, ta.Marginals(3), "Gaussian", 0.3, draws=4, rng=9, decoders=QUICK) for _ in range(2)
+    )
+    assert one.as_json() == two.as_json()
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        ta.Rounding,
+        ta.Suppression,
+        ta.Swapping,
+        ta.SuLQ,
+        ta.Subsample,
+        lambda s: [ta.Gaussian(s), ta.Rounding(5)],
+    ],
+    ids=["Rounding", "Suppression", "Swapping", "SuLQ", "Subsample", "a function"],
+)
+def test_every_family_has_an_answer(family: Any) -> None:
+    found = ta.calibrate(FEW, ta.Marginals(3), family, 0.3, draws=3, decoders=QUICK)
+    assert found.interval[1] <= 0.3
+    assert found.evaluations <= 15
+    assert found.protection is not None
+
+
+def test_nothing_needs_to_be_done_where_the_release_tells_nothing() -> None:
+    people = random_people(200, 3, seed=0)
+    found = ta.calibrate(people, ta.Marginals(2), ta.Gaussian, 0.4, draws=3)
+    assert found.protection is None
+    assert found.scale == 0
+    assert "none is needed" in str(found)
+    assert found.utility.mean_error == 0
+
+
+def test_a_limit_below_what_the_people_can_resolve_is_explained() -> None:
+    with pytest.raises(ta.InvalidInput, match=r"max_advantage must be above .* what 60 people can resolve"):
+        ta.calibrate(FEW, PAIRS, ta.Gaussian, 0.001, draws=3, decoders=QUICK)
+
+
+def test_a_family_that_cannot_keep_the_limit_is_explained() -> None:
+    with pytest.raises(ta.NoAnswer, match="one that pinch can keep"):
+        ta.calibrate(PEOPLE, PAIRS, _pinch, 0.1, draws=3, evaluations=8, decoders=QUICK)
+
+
+def _pinch(scale: float) -> ta.Gaussian:
+    return ta.Gaussian(min(scale, 1e-3))
+
+
+_pinch.__name__ = "pinch"
+
+
+@pytest.mark.parametrize("limit", [0, -0.1, 1, 1.5, float("nan"), "much", True])
+def test_limits_that_are_none_are_refused(limit: Any) -> None:
+    with pytest.raises(ta.InvalidInput, match=r"max_advantage must be"):
+        ta.calibrate(FEW, PAIRS, ta.Gaussian, limit)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"draws": 0}, {"evaluations": 3}, {"tolerance": 0}, {"start": -1}, {"start": 0}, {"draws": 2.5}],
+)
+def test_bad_options_are_explained(options: dict[str, Any]) -> None:
+    with pytest.raises(ta.InvalidInput, match=f"{next(iter(options))} must be"):
+        ta.calibrate(FEW, PAIRS, ta.Gaussian, 0.2, **options)

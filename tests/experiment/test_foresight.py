@@ -1,0 +1,112 @@
+"""What is known before an attack: the gauge's numbers and the protections' promises."""
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.experiment import foresight
+from tellall.experiment.foresight import GROUPS, foreseen, promised
+from tellall.experiment.summary import Promised
+
+from .conftest import PLAN
+
+
+def test_the_numbers_are_the_gauges_at_the_rate_of_the_secret(people):
+    law = ta.Gaussian(3.0)
+    gauge = ta.bounds.gauge(ta.Marginals(3), people.public, law, rate=0.25)
+    found = foreseen([(ta.Marginals(3), (law,))], people.public, 0.25, 60)
+    assert (found.equations, found.people, found.groups) == (gauge.equations, gauge.people, gauge.groups)
+    assert (found.rank_cap, found.rank, found.rate) == (gauge.rank_cap, gauge.rank, 0.25)
+    assert (found.accuracy, found.limit, found.ignored) == (gauge.with_prior, gauge.limit, ())
+
+
+def test_a_protection_that_is_not_reckoned_with_is_named(people):
+    found = foreseen([(ta.Marginals(2), (ta.Suppression(5), ta.Rounding(5)))], people.public, 0.5, 60)
+    assert found.ignored == ("Suppression(below=5)",)
+    assert found.limit is None
+
+
+def test_there_is_no_gauge_where_it_refuses_or_costs_too_much(people, monkeypatch):
+    tables = (ta.Marginals(2), ())
+    assert foreseen([tables], people.public, 0.5, GROUPS) is not None
+    assert foreseen([(ta.Estimator("logistic"), ())], people.public, 0.5, 60) is None
+    assert foreseen([tables], people.public, 1.0, 60) is None
+    monkeypatch.delattr(foresight, "gauge_together")  # the others do not even ask it
+    assert foreseen([tables], people.public, 0.5, GROUPS + 1) is None
+
+
+def test_several_releases_are_reckoned_with_together(people):
+    one, other = (ta.Marginals(3), (ta.Gaussian(3.0),)), (ta.Marginals(2), (ta.Suppression(5),))
+    found = foreseen([one, other, one], people.public, 0.25, 60)
+    gauge = ta.bounds.gauge_together([one, other, one], people.public, rate=0.25)
+    assert (found.equations, found.rank_cap, found.rank) == (gauge.equations, gauge.rank_cap, gauge.rank)
+    assert (found.accuracy, found.limit) == (gauge.with_prior, None)
+    assert found.ignored == ("Suppression(below=5)",)
+    alone = foreseen([one], people.public, 0.25, 60)
+    assert found.accuracy > alone.accuracy
+    assert foreseen([one, (ta.Estimator("logistic"), ())], people.public, 0.5, 60) is None
+
+
+def test_promises_add_up_and_one_silence_silences_all(people):
+    one = (ta.Marginals(2), (ta.Laplace(10.0),))
+    other = (ta.Marginals(2), (ta.Gaussian(10.0), ta.Rounding(5)))
+    guarantees = [ta.guarantee_of(law, statistic, people.public) for statistic, law in (one, other)]
+    both = promised([one, other], people.public)
+    assert promised([one], people.public).epsilon == guarantees[0].epsilon
+    assert both.epsilon == pytest.approx(sum(each.epsilon for each in guarantees))
+    assert both.delta == pytest.approx(1e-6)
+    assert both.relation == "one row replaced"
+    assert promised([one, (ta.Marginals(2), ())], people.public) == Promised()
+    assert promised([(ta.Marginals(2), (ta.Rounding(5), ta.Laplace(1.0)))], people.public) == Promised()
+
+
+def test_every_finding_of_an_audit_has_them(people, done):
+    counts, noisy, together = (finding.summary for finding in done.findings)
+    assert counts.foreseen.rate == noisy.foreseen.rate == 0.5
+    assert together.foreseen.equations == counts.foreseen.equations + noisy.foreseen.equations
+    assert together.foreseen.accuracy >= max(counts.foreseen.accuracy, noisy.foreseen.accuracy) - 1e-9
+    assert counts.promised == together.promised == Promised()
+    assert noisy.promised.epsilon == ta.guarantee_of(ta.Gaussian(3.0), ta.Marginals(2), people.public).epsilon
+    assert done.steps[0].summary.promised == Promised()
+    assert done.steps[1].summary.promised == noisy.promised
+    assert all(finding.summary.decoder for finding in (*done.findings, *done.steps))
+
+
+def test_the_gauge_is_read_once_for_all_draws(people, monkeypatch):
+    asked = []
+
+    def counted(*arguments, **options):
+        asked.append(arguments[0])
+        return ta.bounds.gauge_together(*arguments, **options)
+
+    monkeypatch.setattr(foresight, "gauge_together", counted)
+    release = PLAN["releases"][1]
+    result = ta.audit(people, {"repeats": 3, "steps": False, "releases": [release]})
+    assert result.findings[0].summary.draws == 3
+    assert len(asked) == 1
+
+
+def test_how_often_more_than_a_share_of_the_people_is_wrong(people):
+    """Definition 1 of the linear-reconstruction paper, over draws of the noise."""
+    release = {**PLAN["releases"][1]}
+    summary = ta.audit(people, {"repeats": 4, "steps": False, "releases": [release]}).findings[0].summary
+    assert len(summary.wrong) == summary.draws == 4
+    assert summary.accuracy == pytest.approx(1 - np.mean(summary.wrong) / people.n)
+    for found in summary.recovery:
+        assert found.beta == np.mean([count > found.alpha * people.n + 1e-9 for count in summary.wrong])
+        assert found.low <= found.beta <= found.high
+    betas = [found.beta for found in summary.recovery]
+    assert betas == sorted(betas, reverse=True)
+    kept = type(summary).from_json(summary.as_json())
+    assert kept == summary
+    assert [one["alpha"] for one in summary.as_json()["recovery"]] == [0.01, 0.05, 0.1, 0.25]
+
+
+def test_values_that_give_no_equation_are_told():
+    public = np.random.default_rng(8).normal(size=(40, 6))
+    separable = ta.Dataset.from_arrays(public, public[:, 0] > 0.1)
+    statistic = {"kind": "Estimator", "loss": "logistic", "block": 2, "intercept": True}
+    summary = ta.audit(separable, {"releases": [{"statistic": statistic}]}).findings[0].summary
+    assert summary.foreseen is None
+    assert len(summary.skipped) == 1
+    assert "1 of 3 models (a0, a1)" in summary.skipped[0]

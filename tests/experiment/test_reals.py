@@ -1,0 +1,84 @@
+"""Real secrets over many draws: together as one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+import tellall as ta
+from tellall.attack.reconstruct.reals import _populations
+from tellall.experiment.draws import RealsTogether
+from tellall.experiment.prepared import Prepared
+
+RNG = np.random.default_rng(4)
+COLUMNS = np.column_stack([RNG.normal(size=(70, 9)), RNG.integers(0, 2, 70)])
+PEOPLE = ta.Dataset.from_arrays(COLUMNS, secret=COLUMNS @ RNG.normal(size=10) + RNG.normal(50, 4, 70))
+PROTECTIONS: list[Any] = [
+    (ta.Gaussian(1e-6),),
+    (ta.Gaussian(0.1),),
+    (ta.Laplace(0.1),),
+    (ta.Gaussian(5.0),),
+    (),
+    (ta.Rounding(0.01),),
+    (ta.Gaussian(0.5), ta.Rounding(0.1)),
+    (ta.Suppression(1.0),),
+    (ta.TruncatedNormal(1.0, 0.05, "scales"),),
+]
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        ta.Estimator("linear", intercept=True),
+        ta.Estimator("linear", block=3),
+        ta.Estimator("linear", block=2, penalty=1.0, weighting="paper"),
+        ta.Estimator("linear", blocks=[["a0", "a1"], ["a2", "a9"]], intercept=True),
+    ],
+    ids=lambda one: one.describe() + one.weighting,
+)
+def test_together_is_as_one_by_one_whatever_came_before(statistic: ta.Estimator) -> None:
+    ready, together = Prepared.of(PEOPLE, statistic), RealsTogether()
+    for protections in PROTECTIONS:
+        releases = ready.publish(protections, 4)
+        found = together.estimates(releases, PEOPLE.public)
+        alone = np.stack([ta.reconstruct(release, PEOPLE.public).estimate for release in releases])
+        assert found == pytest.approx(alone, abs=1e-6), protections
+
+
+def test_equations_that_depend_on_the_values_are_solved_one_by_one() -> None:
+    rates = ta.Dataset.from_arrays(COLUMNS, secret=RNG.random(70))
+    ready, together = Prepared.of(rates, ta.Estimator("logistic", block=2)), RealsTogether()
+    releases = ready.publish((ta.Gaussian(0.1),), 3)
+    found = together.estimates(releases, rates.public)
+    assert together._shared is None
+    alone = np.stack([ta.reconstruct(release, rates.public).estimate for release in releases])
+    assert found == pytest.approx(alone)
+
+
+def test_mean_and_variance_over_people_maximise_the_likelihood() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        singular, everybody = rng.gamma(1.0, 3.0, 12), rng.normal(size=12)
+        targets = singular[:, None] * rng.normal(size=(12, 3)) * rng.gamma(1.0, 5.0) + everybody[:, None]
+
+        def misfit(log: float, column: int, s: Any = singular, e: Any = everybody, t: Any = targets) -> float:
+            precision = 1 / (np.exp(log) * s**2 + 1)
+            mean = (precision @ (e * t[:, column])) / (precision @ e**2)
+            rest = t[:, column] - mean * e
+            return float(0.5 * precision @ rest**2 - 0.5 * np.log(precision).sum())
+
+        means, variances = _populations(targets, everybody[:, None], singular)
+        assert means.shape == variances.shape == (3,)
+        for column in range(3):
+            centre = np.log(variances[column])
+            best = minimize_scalar(misfit, bounds=(centre - 5, centre + 5), args=(column,), method="bounded")
+            assert misfit(centre, column) <= best.fun + 1e-8
+
+
+def test_nothing_published_says_nothing_of_the_population() -> None:
+    means, variances = _populations(np.zeros((0, 2)), np.zeros((0, 1)), np.zeros(0))
+    assert means.tolist() == [0, 0]
+    assert variances.tolist() == [1, 1]

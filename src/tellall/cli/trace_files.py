@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tellall.cli.mean_table import MISSING_WORDS, read_named_means
+from tellall.cli.mean_table import read_named_means
 from tellall.core import files
 from tellall.core.errors import invalid
+from tellall.people.wide_csv import MISSING_WORDS
 
 __all__ = [
     "Inputs",

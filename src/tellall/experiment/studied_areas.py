@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from tellall.experiment.families import Family, as_family
 from tellall.experiment.intervals import NORMAL
 from tellall.experiment.measurement import frontier
 from tellall.experiment.sweep_table import Sweep
-from tellall.experiment.swept import SweptBlock
 from tellall.experiment.tally import Tally, total
 from tellall.people.areas import Block, count_blocks, too_small
 from tellall.release import catalogue
 from tellall.release.protections.base import Protection
 from tellall.release.statistics.base import Statistic
+
+if TYPE_CHECKING:
+    from tellall.experiment.swept import SweptBlock
 
 __all__ = [
     "Lack",

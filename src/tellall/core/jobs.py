@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
+from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
 from tellall.core.version import __version__
 
@@ -134,7 +135,7 @@ class Workers:
     cluster: str | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.processes, bool) or not isinstance(self.processes, int) or self.processes == 0:
+        if not is_whole(self.processes) or self.processes == 0:
             raise invalid("processes", "a whole number, −1 for one per core", self.processes)
         if self.cluster is not None and not (
             isinstance(self.cluster, str) and self.cluster.startswith(_SCHEMES)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.calibration import NO_GUARANTEE, Calibration, Evaluation, amount
 from tellall.experiment.families import Family, as_family, least_scale
@@ -13,7 +14,7 @@ from tellall.experiment.measurement import Measurement, untried_decoders
 from tellall.experiment.prepared import Prepared
 from tellall.people.dataset import Dataset
 from tellall.release.protections.base import noise_of, prepare
-from tellall.release.protections.law import Rng, above_zero
+from tellall.release.protections.law import Rng
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -83,9 +84,8 @@ def calibrate(
     """
     limit = above_zero("max_advantage", max_advantage)
     above_zero("tolerance", tolerance)
-    for name, count, least in (("draws", draws, 1), ("evaluations", evaluations, _FEWEST)):
-        if isinstance(count, bool) or not isinstance(count, int) or count < least:
-            raise invalid(name, f"a whole number of {least} or more", count)
+    whole("draws", draws)
+    whole("evaluations", evaluations, _FEWEST)
     ready, kind = Prepared.of(dataset, statistic, decoders, rng), as_family(family)
     if limit >= 1 and not ready.real:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tellall.core.checks import at_least_zero
 from tellall.core.errors import InvalidInput, invalid
 from tellall.release import catalogue
 from tellall.release.protections.additive import TruncatedNormal
 from tellall.release.protections.base import Protection, as_protections
 from tellall.release.protections.calibrated import SuLQ
-from tellall.release.protections.law import at_least_zero
 from tellall.release.protections.records import Subsample, Swapping
 
 __all__ = [

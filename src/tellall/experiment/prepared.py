@@ -22,6 +22,7 @@ from tellall.attack.baselines import (
     without_releases,
 )
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.experiment.coefficients import Reader
 from tellall.experiment.draws import RealsTogether, Together, attack_reals
@@ -286,7 +287,7 @@ class Prepared:
 
 def seed_of(rng: Rng) -> int:
     """A seed: the given one, or one drawn from the generator."""
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+    if is_whole(rng) and rng >= 0:
         return int(rng)
     return int(as_rng(rng).integers(2**31))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
@@ -77,8 +78,7 @@ def sweep(
     >>> found.rows[0]["advantage"] > found.rows[1]["advantage"]
     True
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise invalid("repeats", "a whole number of 1 or more", repeats)
+    whole("repeats", repeats)
     workers = Workers(processes, cluster)
     ready = Prepared.of(dataset, statistic, decoders, rng)
     chosen = _choices(protections, scales)

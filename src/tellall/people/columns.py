@@ -11,6 +11,7 @@ from typing import Any, final, overload
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, IntArray
 
@@ -228,11 +229,9 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
     """Where to cut, or None where each value stays a category of its own."""
     if bins is None:
         return _quantiles(known, distinct, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
-    if isinstance(bins, bool):
+    if isinstance(bins, bool) or (is_whole(bins) and bins < 2):
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
-    if isinstance(bins, int | np.integer):
-        if bins < 2:
-            raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
+    if is_whole(bins):
         return _quantiles(known, distinct, int(bins)) if distinct.size > bins else None
     try:
         cuts = np.asarray(bins, dtype=float)

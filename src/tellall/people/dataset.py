@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, sum_tokens, take_people
 from tellall.people.columns import (
@@ -186,9 +187,7 @@ class Dataset:
         >>> people.public.codes[0].tolist()
         [0, 1, 1]
         """
-        if isinstance(people, bool) or not isinstance(people, int | np.integer) or people < 2:
-            raise invalid("people", "a whole number, two or more", people)
-        codes = Bits(np.asarray(bits), int(people))
+        codes = Bits(np.asarray(bits), whole("people", people, 2))
         if not len(codes):
             raise invalid("bits", "one attribute or more", "none")
         columns = [Column(name, ("0", "1")) for name in _labels(names, len(codes))]

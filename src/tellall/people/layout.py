@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.columns import Column
 
@@ -46,7 +45,7 @@ class Layout(ABC):
 
     def position(self, name: str | int) -> int:
         """The place of a column given by name or place."""
-        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if is_whole(name):
             if not 0 <= name < len(self.columns):
                 last = f"{len(self.columns) - 1}{told_left_out(self)}"
                 raise invalid("attribute", f"from 0 to {last}", int(name))

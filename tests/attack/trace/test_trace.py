@@ -353,8 +353,8 @@ GOOD = np.array([[1, -1, 1], [-1, 1, 1], [1, 1, -1]])
     ("arguments", "options", "says"),
     [
         (([0.1, 0.2, 0.3], GOOD, GOOD), {"attack": "guess"}, "attack must be one of single"),
-        (([0.1, 0.2, 0.3], GOOD, GOOD), {"delta": 1.0}, "delta must be between 0 and 1"),
-        (([0.1, 0.2, 0.3], GOOD, GOOD), {"delta": "x"}, "delta must be between 0 and 1"),
+        (([0.1, 0.2, 0.3], GOOD, GOOD), {"delta": 1.0}, "delta must be a share strictly between 0 and 1"),
+        (([0.1, 0.2, 0.3], GOOD, GOOD), {"delta": "x"}, "delta must be a share strictly between 0 and 1"),
         (([0.1, 0.2], GOOD, GOOD), {}, "targets must be people with the 2 attributes"),
         (([0.1, 0.2, 0.3], GOOD, GOOD[:, :2]), {}, "reference must be people with the 3"),
         (([], GOOD[:, :0], GOOD[:, :0]), {}, "means must be one published value or more"),

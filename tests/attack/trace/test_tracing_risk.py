@@ -119,7 +119,9 @@ def test_rates_are_numbers_between_0_and_1(weird):
         lambda value: tracing.discoveries("a" if value is None else value),
         lambda value: ta.disprove_epsilon(1, 10, 0, 10, delta=value),
     ):
-        with pytest.raises(ta.InvalidInput, match=r"must be (between 0 and 1|from 0 to below 1)"):
+        with pytest.raises(
+            ta.InvalidInput, match=r"must be a share (strictly between 0 and 1|from 0 to below 1)"
+        ):
             question(weird)
     with pytest.raises(ta.InvalidInput, match="points must be a whole number of 2 or more"):
         risk.roc(weird)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.attack.trace.blocks import CODINGS, Blocks, Coding, as_blocks, calls_of, packed_of
 from tellall.attack.trace.copies import Lacking, compared, copies, lacking
+from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Public
 from tellall.people.genomics.packed_calls import PackedCalls
@@ -281,8 +282,8 @@ def read_input(
     """Means and people in one coding, without suppressed attributes; refuses what does not fit."""
     if not isinstance(coding, str) or coding not in CODINGS:
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-        raise invalid("n", "the number of people the means are over", n)
+    if n is not None:
+        whole("n", n, also=", the people that the means are over")
     rule = CODINGS[coding]
     names = means.columns if isinstance(means, Release) else names_of_means(means)
     values, people, notes = match_columns(_values(means, n), names, targets, reference)

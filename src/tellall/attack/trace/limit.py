@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.attack.trace.blocks import CODINGS, Coding
 from tellall.attack.trace.contributions import Contribution, Correlation, Homer, LikelihoodRatio, Truncated
-from tellall.attack.trace.thresholds import checked_rate
+from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.release.protections.base import Protection, apply, as_protections
 from tellall.release.protections.keyed import CellKey
@@ -117,8 +117,7 @@ def release_limit(
     """
     observed, rule = _check(frequencies, n, power, rate, attack, coding, most, trials, alpha)
     pool = 2 * n if reference is None else reference
-    if isinstance(pool, bool) or not isinstance(pool, int | np.integer) or pool < 1:
-        raise invalid("reference", "one person or more", reference)
+    whole("reference", pool)
     protections = as_protections(protect)
     _check_fits(protections)
     kept = n
@@ -267,17 +266,14 @@ def _check(
     if attack not in _ATTACKS:
         raise invalid("attack", f"one of {', '.join(_ATTACKS)}", attack)
     for name, value, least in (("n", n, 1), ("most", most, 1), ("trials", trials, 2)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise invalid(name, f"a whole number of {least} or more", value)
-    rate = checked_rate("rate", rate)
+        whole(name, value, least)
+    rate = share("rate", rate, zero=False, one=False)
     if trials * rate < 1:
         fewest = str(int(np.ceil(1 / rate))) if rate > 1e-9 else f"1/{rate:g}"
         raise invalid("trials", f"{fewest} or more, to see one false positive", trials)
-    if power != 1:
-        checked_rate("power", power)
+    share("power", power, zero=False)
     if not rate <= power <= 1:
         raise invalid("power", f"from the false-positive rate ({rate:g}) to 1", power)
-    number = isinstance(alpha, int | float | np.integer | np.floating) and not isinstance(alpha, bool)
-    if alpha is not None and not (number and alpha > 0):
-        raise invalid("alpha", "a number above zero", alpha)
+    if alpha is not None:
+        above_zero("alpha", alpha, finite=False)
     return observed, CODINGS[coding]

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tellall.attack.trace.blocks import CODINGS
 from tellall.attack.trace.strength import Distribution, TracingPlan, strength, tracing_plan
+from tellall.core.checks import share, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.base import Protection, as_protections, noise_of
@@ -88,13 +87,11 @@ def accuracy(
     >>> accuracy(Subsample(0.25), 1000).people
     250
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise invalid("n", "a whole number of 1 or more", n)
-    if not 0 < beta < 1:
-        raise invalid("beta", "between 0 and 1", beta)
+    people = whole("n", n)
+    share("beta", beta, zero=False, one=False)
     if coding not in CODINGS or coding == "reals":
         raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
-    people, laws = int(n), list[Protection]()
+    laws = list[Protection]()
     for protection in as_protections(protect):
         if isinstance(protection, Subsample):
             people = protection.kept(people)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.attack.trace.thresholds import checked_rate
 from tellall.attack.trace.trace import Tracing, trace
+from tellall.core.checks import is_whole, share, whole
 from tellall.core.errors import invalid
 from tellall.release.protections.law import Rng, as_rng
 
@@ -104,7 +104,7 @@ class TracingRisk:
         where it is empty (all members, or none) Clopper–Pearson's takes its place. With fewer than 1/rate
         outsiders the threshold is their largest score, and the rate itself is not seen; see :meth:`seen`.
         """
-        rate = checked_rate("rate", rate)
+        rate = share("rate", rate, zero=False, one=False)
         generator = as_rng(rng)
         inside, outside = np.sort(self._inside), np.sort(self._outside)
         allowed = math.floor(rate * outside.size + 1e-9)
@@ -120,12 +120,11 @@ class TracingRisk:
 
     def seen(self, rate: float = RATES[0]) -> bool:
         """Whether there are outsiders enough, 1/rate, to see this false-positive rate."""
-        return checked_rate("rate", rate) * self.others + 1e-9 >= 1
+        return share("rate", rate, zero=False, one=False) * self.others + 1e-9 >= 1
 
     def roc(self, points: int = 200) -> dict[str, Array]:
         """The curve: false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
-        if isinstance(points, bool) or not isinstance(points, int | np.integer) or points < 2:
-            raise invalid("points", "a whole number of 2 or more", points)
+        whole("points", points, 2)
         scores = np.unique(np.concatenate([self._inside, self._outside]))[::-1]
         if scores.size > points:
             scores = scores[np.linspace(0, scores.size - 1, points).astype(np.intp)]
@@ -226,13 +225,12 @@ def disprove_epsilon(
         ("true_positives", true_positives, members),
         ("false_positives", false_positives, others),
     ):
-        for count in (hits, total):
-            if isinstance(count, bool) or not isinstance(count, int | np.integer):
-                raise invalid(name, "whole numbers, out of so many people", f"{hits!r} out of {total!r}")
+        if not (is_whole(hits) and is_whole(total)):
+            raise invalid(name, "whole numbers: how many, and out of how many", f"{hits!r} out of {total!r}")
         if total < 1 or not 0 <= hits <= total:
             raise invalid(name, f"from 0 to {total}, out of one person or more", hits)
-    delta = checked_rate("delta", delta, zero=True)
-    error = 1 - checked_rate("confidence", confidence)
+    delta = share("delta", delta, one=False)
+    error = 1 - share("confidence", confidence, zero=False, one=False)
     true_low = float(_clopper_pearson(np.array([true_positives]), members, error)[0][0])
     false_high = float(_clopper_pearson(np.array([false_positives]), others, error)[1][0])
     estimate = _least_epsilon(true_positives / members, false_positives / others, delta)

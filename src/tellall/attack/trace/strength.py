@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from tellall.core.checks import is_number, whole
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -133,8 +132,7 @@ def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPla
     >>> round(tracing_plan(10, 2 / 3, 0.0, 0.05).attributes)
     21569
     """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise invalid("n", "a whole number of 1 or more", n)
+    whole("n", n)
     gamma, alpha = _number("gamma", gamma), _number("alpha", alpha, least=0.0)
     if gamma <= 0:
         raise invalid(
@@ -231,7 +229,7 @@ def _density_strength(given: Callable[[float], float], alpha: float, support: tu
 
 
 def _number(name: str, value: object, *, least: float = -math.inf, above: float = -math.inf) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise invalid(name, "a finite number", value)
     number = float(value)
     if number < least:

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.core.checks import share
 from tellall.core.errors import invalid
 
 __all__ = [
     "THRESHOLDS",
-    "checked_rate",
     "conformal",
     "discoveries",
     "gaussian_exact",
@@ -21,15 +21,6 @@ __all__ = [
 
 THRESHOLDS = ("paper", "hoeffding", "empirical")
 _TIE = 1e-6  # relative: single-precision sums of equal rows may differ by this much, and a tie counts against
-
-
-def checked_rate(name: str, value: object, *, zero: bool = False) -> float:
-    """The argument as one number between 0 and 1, neither included (0 is with ``zero=True``)."""
-    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        number = float(value)
-        if 0 < number < 1 or (zero and number == 0):
-            return number
-    raise invalid(name, "from 0 to below 1" if zero else "between 0 and 1", value)
 
 
 def sound(
@@ -114,7 +105,7 @@ def discoveries(p_values: Array, rate: float) -> npt.NDArray[np.bool_]:
     >>> discoveries(np.array([0.01, 0.04, 0.5, 0.02]), 0.05)
     array([ True, False, False,  True])
     """
-    rate = checked_rate("rate", rate)
+    rate = share("rate", rate, zero=False, one=False)
     order = np.sort(p_values)
     passed = np.flatnonzero(order <= rate * np.arange(1, order.size + 1) / order.size + 1e-15)
     return p_values <= (order[passed[-1]] if passed.size else -1.0)

@@ -15,6 +15,7 @@ from tellall.attack.trace.columns import Input, read_input
 from tellall.attack.trace.contributions import Contribution, Correlation, Homer, LikelihoodRatio, Truncated
 from tellall.attack.trace.scores import conformal_scores, linear_scores
 from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
+from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.release import Release
@@ -288,12 +289,10 @@ def _check(
         raise invalid("threshold", f"one of {', '.join(THRESHOLDS)}", rule)
     if attack in _CLASSICAL and rule != "empirical":
         raise invalid("threshold", f"'empirical' for attack='{attack}', which has no other", rule)
-    if isinstance(delta, bool) or not isinstance(delta, int | float | np.number) or not 0 < delta < 1:
-        raise invalid("delta", "between 0 and 1", delta)
+    share("delta", delta, zero=False, one=False)
     for name, value in (("alpha", alpha), ("sigma_max", sigma_max)):
-        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-        if value is not None and not (number and math.isfinite(value) and value > 0):
-            raise invalid(name, "a finite number above zero", value)
+        if value is not None:
+            above_zero(name, value)
     if rule != "empirical":
         if attack == "pool" and alpha is None:
             raise invalid("alpha", "given for attack='pool' with this threshold", "None")

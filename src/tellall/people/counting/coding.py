@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.columns import (
     DEFAULT_BINS,
@@ -102,7 +103,7 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     counts = np.zeros(distinct.size, dtype=np.int64)
     np.add.at(counts, inverse, found.counts[known_numbers])
     most = KEPT_VALUES if bins is None else bins
-    if isinstance(most, int | np.integer) and not isinstance(most, bool) and 2 <= most < distinct.size:
+    if is_whole(most) and 2 <= most < distinct.size:
         pieces = DEFAULT_BINS if bins is None else int(most)
         bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
     column, _, _ = encode(name, found.values, bins)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.people.bits import between
 from tellall.people.counting.engine import Progress
@@ -203,9 +204,7 @@ def _sets(
     d = len(layout.columns)
     if attributes is None:
         least, most = with_secret, d + with_secret
-        if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not least <= ways <= most:
-            raise invalid("ways", f"a whole number from {least} to {most}", ways)
-        k = int(ways) - with_secret
+        k = whole("ways", ways, least, most) - with_secret
         _refuse_too_many(_cells_of_all(layout.levels, k))  # before so many sets are listed
         return list(combinations(range(d), k))
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):

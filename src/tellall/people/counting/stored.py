@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Bins
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
@@ -200,12 +201,8 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
         from tellall.people.counting.engine import files_of
         from tellall.people.counting.parquet import Parquet
 
-        if (
-            isinstance(threads, bool)
-            or not isinstance(threads, int | None)
-            or (threads is not None and threads < 1)
-        ):
-            raise invalid("threads", "a whole number of 1 or more, or None", threads)
+        if threads is not None:
+            whole("threads", threads)
         files, folder = files_of(source)
         return Parquet(files, memory, threads, folder, str(source))
     if type(source).__module__.split(".")[0] == "ibis":

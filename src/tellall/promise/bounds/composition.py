@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tellall.core.checks import above_zero, at_least_zero, share
 from tellall.core.errors import invalid
-from tellall.promise.bounds.sizes import nonnegative
 
 __all__ = [
     "Composition",
@@ -25,8 +25,8 @@ class GaussianRelease:
     std: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sensitivity", nonnegative("sensitivity", self.sensitivity))
-        object.__setattr__(self, "std", nonnegative("std", self.std, zero=False))
+        object.__setattr__(self, "sensitivity", at_least_zero("sensitivity", self.sensitivity, finite=False))
+        object.__setattr__(self, "std", above_zero("std", self.std, finite=False))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def compose(releases: Sequence[GaussianRelease | tuple[float, float]], delta: fl
     1.0
     """
     pairs, ratio = _split(releases)
-    goal = nonnegative("delta", delta, below=1)
+    goal = share("delta", delta, one=False)
     own = math.fsum(slack for _, slack in pairs)
     left = goal - own
     if left < -1e-12 * goal:
@@ -124,10 +124,10 @@ def _split(
         if isinstance(release, GaussianRelease):
             ratios.append(release.sensitivity / release.std)
         elif isinstance(release, tuple | list) and len(release) == 2:
-            eps = nonnegative("epsilon", release[0], below=math.inf)
+            eps = at_least_zero("epsilon", release[0], finite=False)
             if math.isinf(eps):
                 raise invalid("epsilon", "finite", eps)
-            pairs.append((eps, nonnegative("delta", release[1], below=1)))
+            pairs.append((eps, share("delta", release[1], one=False)))
         else:
             raise invalid("releases", rule, release)
     return pairs, math.hypot(*ratios) if ratios else 0.0

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.section import SectionBound, section_upper_bound
+from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
-from tellall.promise.bounds.sizes import nonnegative, whole
 from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [
@@ -93,7 +93,7 @@ def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None =
     (inf, 300.0)
     """
     rows = whole("m", m)
-    return hamming_from_norm(math.sqrt(rows) * _size("beta", beta), least_singular_value, n=n)
+    return hamming_from_norm(math.sqrt(rows) * at_least_zero("beta", beta), least_singular_value, n=n)
 
 
 def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int | None = None) -> float:
@@ -104,7 +104,7 @@ def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int
     ⌊4‖e‖²/σ²⌋ (linear-reconstruction, Theorem 2.1). With σ = 1 and the distance ‖x − s‖ of any estimate from
     the secret as `error`, the same for that estimate: each wrong bit is off by 1/2 or more.
     """
-    norm, sigma = _size("error", error), _size("least_singular_value", least_singular_value)
+    norm, sigma = at_least_zero("error", error), at_least_zero("least_singular_value", least_singular_value)
     bound = math.inf if sigma == 0 else 4 * (norm / sigma) ** 2
     return _floored(bound, n)
 
@@ -162,7 +162,7 @@ def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float
     200.0
     """
     rows, people = whole("m", m), whole("n", n)
-    size, sigma = _size("beta", beta), _size("least_singular_value", least_singular_value)
+    size, sigma = at_least_zero("beta", beta), at_least_zero("least_singular_value", least_singular_value)
     if not 0 <= alpha <= 1:
         raise invalid("alpha", "from 0 to 1", alpha)
     if not 0 <= gamma <= 1:
@@ -242,24 +242,14 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
         raise invalid("wrong", "whole numbers", wrong)
     if counts.min() < 0 or counts.max() > people:
         raise invalid("wrong", f"numbers from 0 to n = {people}", f"{counts.min()} to {counts.max()}")
-    if not 0 <= alpha <= 1:
-        raise invalid("alpha", "a fraction from 0 to 1", alpha)
-    if not 0 < confidence < 1:
-        raise invalid("confidence", "strictly between 0 and 1", confidence)
+    share("alpha", alpha)
+    share("confidence", confidence, zero=False, one=False)
     draws = int(counts.size)
     failed = int((counts > alpha * people * (1 + _ROUNDING)).sum())
     tail = (1 - confidence) / 2
     low = float(betaincinv(failed, draws - failed + 1, tail)) if failed else 0.0
     high = float(betaincinv(failed + 1, draws - failed, 1 - tail)) if failed < draws else 1.0
     return Recovery(float(alpha), failed / draws, low, high, draws, float(confidence))
-
-
-def _size(name: str, value: float) -> float:
-    """A finite number of zero or more."""
-    number = nonnegative(name, value)
-    if math.isinf(number):
-        raise invalid(name, "finite", value)
-    return number
 
 
 def _floored(bound: float, n: int | None) -> float:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.solvers.minimum_norm import Ritz, bidiagonalise, missed_share
+from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
-from tellall.promise.bounds.sizes import nonnegative, whole
 from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [
@@ -137,8 +137,8 @@ def singular_values(
     if m == 0 or n == 0:
         raise invalid("operator", "with one row and one column or more", operator.shape)
     whole("steps", steps, least=2)
-    nonnegative("failure", failure, below=1, zero=False)
-    nonnegative("tolerance", tolerance, zero=False)
+    share("failure", failure, zero=False, one=False)
+    above_zero("tolerance", tolerance, finite=False)
     if method == "auto":
         method = "dense" if m * n <= _DENSE else "gram" if n <= GRAM_LIMIT else "lanczos"
     if method == "dense":

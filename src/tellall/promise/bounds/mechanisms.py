@@ -6,8 +6,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
-from tellall.promise.bounds.sizes import TableSizes, as_epsilon, nonnegative
+from tellall.promise.bounds.sizes import TableSizes, as_epsilon
 
 __all__ = [
     "Blr",
@@ -76,9 +77,9 @@ def blr(n: int, d: int, k: int, epsilon: float, constant: float = 1.0, vc: float
 
     sizes = TableSizes.of(n, d, k)
     eps = as_epsilon(epsilon)
-    front = nonnegative("constant", constant, zero=False)
+    front = above_zero("constant", constant, finite=False)
     dimension = math.floor(sizes.log_cells / math.log(2) + 1e-12) if vc is None else vc
-    size = nonnegative("vc", dimension, zero=False)
+    size = above_zero("vc", dimension, finite=False)
     ratio = front * size * sizes.d / (sizes.n * eps)
     alpha = math.exp(-float(lambertw(3 / ratio).real) / 3)
     people = float(sizes.n)
@@ -186,7 +187,7 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
     from tellall.release.profile import gaussian_delta, gaussian_std
 
     sizes = TableSizes.of(1, d, k)
-    eps, slack = as_epsilon(epsilon), nonnegative("delta", delta, below=1)
+    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
     chance = _failure(failure)
     moved, scale = math.sqrt(2 * sizes.tables), 2 * sizes.tables / eps
     laplace = (scale, math.sqrt(2) * scale)
@@ -202,4 +203,4 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
 
 
 def _failure(failure: float) -> float:
-    return nonnegative("failure", failure, below=1, zero=False)
+    return share("failure", failure, zero=False, one=False)

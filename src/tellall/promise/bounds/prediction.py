@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import GRAM_LIMIT
-from tellall.promise.bounds.sizes import nonnegative, whole
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.base import Protection
 from tellall.release.protections.law import Noise, Rng, as_rng
@@ -241,7 +241,7 @@ def xor_accuracy(m: int, n: int, std: float) -> tuple[float, float]:
     from scipy.special import ndtr
 
     rows, people = whole("m", m), whole("n", n)
-    noise = nonnegative("std", std)
+    noise = at_least_zero("std", std, finite=False)
     if noise == 0:
         return (1.0 if rows > people else 0.5), 1.0
     plain = np.sqrt(max(0, rows - people)) / (2 * noise)
@@ -295,8 +295,7 @@ def predict(
     deviation = np.broadcast_to(np.asarray(spread, dtype=np.float64), m)
     if np.isnan(deviation).any() or (deviation <= 0).any():
         raise invalid("spread", "above zero", spread)
-    if not 0 < rate < 1:
-        raise invalid("rate", "strictly between 0 and 1", rate)
+    share("rate", rate, zero=False, one=False)
     if whole("probes", probes, least=2) % 2:
         raise invalid("probes", "an even number", probes)
     people = np.ones(groups) if size is None else np.asarray(size, dtype=np.float64)

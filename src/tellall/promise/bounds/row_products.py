@@ -11,9 +11,9 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.moments import Moments
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import SingularValues, singular_values
-from tellall.promise.bounds.sizes import whole
 from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [

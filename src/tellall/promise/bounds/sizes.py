@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
+from tellall.core.checks import above_zero, whole
 from tellall.core.errors import invalid
 
 __all__ = [
     "TableSizes",
     "as_epsilon",
-    "nonnegative",
-    "whole",
 ]
 
 _MOST_PEOPLE, _MOST_LOG = 10**15, 345.0  # beyond these, squares leave the range of a double
@@ -62,28 +59,9 @@ class TableSizes:
         return self.k * math.log(2) + math.log(self.tables)
 
 
-def whole(name: str, value: int, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise invalid(name, f"a whole number of {least} or more", value)
-    return int(value)
-
-
-def nonnegative(name: str, value: float, *, below: float = math.inf, zero: bool = True) -> float:
-    """A number from zero (above zero with ``zero=False``) to below `below`."""
-    rule = "zero or more" if zero else "above zero"
-    rule += "" if below == math.inf else f" and below {below:g}"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise invalid(name, rule, value)
-    number = float(value)
-    if not 0 <= number <= below or (number == below != math.inf) or (number == 0 and not zero):
-        raise invalid(name, rule, value)
-    return number
-
-
 def as_epsilon(value: float) -> float:
     """An ε that bounds can be computed for."""
-    number = nonnegative("epsilon", value, zero=False)
+    number = above_zero("epsilon", value, finite=False)
     if not _LEAST_EPSILON <= number < math.inf:
         raise invalid("epsilon", f"a finite number of {_LEAST_EPSILON:g} or more", value)
     return number

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.mechanisms import Blr, NoisyTables, Sampled, blr, noisy_tables, sampled
-from tellall.promise.bounds.sizes import TableSizes, as_epsilon, nonnegative, whole
+from tellall.promise.bounds.sizes import TableSizes, as_epsilon
 
 __all__ = [
     "LABEL",
@@ -207,7 +208,7 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
     (4, 3.347429)
     """
     sizes = TableSizes.of(n, d, k)
-    eps, slack = as_epsilon(epsilon), nonnegative("delta", delta, below=1)
+    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
     group = _best_group(sizes.n, eps, slack)
     tables = sizes.tables
     trace = _overlap(group, eps, slack) * float(group) ** 2 * float(tables - 1) ** 2 / 4
@@ -257,7 +258,7 @@ def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float
     >>> round(row_guess(0.1, 0.1), 6)
     0.836781
     """
-    eps, slack = nonnegative("epsilon", epsilon), nonnegative("delta", delta, below=1)
+    eps, slack = at_least_zero("epsilon", epsilon, finite=False), share("delta", delta, one=False)
     if not 0 <= prior <= 1:
         raise invalid("prior", "a probability from 0 to 1", prior)
     return prior * math.exp(min(eps, 700.0)) + slack
@@ -388,7 +389,7 @@ def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
     'rate, constant unknown'
     """
     sizes = TableSizes.of(n, d, k)
-    eps, slack = as_epsilon(epsilon), nonnegative("delta", delta, below=1)
+    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
     return Table(
         n=sizes.n,
         d=sizes.d,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Noise, Rng, as_rng, at_least_zero, point_mass
+from tellall.release.protections.law import Array, Noise, Rng, as_rng, point_mass
 
 __all__ = [
     "Gaussian",

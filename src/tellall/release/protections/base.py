@@ -30,6 +30,7 @@ from math import prod
 from typing import Any, Protocol, runtime_checkable
 
 from tellall.algebra.operators.base import IntArray
+from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.law import Array, Exact, Layout, Noise, Rng, Sum, as_rng
@@ -233,7 +234,7 @@ def sensitivity_of(statistic: Published, public: Public) -> tuple[float, float] 
 
 def check_count(name: str, value: object) -> None:
     """Refuse what is filled in by a file and is no count of one or more."""
-    known = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MOST
+    known = is_whole(value) and 1 <= value <= _MOST
     if value is not None and not known:
         raise invalid(name, "a whole number of one or more, or left out", value)
 

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.walsh import cells
+from tellall.core.checks import at_least_zero
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.base import Published, check_count, needs_people, sensitivity_of, tables_of
 from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget
-from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng, at_least_zero
+from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng
 from tellall.release.protections.records import Subsample
 from tellall.release.protections.sampling import Unknown
 

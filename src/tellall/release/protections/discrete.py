@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tellall.release.protections.law import Array, Noise, Rng, above_zero, as_rng, at_least_zero
+from tellall.core.checks import above_zero, at_least_zero
+from tellall.release.protections.law import Array, Noise, Rng, as_rng
 
 __all__ = [
     "DiscreteGaussian",

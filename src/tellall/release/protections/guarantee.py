@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tellall.core.checks import above_zero, share
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.base import Protection, Published, prepare, sensitivity_of
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
-from tellall.release.protections.law import above_zero, share
 
 __all__ = [
     "Guarantee",

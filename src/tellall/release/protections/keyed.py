@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import above_zero, is_whole, share
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.base import Published, check_count, check_counts, needs_people, tables_of
 from tellall.release.protections.discrete import Finite
-from tellall.release.protections.law import Array, Noise, Rng, above_zero, as_rng, share
+from tellall.release.protections.law import Array, Noise, Rng, as_rng
 from tellall.release.protections.sampling import Complemented
 
 __all__ = [
@@ -94,8 +95,7 @@ class CellKey(Noise):
         self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int | None = None
     ) -> None:
         object.__setattr__(self, "table", _check_table(table))
-        whole = isinstance(key, int | np.integer) and not isinstance(key, bool) and 0 <= key < 2**64
-        if key is not None and not whole:
+        if key is not None and not (is_whole(key) and 0 <= key < 2**64):
             raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
         object.__setattr__(self, "key", None if key is None else int(key))
 

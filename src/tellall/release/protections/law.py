@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -22,11 +23,8 @@ __all__ = [
     "Rng",
     "Rows",
     "Sum",
-    "above_zero",
     "as_rng",
-    "at_least_zero",
     "point_mass",
-    "share",
 ]
 
 # Noise laws: one definition for the curator who adds it, the attacker who weighs it, and the tests.
@@ -39,7 +37,7 @@ def as_rng(rng: Rng) -> np.random.Generator:
     """A generator from a seed, a generator or None."""
     if rng is None or isinstance(rng, np.random.Generator):
         return np.random.default_rng(rng)
-    if isinstance(rng, bool) or not isinstance(rng, int | np.integer) or rng < 0:
+    if not is_whole(rng) or rng < 0:
         raise invalid("rng", "a seed of zero or more, a numpy Generator or None", rng)
     return np.random.default_rng(int(rng))
 
@@ -187,31 +185,6 @@ class Sum(Noise):
         for part in self.parts:
             values = part.perturb(values, generator)
         return values
-
-
-def at_least_zero(name: str, value: float) -> float:
-    """The parameter as a number, refused below zero."""
-    return _checked(name, value, "a finite number, zero or more", lambda number: number >= 0)
-
-
-def above_zero(name: str, value: float) -> float:
-    """The parameter as a number, refused at zero and below."""
-    return _checked(name, value, "a finite number above zero", lambda number: number > 0)
-
-
-def share(name: str, value: float, *, zero: bool = True) -> float:
-    """The parameter as a share of a whole, from 0 to 1."""
-    rule = "a share from 0 to 1" if zero else "a share above 0 and at most 1"
-    return _checked(name, value, rule, lambda number: 0 <= number <= 1 and (zero or number > 0))
-
-
-def _checked(name: str, value: float, rule: str, holds: Callable[[float], bool]) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise invalid(name, rule, value)
-    number = float(value)
-    if not math.isfinite(number) or not holds(number):
-        raise invalid(name, rule, value)
-    return number
 
 
 def point_mass(x: npt.ArrayLike) -> Array:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import at_least_zero, share
 from tellall.release.protections.additive import Gaussian
-from tellall.release.protections.law import Array, Exact, Noise, Rng, as_rng, at_least_zero, share
+from tellall.release.protections.law import Array, Exact, Noise, Rng, as_rng
 
 __all__ = [
     "Corruption",

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Layout, Noise, Rng, above_zero, as_rng
+from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng
 
 __all__ = [
     "Rounding",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 
+from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
 from tellall.release.protections.law import Array, Layout, Rng
 
@@ -44,11 +44,7 @@ class Suppression:
     complementary: bool = False
 
     def __post_init__(self) -> None:
-        value = self.below
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not isfinite(value):
-            raise invalid("below", "a finite number, zero or more", value)
-        if value < 0:
-            raise invalid("below", "a finite number, zero or more", value)
+        at_least_zero("below", self.below)
         if not isinstance(self.complementary, bool):
             raise invalid("complementary", "true or false", self.complementary)
 

@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.device import Place
+from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import COUNT_FLOOR
@@ -115,7 +114,7 @@ class Statistic(ABC):
 
     def size_for(self, public: Public, levels: int) -> int:
         """How many values are published of a secret of that many values (zero: real numbers)."""
-        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels not in (0, 2):
+        if not is_whole(levels) or levels not in (0, 2):
             raise invalid("levels", "2 (bits) or 0 (real numbers) for this statistic", levels)
         return self.size(public)
 

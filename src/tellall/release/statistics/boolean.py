@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.walsh import moebius
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -175,6 +176,4 @@ def _ones(p: int) -> Integers:
 
 
 def _check_ways(ways: int) -> int:
-    if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not 1 <= ways <= _MOST_VARIABLES:
-        raise invalid("ways", f"a whole number from 1 to {_MOST_VARIABLES}, the secret counted", ways)
-    return int(ways)
+    return whole("ways", ways, most=_MOST_VARIABLES, also=", the secret counted")

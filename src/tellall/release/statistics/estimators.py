@@ -12,6 +12,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.dense import Dense
+from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Public
@@ -212,8 +213,7 @@ class Estimator(Statistic):
         tolerance: float = 0.0,
     ) -> None:
         loss_of(loss)
-        if isinstance(block, bool) or not isinstance(block, int | np.integer) or block < 1:
-            raise invalid("block", "a whole number of 1 or more", block)
+        block = whole("block", block)
         if blocks is not None and block != 1:
             raise invalid("block", "left out where blocks are given", block)
         for name, flag in (("intercept", intercept), ("penalise_intercept", penalise_intercept)):
@@ -223,13 +223,13 @@ class Estimator(Statistic):
             raise invalid("weighting", "'noise' or 'paper'", weighting)
         settled = {
             "loss": loss,
-            "block": int(block),
+            "block": block,
             "intercept": bool(intercept),
-            "penalty": _not_negative("penalty", penalty),
+            "penalty": at_least_zero("penalty", penalty),
             "weighting": weighting,
             "blocks": check_blocks(blocks),
             "penalise_intercept": bool(penalise_intercept),
-            "tolerance": _not_negative("tolerance", tolerance),
+            "tolerance": at_least_zero("tolerance", tolerance),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -380,11 +380,3 @@ def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tupl
         more = "; ..." if count > 3 else ""
         out.append(f"{count} of {len(found)} models ({'; '.join(names)}{more}): {reason}")
     return tuple(out)
-
-
-def _not_negative(name: str, value: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise invalid(name, "a finite number, zero or more", value)
-    if not np.isfinite(value) or value < 0:
-        raise invalid(name, "a finite number, zero or more", value)
-    return float(value)

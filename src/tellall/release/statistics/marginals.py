@@ -14,6 +14,7 @@ from tellall.algebra.operators.compose import Blocks, Partition, RowScale, RowSe
 from tellall.algebra.operators.device import HOST, Place
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice
+from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import group_rows
 from tellall.people.counting.count import count_cells
@@ -78,10 +79,8 @@ class Marginals(Statistic):
         *,
         scale: str = "counts",
     ) -> None:
-        if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or ways < 1:
-            raise invalid("ways", "a whole number of 1 or more, the secret counted", ways)
-        object.__setattr__(self, "ways", int(ways))
-        object.__setattr__(self, "attributes", check_sets(attributes, int(ways)))
+        object.__setattr__(self, "ways", whole("ways", ways, also=", the secret counted"))
+        object.__setattr__(self, "attributes", check_sets(attributes, self.ways))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
@@ -130,9 +129,7 @@ class Marginals(Statistic):
         return counts / self.units(dataset.public)
 
     def size_for(self, public: Layout, levels: int) -> int:
-        if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 2:
-            raise invalid("levels", "two or more, for a table", levels)
-        return self.size(public) // 2 * levels
+        return self.size(public) // 2 * whole("levels", levels, 2, also=", for a table")
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
         sets = self.sets(public)

@@ -19,6 +19,7 @@ from tellall.algebra.operators.device import HOST, Place
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice, Packed
 from tellall.algebra.operators.rowfunction import RowFunction, row_values
+from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, group_rows
 from tellall.people.dataset import Dataset, Public
@@ -107,7 +108,7 @@ class Indicators:
 
     def position(self, name: str | int) -> int:
         """The place of an attribute given by name or place."""
-        if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if is_whole(name):
             if not 0 <= name < len(self):
                 raise invalid("attributes", f"places from 0 to {len(self) - 1}", int(name))
             return int(name)
@@ -386,11 +387,10 @@ def _check_ways(function: str | npt.ArrayLike, ways: int | None) -> int:
         length = as_table(function).size
         if ways is None:
             ways = length.bit_length() - 1
-    if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or not 2 <= ways <= 5:
-        raise invalid("ways", "a whole number from 2 to 5, the secret counted", ways)
-    if not isinstance(function, str) and length != 2**ways:
-        raise invalid("function", f"a truth table of {2**ways} bits (2**ways)", f"{length} bits")
-    return int(ways)
+    size = whole("ways", ways, 2, 5, also=", the secret counted")
+    if not isinstance(function, str) and length != 2**size:
+        raise invalid("function", f"a truth table of {2**size} bits (2**ways)", f"{length} bits")
+    return size
 
 
 def _check_sets(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Never
 
-import numpy as np
-
 from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.core.checks import whole
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
@@ -57,10 +56,8 @@ class Tables(Statistic):
     def __init__(
         self, ways: int, attributes: Sequence[Sequence[str | int]] | None = None, *, scale: str = "counts"
     ) -> None:
-        if isinstance(ways, bool) or not isinstance(ways, int | np.integer) or ways < 1:
-            raise invalid("ways", "a whole number of 1 or more", ways)
-        object.__setattr__(self, "ways", int(ways))
-        object.__setattr__(self, "attributes", check_sets(attributes, int(ways) + 1))
+        object.__setattr__(self, "ways", whole("ways", ways))
+        object.__setattr__(self, "attributes", check_sets(attributes, self.ways + 1))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:

@@ -1,0 +1,73 @@
+"""Checks of arguments: each returns the plain number, or raises the error that names the rule."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+import numpy as np
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "above_zero",
+    "at_least_zero",
+    "is_number",
+    "is_whole",
+    "share",
+    "whole",
+]
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number of Python or NumPy; True and False are not."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is one real number of Python or NumPy; True and False are not."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def whole(name: str, value: object, least: int = 1, most: int | None = None, *, also: str = "") -> int:
+    """A whole number from `least` to `most`; ``also`` is appended to the rule that an error states.
+
+    Examples
+    --------
+    >>> whole("draws", 3)
+    3
+    >>> whole("ways", 7, most=5, also=", the secret counted")
+    Traceback (most recent call last):
+    tellall.core.errors.InvalidInput: ways must be a whole number from 1 to 5, the secret counted; got 7.
+    """
+    if is_whole(value) and least <= value and (most is None or value <= most):
+        return int(value)
+    rule = f"a whole number of {least} or more" if most is None else f"a whole number from {least} to {most}"
+    raise invalid(name, rule + also, value)
+
+
+def at_least_zero(name: str, value: object, *, finite: bool = True) -> float:
+    """A number of zero or more, infinite only with ``finite=False``."""
+    if is_number(value) and value >= 0 and (math.isfinite(value) or not finite):
+        return float(value)
+    raise invalid(name, "a finite number, zero or more" if finite else "zero or more", value)
+
+
+def above_zero(name: str, value: object, *, finite: bool = True) -> float:
+    """A number above zero, infinite only with ``finite=False``."""
+    if is_number(value) and value > 0 and (math.isfinite(value) or not finite):
+        return float(value)
+    raise invalid(name, "a finite number above zero" if finite else "above zero", value)
+
+
+def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
+    """A number from 0 to 1, its ends included as said."""
+    if is_number(value) and 0 <= value <= 1 and (zero or value > 0) and (one or value < 1):
+        return float(value)
+    rules = {
+        (True, True): "a share from 0 to 1",
+        (False, True): "a share above 0 and at most 1",
+        (True, False): "a share from 0 to below 1",
+        (False, False): "a share strictly between 0 and 1",
+    }
+    raise invalid(name, rules[zero, one], value)

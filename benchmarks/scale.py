@@ -11,7 +11,7 @@ from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
 from scale_people import million, ten_million
-from tellall.algebra.operators.device import HOST, find_place
+from tellall.algebra.operators.device import HOST, find_device
 from timing import Section
 
 SECTIONS = {
@@ -41,7 +41,7 @@ def main() -> None:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
     names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
     for name in chosen.sections or SECTIONS:
-        possible = name in ("cells", "cluster") or find_place("cuda") is not HOST
+        possible = name in ("cells", "cluster") or find_device("cuda") is not HOST
         section = Section("scale.py", names, part=PARTS[name], keep=possible and not chosen.quick)
         for row in SECTIONS[name](chosen.quick):
             section.add(row)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice, Packed
 from tellall.algebra.solvers.box import BoxProblem
@@ -38,13 +38,13 @@ class Instance:
         return "all" if not wrong else f"all but {wrong:,} of {self.secret.size:,}"
 
 
-def all_pairs(n: int, d: int, noise: float, place: Place, *, gross: float = 0.0, seed: int = 0) -> Instance:
+def all_pairs(n: int, d: int, noise: float, device: Device, *, gross: float = 0.0, seed: int = 0) -> Instance:
     """Noise and gross errors (10) in units of √n, ±1 attributes, a secret of fair bits."""
     rng = np.random.default_rng(seed)
-    bits = place.zeros((d, -(-n // 8)), place.xp.uint8)
+    bits = device.zeros((d, -(-n // 8)), device.xp.uint8)
     for row in range(d):  # one at a time: the host never holds them all
-        bits[row, :] = place.put(rng.integers(0, 256, bits.shape[1], dtype=np.uint8))
-    operator = OnDevice(Moments(Packed(bits, n, -1.0, 1.0, place), 2))
+        bits[row, :] = device.put(rng.integers(0, 256, bits.shape[1], dtype=np.uint8))
+    operator = OnDevice(Moments(Packed(bits, n, -1.0, 1.0, device), 2))
     secret = rng.integers(0, 2, n, dtype=np.int8)
     m, sigma = operator.shape[0], noise * n**0.5
     target = operator.matvec(secret.astype(np.float32)).astype(np.float64) + rng.normal(0, sigma, m)
@@ -89,8 +89,8 @@ def gpu(quick: bool) -> Iterator[tuple[str, ...]]:
     """Every row on the first GPU; the host's own precision beside it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        place = find_place("cuda")
-    if place is HOST:
+        device = find_device("cuda")
+    if device is HOST:
         yield (
             "reconstruction on a GPU",
             "",
@@ -100,31 +100,38 @@ def gpu(quick: bool) -> Iterator[tuple[str, ...]]:
             "",
         )
         return
-    yield from same_bits(place)
+    yield from same_bits(device)
     for name in ("gross", "lp", "million") if quick else ROWS:
-        yield measure(name, place)
+        yield measure(name, device)
 
 
-def measure(name: str, place: Place) -> tuple[str, ...]:
+def measure(name: str, device: Device) -> tuple[str, ...]:
     """One row of the table."""
     work, n, d, noise, gross, solver = ROWS[name]
-    warm_up(place, solver)
-    instance = all_pairs(n, d, noise, place, gross=gross)
-    reset_peak(place)
+    warm_up(device, solver)
+    instance = all_pairs(n, d, noise, device, gross=gross)
+    reset_peak(device)
     solve = solver(instance)
     start = time.perf_counter()
     estimate = solve()
     seconds = time.perf_counter() - start
-    memory = f"{peak(place) / GIB:.1f} GiB of the device"
-    return f"{work} on {place.name}", instance.size, "–", f"{seconds:.2f} s", memory, instance.right(estimate)
+    memory = f"{peak(device) / GIB:.1f} GiB of the device"
+    return (
+        f"{work} on {device.name}",
+        instance.size,
+        "–",
+        f"{seconds:.2f} s",
+        memory,
+        instance.right(estimate),
+    )
 
 
-def warm_up(place: Place, solver: Any) -> None:
+def warm_up(device: Device, solver: Any) -> None:
     """Libraries loaded and kernels chosen, which the first product of each kind pays for."""
-    solver(all_pairs(20_000, 290, 0.1, place))()
+    solver(all_pairs(20_000, 290, 0.1, device))()
 
 
-def same_bits(place: Place) -> Iterator[tuple[str, ...]]:
+def same_bits(device: Device) -> Iterator[tuple[str, ...]]:
     """The same instance on the host in double and single precision, and on the device."""
     rng = np.random.default_rng(1)
     n, d = 5000, 142
@@ -139,24 +146,24 @@ def same_bits(place: Place) -> Iterator[tuple[str, ...]]:
     for name, operator in (
         ("float64", exact),
         ("float32", Moments(signs.astype(np.float32), 2)),
-        (place.name, OnDevice.move(exact, place)),
+        (device.name, OnDevice.move(exact, device)),
     ):
         problem = BoxProblem(operator, np.full(m, sigma**-2), 4 * one, 0.5 * one, 0 * one, one)
         found[name] = options.prepare(problem).solve(target).value
-    for name in ("float32", place.name):
+    for name in ("float32", device.name):
         off = float(np.abs(found[name] - found["float64"]).max())
         differ = int(np.count_nonzero((found[name] >= 0.5) != (found["float64"] >= 0.5)))
         apart = f"{off:.1e} apart, {differ} bits differ"
         yield f"least squares, {name}", f"n={n}, d={d}, m={m}", "float64 on the host", "–", "–", apart
 
 
-def reset_peak(place: Place) -> None:
-    if place is not HOST and hasattr(place.xp.cuda, "reset_peak_memory_stats"):
-        place.xp.cuda.reset_peak_memory_stats()
+def reset_peak(device: Device) -> None:
+    if device is not HOST and hasattr(device.xp.cuda, "reset_peak_memory_stats"):
+        device.xp.cuda.reset_peak_memory_stats()
 
 
-def peak(place: Place) -> float:
+def peak(device: Device) -> float:
     """The most memory of the device held at once since the last reset, where the library counts it."""
-    if place is HOST or not hasattr(place.xp.cuda, "max_memory_allocated"):
+    if device is HOST or not hasattr(device.xp.cuda, "max_memory_allocated"):
         return float("nan")
-    return float(place.xp.cuda.max_memory_allocated())
+    return float(device.xp.cuda.max_memory_allocated())

@@ -13,7 +13,7 @@ import numpy as np
 
 import tellall as ta
 from scale_gpu import GIB, peak, reset_peak
-from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Device, find_device
 
 NOISE = 0.1  # of a count, in units of √n
 QUICK = (3003, 92)
@@ -33,19 +33,19 @@ def people(n: int, d: int) -> Iterator[tuple[str, ...]]:
     """One row; the small size runs anywhere."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        place = find_place("cuda")
-    if place is HOST and (n, d) != QUICK:
+        device = find_device("cuda")
+    if device is HOST and (n, d) != QUICK:
         missing = "none here: needs CUDA and pip install 'tellall[gpu]'"
         yield "publish and reconstruct on a GPU", "", "", missing, "", ""
         return
-    yield measure(n, d, place)
+    yield measure(n, d, device)
 
 
-def measure(n: int, d: int, place: Place) -> tuple[str, ...]:
+def measure(n: int, d: int, device: Device) -> tuple[str, ...]:
     """All pairs of attributes and the secret by exclusive or, fair bits, least squares with confidences."""
-    device = "cpu" if place is HOST else "cuda"
+    device = "cpu" if device is HOST else "cuda"
     statistic, noise = ta.Predicates("xor", 3), ta.Gaussian(NOISE * n**0.5)
-    reset_peak(place)
+    reset_peak(device)
     bits, secret = drawn(n, d)
     coded, everybody = timed("people", lambda: coded_people(bits, n, secret))
     published, release = timed(
@@ -56,9 +56,9 @@ def measure(n: int, d: int, place: Place) -> tuple[str, ...]:
     )
     wrong = int(np.count_nonzero(attack.guess != secret))
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-    there = "" if place is HOST else f", {peak(place) / GIB:.1f} GiB of the device"
+    there = "" if device is HOST else f", {peak(device) / GIB:.1f} GiB of the device"
     return (
-        f"publish and reconstruct, least squares with confidences, on {place.name}: {attack.status.word}",
+        f"publish and reconstruct, least squares with confidences, on {device.name}: {attack.status.word}",
         f"n={n:,}, d={d}, m={release.values.size:,}, σ={NOISE}√n",
         "–",
         f"{attacked:.1f} s (publish {published:.1f} s, coding the people {coded:.1f} s)",

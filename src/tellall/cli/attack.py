@@ -92,7 +92,7 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
         "document": "attack",
         "tellall": __version__,
         "seed": seed,
-        "device": found.evidence.place.name,
+        "device": found.evidence.device.name,
         "releases": [
             {"file": path.name, "statistic": release.statistic.describe(), "values": int(release.values.size)}
             for path, release in zip(paths, releases, strict=True)

@@ -61,7 +61,7 @@ def audit(
     Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
     """
     from tellall import audit as run
-    from tellall.algebra.operators.device import find_place
+    from tellall.algebra.operators.device import find_device
     from tellall.experiment.audit import reveal as name_people
     from tellall.report import text
     from tellall.report.block_page import audit_lines
@@ -72,7 +72,7 @@ def audit(
     chosen = read_plan(plan, data, seed)
     people = chosen.dataset(data)
     chosen.check(people, reals=False)
-    chosen = replace(chosen, device=find_place(device).name)
+    chosen = replace(chosen, device=find_device(device).name)
     if chosen.device != "cpu" and jobs < 0:
         jobs = 1  # attacks at once would share one device's memory
     needed = chosen.memory(people, chosen.device)

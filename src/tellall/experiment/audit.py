@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.device import find_place
+from tellall.algebra.operators.device import find_device
 from tellall.attack.baselines import Baseline, majority, population_if_any, public_only
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import TellallError, invalid
@@ -79,7 +79,7 @@ def audit(
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
     workers = Workers(processes, cluster)
     # asked for once: where there is no such device, one warning is enough
-    chosen = replace(_as_plan(plan), device=find_place(device).name)
+    chosen = replace(_as_plan(plan), device=find_device(device).name)
     chosen.check(dataset, reals=False)
     called = name or Path(chosen.data).name or "a dataset"
     if chosen.by is not None:

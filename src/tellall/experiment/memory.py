@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers
@@ -75,27 +75,27 @@ class Memory:
 
 def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
     """What the audit of this plan about these people will need."""
-    place = find_place(device)
+    chosen = find_device(device)
     if plan.by is not None:  # one block after the other: the largest
         dataset = max(split(dataset, plan.by), key=lambda block: block.n).dataset
     public = dataset.public
     people = public.codes.nbytes + (public.numbers.nbytes if isinstance(public.numbers, Numbers) else 0)
     statistics = [entry.statistic for entry in plan.releases]
-    alone = [_attack(dataset, [statistic], place) for statistic in statistics]
-    together = _attack(dataset, statistics, place)
-    elsewhere = place.name != "cpu"
+    alone = [_attack(dataset, [statistic], chosen) for statistic in statistics]
+    together = _attack(dataset, statistics, chosen)
+    elsewhere = chosen.name != "cpu"
     return Memory(
         releases=tuple((entry.name, host) for entry, (host, _) in zip(plan.releases, alone, strict=True)),
         together=together[0],
         people=people,
         host=_BASE + people + max(host for host, _ in (*alone, together)),
         device=max(there for _, there in (*alone, together)),
-        free=find_place("cpu").free_memory,
-        device_free=place.free_memory if elsewhere else 0,
+        free=find_device("cpu").free_memory,
+        device_free=chosen.free_memory if elsewhere else 0,
     )
 
 
-def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> tuple[int, int]:
+def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -> tuple[int, int]:
     """Bytes of one attack on the host and on the device."""
     public = dataset.public
     each = 1 if dataset.levels == 2 else max(dataset.levels, 1)  # unknowns of a group of people
@@ -111,10 +111,10 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], place: Place) -> 
         host += 8 * _SQUARES * unknowns * unknowns
         if rows * unknowns <= _WRITTEN_OUT:
             host += 2 * 8 * rows * unknowns
-    if place.name == "cpu":
+    if device.name == "cpu":
         return host, 0
     there = sum(statistic.memory(public, packed=True) for statistic in statistics)
-    return host, there + vectors + place.block
+    return host, there + vectors + device.block
 
 
 def _said(size: int) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import Partition, RowSelect, Stack
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.packed import OnDevice
 from tellall.algebra.solvers.base import row_space
 from tellall.algebra.solvers.intervals import Enclosure, enclose
@@ -116,12 +116,12 @@ class Block:
 class Evidence:
     """All equations that one or several releases give about the same people.
 
-    ``place`` is where products with the system's operator are computed; ``consistent`` is False where the
+    ``device`` is where products with the system's operator are computed; ``consistent`` is False where the
     values were found to contradict each other, so that no bound follows from them.
     """
 
     blocks: tuple[Block, ...]
-    place: Place = HOST
+    device: Device = HOST
     consistent: bool = True
 
     def __post_init__(self) -> None:
@@ -140,9 +140,9 @@ class Evidence:
         """The evidence of several releases at once."""
         return cls(tuple(block for part in parts for block in part.blocks))
 
-    def on(self, place: Place) -> Evidence:
-        """The same with its products computed at that place; here, with a warning, where they cannot be."""
-        moved = replace(self, place=place)
+    def on(self, device: Device) -> Evidence:
+        """The same with its products computed on that device; here, with a warning, where they cannot be."""
+        moved = replace(self, device=device)
         try:
             _ = moved.system
         except TellallError as reason:
@@ -263,7 +263,7 @@ class Evidence:
             operator = operator.take(places)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values == 1:
-            return System(OnDevice.move(operator, self.place), *rows, size, value, unseen)
+            return System(OnDevice.move(operator, self.device), *rows, size, value, unseen)
         # everybody has exactly one of the values
         once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
         exact = np.zeros(counts.size)
@@ -271,7 +271,7 @@ class Evidence:
         more = (counts, floor, exact, exact, floor)
         target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
         unseen = np.concatenate([unseen, np.zeros(counts.size, dtype=bool)])
-        both = OnDevice.move(Stack([operator, once]), self.place)
+        both = OnDevice.move(Stack([operator, once]), self.device)
         return System(both, target, spread, bound, slack, rest, size, value, unseen)
 
     @property

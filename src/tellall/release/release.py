@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.core.errors import invalid
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
@@ -181,9 +181,9 @@ def publish(
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
-    place = find_place(device)
-    with place.short_of_memory():
-        values = carry_out(protections, dataset, settled if place is HOST else _At(settled, place), rng)
+    chosen = find_device(device)
+    with chosen.short_of_memory():
+        values = carry_out(protections, dataset, settled if chosen is HOST else _At(settled, chosen), rng)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
 
 
@@ -208,16 +208,16 @@ def _publish_stored(
 
 @dataclass(frozen=True, eq=False)
 class _At:
-    """A statistic whose values are computed at a place."""
+    """A statistic whose values are computed on a device."""
 
     statistic: Statistic
-    place: Place
+    device: Device
 
     def values(self, dataset: Dataset) -> Array:
-        return self.statistic.values_on(self.place, dataset)
+        return self.statistic.values_on(self.device, dataset)
 
     def take(self, people: IntArray, public: Public) -> _At:
-        return _At(self.statistic.take(people, public), self.place)
+        return _At(self.statistic.take(people, public), self.device)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "statistic":  # asked for before there is one, by copy
@@ -255,10 +255,12 @@ class Computed:
         return getattr(self.statistic, name)
 
 
-def linearise(release: Release, public: Public | Dataset | npt.ArrayLike, *, place: Place = HOST) -> Evidence:
+def linearise(
+    release: Release, public: Public | Dataset | npt.ArrayLike, *, device: Device = HOST
+) -> Evidence:
     """The equations about people that a release gives to whoever knows their public columns.
 
-    ``place`` is where products with them are computed, where they have a form there.
+    ``device`` is where products with them are computed, where they have a form there.
 
     Notes
     -----
@@ -297,9 +299,9 @@ def linearise(release: Release, public: Public | Dataset | npt.ArrayLike, *, pla
     if release.statistic.counts_people and release.levels:
         threshold = threshold_of(release.protections, release.statistic.units(view))
     if threshold is None:
-        equations, intervals = release.statistic.equations_on(place, view, counts), None
+        equations, intervals = release.statistic.equations_on(device, view, counts), None
     else:
-        equations = release.statistic.equations_on(place, view, np.nan_to_num(counts))
+        equations = release.statistic.equations_on(device, view, np.nan_to_num(counts))
         intervals = intervals_of(threshold, equations, counts, hidden)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)

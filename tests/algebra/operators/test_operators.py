@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tellall import InvalidInput
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.compose import Blocks, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect, Stack
 from tellall.algebra.operators.dense import Dense, Sparse
 from tellall.algebra.operators.moments import Moments
 from tellall.testing import check_operator
@@ -63,7 +63,7 @@ def test_composed_operators_obey_the_laws(seed, m, n):
     index = rng.integers(0, m, 5)
     stack = Stack([dense, moments, RowSelect(dense, index)])
     scaled = RowScale(stack, rng.normal(size=stack.shape[0]))
-    blocks = Blocks([dense, moments, dense])
+    blocks = BlockDiagonal([dense, moments, dense])
     for operator in (
         blocks,
         blocks.take(rng.permutation(3 * n)[: 2 * n]),

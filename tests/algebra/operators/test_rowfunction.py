@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput, truth_table
-from tellall.algebra.operators.device import Place
+from tellall.algebra.operators.device import Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction
@@ -25,8 +25,8 @@ def bits(d: int, n: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, (d, n)).astype(float)
 
 
-def places(T: np.ndarray, k: int, tuples: str) -> np.ndarray:
-    """The place in a table that each entry of the matrix takes, entry by entry."""
+def indices(T: np.ndarray, k: int, tuples: str) -> np.ndarray:
+    """The index in a table that each entry of the matrix takes, entry by entry."""
     choices = list(WAYS[tuples](range(T.shape[0]), k))
     rows = [[int("".join(str(int(T[j, p])) for j in J), 2) for p in range(T.shape[1])] for J in choices]
     return np.array(rows, dtype=int).reshape(len(choices), T.shape[1])
@@ -41,13 +41,13 @@ def test_every_boolean_function_of_up_to_four_variables_equals_its_dense_form(k)
     T = bits(4, 5, seed=k)
     rng = np.random.default_rng(k)
     x, blocks = rng.normal(size=T.shape[1]), {}
-    place = {tuples: places(T, k, tuples) for tuples in WAYS}
+    index = {tuples: indices(T, k, tuples) for tuples in WAYS}
     for number, table in enumerate(product((0, -1, 1), repeat=2**k)):
         if next((value for value in table if value), 1) < 0:
             continue
         for tuples in ("distinct", "all"):
             operator = RowFunction(table, T, tuples)
-            A = np.array(table, dtype=float)[place[operator.tuples]]
+            A = np.array(table, dtype=float)[index[operator.tuples]]
             y = blocks.setdefault(A.shape[0], rng.normal(size=A.shape[0]))
             assert np.abs(operator.matvec(x) - A @ x).max() < 1e-12
             assert np.abs(operator.rmatvec(y) - A.T @ y).max() < 1e-12
@@ -63,7 +63,7 @@ def test_the_laws_hold_for_random_functions_of_up_to_five_variables(k, tuples, d
         by_count = rng.integers(-1, 2, k + 1)
         table = np.array([by_count[index.bit_count()] for index in range(2**k)])
     operator = RowFunction(table, bits(d, n, seed), tuples)
-    assert np.array_equal(operator.to_dense(), table[places(operator.bits, k, operator.tuples)])
+    assert np.array_equal(operator.to_dense(), table[indices(operator.bits, k, operator.tuples)])
     check_operator(operator, seed=seed)
 
 
@@ -180,7 +180,7 @@ def test_packed_bits_are_multiplied_in_blocks(monkeypatch: pytest.MonkeyPatch) -
     rng = np.random.default_rng(1)
     T = rng.integers(0, 2, (5, 1700))
     packed, plain = (RowFunction([0, 1, 1, 0, 1, 0, 0, 1], factor) for factor in (Packed.of(T), T))
-    monkeypatch.setattr(Place, "block", property(lambda self: 16 * 5 * 512))
+    monkeypatch.setattr(Device, "block", property(lambda self: 16 * 5 * 512))
     assert len(list(packed.factor.blocks(np.dtype(float)))) == 4
     x, y = rng.normal(size=1700), rng.normal(size=plain.shape[0])
     np.testing.assert_allclose(packed.matvec(x), plain.matvec(x), atol=1e-9)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from tellall.algebra.operators import moments
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 
-ELSEWHERE = Place("strict", strict, strict.Device("device1"), home=strict.Device("CPU_DEVICE"))
+ELSEWHERE = Device("strict", strict, strict.Device("device1"), home=strict.Device("CPU_DEVICE"))
 
 
 def products(T):
@@ -21,30 +21,30 @@ def products(T):
 
 @pytest.mark.parametrize("d", [0, 1, 2, 3, 4, 5, 6, 9, 13])
 @pytest.mark.parametrize("n", [0, 1, 40])
-@pytest.mark.parametrize("place", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
-def test_triples_are_products_of_three_rows(d, n, place):
+@pytest.mark.parametrize("device", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
+def test_triples_are_products_of_three_rows(d, n, device):
     rng = np.random.default_rng(d)
     T, s = rng.normal(size=(d, n)), rng.normal(size=n)
     matrix = products(T)
     y = rng.normal(size=len(matrix))
-    operator = Moments(place.put(T), 3, place=place)
-    assert np.allclose(place.get(operator.matvec(place.put(s))), matrix @ s)
-    assert np.allclose(place.get(operator.rmatvec(place.put(y))), matrix.T @ y)
+    operator = Moments(device.put(T), 3, device=device)
+    assert np.allclose(device.get(operator.matvec(device.put(s))), matrix @ s)
+    assert np.allclose(device.get(operator.rmatvec(device.put(y))), matrix.T @ y)
 
 
-@pytest.mark.parametrize("place", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
+@pytest.mark.parametrize("device", [HOST, ELSEWHERE], ids=["here", "elsewhere"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_several_blocks_of_people(place, packed, monkeypatch):
+def test_several_blocks_of_people(device, packed, monkeypatch):
     rng = np.random.default_rng(1)
     T = rng.choice([-1.0, 1.0], (7, 300))
     s, y = rng.normal(size=300), rng.normal(size=35)
-    factor = Packed.of(T).on(place) if packed else place.put(T)
-    operator, matrix = Moments(factor, 3, place=place), products(T)
-    assert moments._width(place, 7) >= 300
+    factor = Packed.of(T).on(device) if packed else device.put(T)
+    operator, matrix = Moments(factor, 3, device=device), products(T)
+    assert moments._width(device, 7) >= 300
     for width in (300, 128, 7):
-        monkeypatch.setattr(moments, "_width", lambda place, d, width=width: width)
-        assert np.allclose(place.get(operator.matvec(place.put(s))), matrix @ s)
-        assert np.allclose(place.get(operator.rmatvec(place.put(y))), matrix.T @ y)
+        monkeypatch.setattr(moments, "_width", lambda device, d, width=width: width)
+        assert np.allclose(device.get(operator.matvec(device.put(s))), matrix @ s)
+        assert np.allclose(device.get(operator.rmatvec(device.put(y))), matrix.T @ y)
 
 
 def test_every_triple_has_one_place():

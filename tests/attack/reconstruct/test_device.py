@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 
 
 @pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Place:
-    """A place that stands in for a GPU: a library with the array API standard and nothing else."""
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Device:
+    """A device that stands in for a GPU: a library with the array API standard and nothing else."""
     import array_api_strict as strict
 
-    place = Place("cuda", strict, strict.Device("device1"), panel=4, home=strict.Device("CPU_DEVICE"))
-    monkeypatch.setattr(Place, "block", property(lambda self: 1 << 20))
+    device = Device("cuda", strict, strict.Device("device1"), panel=4, home=strict.Device("CPU_DEVICE"))
+    monkeypatch.setattr(Device, "block", property(lambda self: 1 << 20))
     monkeypatch.setattr(
-        "tellall.attack.reconstruct.attack.find_place", lambda device: place if device == "cuda" else HOST
+        "tellall.attack.reconstruct.attack.find_device", lambda name: device if name == "cuda" else HOST
     )
-    return place
+    return device
 
 
 def people(n: int = 260, d: int = 34, seed: int = 3) -> ta.Dataset:
@@ -37,13 +37,13 @@ CASES = {
 
 @pytest.mark.parametrize("decoder", ["auto", "least-squares", "posterior", "lp"])
 @pytest.mark.parametrize("name", CASES)
-def test_guesses_do_not_depend_on_the_place(name: str, decoder: str, elsewhere: Place) -> None:
+def test_guesses_do_not_depend_on_the_device(name: str, decoder: str, elsewhere: Device) -> None:
     statistic, protection, d = CASES[name]
     everybody = people(n=50, d=d)
     release = ta.publish(everybody, statistic, protection, rng=1)
     here = ta.reconstruct(release, everybody.public, decoder)
     there = ta.reconstruct(release, everybody.public, decoder, device="cuda")
-    assert there.evidence.place is elsewhere
+    assert there.evidence.device is elsewhere
     assert there.decoder == here.decoder
     assert there.status.word == here.status.word
     # a guess may only differ where neither is sure
@@ -53,18 +53,18 @@ def test_guesses_do_not_depend_on_the_place(name: str, decoder: str, elsewhere: 
     np.testing.assert_allclose(there.confidence, here.confidence, atol=0.05)
 
 
-def test_a_category_is_solved_elsewhere_too(elsewhere: Place) -> None:
+def test_a_category_is_solved_elsewhere_too(elsewhere: Device) -> None:
     rng = np.random.default_rng(4)
     everybody = ta.Dataset.from_arrays(rng.integers(0, 2, (80, 9)), rng.integers(0, 3, 80))
     release = ta.publish(everybody, ta.Marginals(ways=3), ta.Gaussian(0.3), rng=1)
     here = ta.reconstruct(release, everybody.public, "least-squares")
     there = ta.reconstruct(release, everybody.public, "least-squares", device="cuda")
-    assert there.evidence.place is elsewhere
+    assert there.evidence.device is elsewhere
     np.testing.assert_array_equal(there.guess, here.guess)
 
 
 def test_equations_without_a_form_there_are_solved_here(
-    elsewhere: Place, monkeypatch: pytest.MonkeyPatch
+    elsewhere: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everybody = people(n=40, d=8)
     subsets = np.random.default_rng(0).integers(0, 2, (60, 40))
@@ -75,14 +75,14 @@ def test_equations_without_a_form_there_are_solved_here(
     from tellall.algebra.operators.dense import Dense
     from tellall.core.errors import TellallError
 
-    def refuse(self: Dense, place: Place) -> None:
+    def refuse(self: Dense, device: Device) -> None:
         raise TellallError("these equations are not implemented there")
 
     monkeypatch.setattr(Dense, "on", refuse)
     for chosen in (releases[:1], releases):
         with pytest.warns(RuntimeWarning, match="not implemented there; running on the CPU instead"):
             there = ta.reconstruct(chosen, everybody.public, device="cuda")
-        assert there.evidence.place is HOST
+        assert there.evidence.device is HOST
         here = ta.reconstruct(chosen, everybody.public)
         np.testing.assert_array_equal(there.guess, here.guess)
 
@@ -98,7 +98,7 @@ def test_without_a_gpu_a_warning_says_what_to_install(monkeypatch: pytest.Monkey
         ta.reconstruct(release, everybody.public, device="gpu")
 
 
-def test_what_bounds_decide_needs_no_equations(elsewhere: Place) -> None:
+def test_what_bounds_decide_needs_no_equations(elsewhere: Device) -> None:
     """Small exact tables leave no unknown: products with nothing are products too."""
     for n in (2, 3, 20):
         everybody = ta.Dataset.from_arrays(np.arange(n)[:, None] % 2, np.arange(n) % 2)
@@ -109,16 +109,16 @@ def test_what_bounds_decide_needs_no_equations(elsewhere: Place) -> None:
 
 
 def test_too_little_memory_there_is_too_little_memory(
-    elsewhere: Place, monkeypatch: pytest.MonkeyPatch
+    elsewhere: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class OutOfMemoryError(RuntimeError):
         pass
 
-    def full(self: Place, left: object, right: object) -> None:
+    def full(self: Device, left: object, right: object) -> None:
         raise OutOfMemoryError("CUDA out of memory")
 
     everybody = people(n=60, d=12)
     release = ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(1.0), rng=1)
-    monkeypatch.setattr(Place, "product", full)
+    monkeypatch.setattr(Device, "product", full)
     with pytest.raises(MemoryError, match="too little memory on cuda"):
         ta.reconstruct(release, everybody.public, "posterior", device="cuda")

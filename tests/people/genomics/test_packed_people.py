@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.compose import RowScale, RowSelect
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction
@@ -187,29 +187,29 @@ def test_a_device_holds_them_packed_and_publishes_the_same(
 ) -> None:
     import array_api_strict as strict
 
-    place = Place("cuda", strict, strict.Device("device1"), panel=4, home=strict.Device("CPU_DEVICE"))
-    monkeypatch.setattr(Place, "block", property(lambda self: 1 << 16))
-    for room in ("release", "attacks.reconstruct"):
-        monkeypatch.setattr(f"tellall.{room}.find_place", lambda device: place if device == "cuda" else HOST)
+    device = Device("cuda", strict, strict.Device("device1"), panel=4, home=strict.Device("CPU_DEVICE"))
+    monkeypatch.setattr(Device, "block", property(lambda self: 1 << 16))
+    for room in ("release.release", "attack.reconstruct.attack"):
+        monkeypatch.setattr(f"tellall.{room}.find_device", lambda name: device if name == "cuda" else HOST)
     for protection in (ta.Gaussian(0.5), ta.Suppression(3), [ta.Subsample(0.8), ta.Rounding(2)]):
         here = ta.publish(plain, STATISTICS[name], protection, rng=1)
         there = ta.publish(plain, STATISTICS[name], protection, rng=1, device="cuda")
         assert np.array_equal(here.values, there.values, equal_nan=True)
         assert there.statistic == here.statistic
         one = ta.linearise(here, plain.public)
-        other = ta.linearise(here, plain.public, place=place)
+        other = ta.linearise(here, plain.public, device=device)
         assert np.array_equal(one.target, other.target)
         assert np.array_equal(one.operator.to_dense(), other.operator.to_dense())
         found = ta.reconstruct(here, plain.public, "least-squares", device="cuda")
         resident = found.evidence.system.operator.resident
-        assert resident.place is place
+        assert resident.device is device
         assert packed_factor(resident)
 
 
 @pytest.mark.parametrize("statistic", [ta.Predicates("xor", 3), ta.Predicates("nae", 3), ta.Marginals(3)])
 def test_memory_is_that_of_the_bits(statistic: Statistic, monkeypatch: pytest.MonkeyPatch) -> None:
     """From people to the groups' equations nothing of people × attributes is held but bits."""
-    monkeypatch.setattr(Place, "block", property(lambda self: 1 << 23))
+    monkeypatch.setattr(Device, "block", property(lambda self: 1 << 23))
     n, d = 100_003, 200
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 256, (d, -(-n // 8)), dtype=np.uint8)

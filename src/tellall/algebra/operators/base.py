@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import TellallError, invalid
 
 __all__ = [
@@ -40,7 +40,7 @@ class LinearOperator(ABC):
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]
-    place: Place = HOST  # where the arrays are that products take and give
+    device: Device = HOST  # where the arrays are that products take and give
 
     @abstractmethod
     def matmat(self, block: Array) -> Array:
@@ -58,13 +58,13 @@ class LinearOperator(ABC):
     def squared(self) -> LinearOperator:
         """The operator whose entries are the squares of this one's."""
 
-    def on(self, place: Place) -> LinearOperator:
-        """The same operator on arrays of another place, where it can be there."""
-        raise TellallError(f"{type(self).__name__} equations are not implemented on {place.name}")
+    def on(self, device: Device) -> LinearOperator:
+        """The same operator on arrays of another device, where it has a form there."""
+        raise TellallError(f"{type(self).__name__} equations are not implemented on {device.name}")
 
     @property
     def resident(self) -> LinearOperator:
-        """The operator on arrays of the place where its work is done: itself, unless it is `OnDevice`."""
+        """The operator on arrays of the device that does its work: itself, unless it is `OnDevice`."""
         return self
 
     def matvec(self, vector: Array) -> Array:
@@ -115,11 +115,11 @@ class LinearOperator(ABC):
         return self.matvec(block) if block.ndim == 1 else self.matmat(block)
 
 
-def stack_columns(place: Place, product: Callable[[Array], Array], block: Array, rows: int) -> Array:
-    """A product with each column of a block of that place, side by side."""
+def stack_columns(device: Device, product: Callable[[Array], Array], block: Array, rows: int) -> Array:
+    """A product with each column of a block on that device, side by side."""
     columns = [product(block[:, c])[:, None] for c in range(block.shape[1])]
-    nothing = place.zeros((rows, 0), block.dtype)
-    out: Array = place.xp.concat(columns, axis=1) if columns else nothing
+    nothing = device.zeros((rows, 0), block.dtype)
+    out: Array = device.xp.concat(columns, axis=1) if columns else nothing
     return out
 
 
@@ -136,7 +136,7 @@ class Transposed(LinearOperator):
     def __init__(self, operator: LinearOperator) -> None:
         self.operator = operator
         self.shape = (operator.shape[1], operator.shape[0])
-        self.dtype, self.place = operator.dtype, operator.place
+        self.dtype, self.device = operator.dtype, operator.device
 
     def matmat(self, block: Array) -> Array:
         return self.operator.rmatmat(block)
@@ -152,8 +152,8 @@ class Transposed(LinearOperator):
     def squared(self) -> LinearOperator:
         return Transposed(self.operator.squared())
 
-    def on(self, place: Place) -> LinearOperator:
-        return Transposed(self.operator.on(place))
+    def on(self, device: Device) -> LinearOperator:
+        return Transposed(self.operator.on(device))
 
     @property
     def T(self) -> LinearOperator:

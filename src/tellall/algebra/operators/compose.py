@@ -10,90 +10,90 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator, split_rows, stack_columns
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 
 __all__ = [
-    "Blocks",
+    "BlockDiagonal",
     "Partition",
     "RowScale",
     "RowSelect",
     "Stack",
 ]
 
-# Blocks: operators side by side, each on unknowns of its own.
+# BlockDiagonal: operators side by side, each on unknowns of its own.
 
 
 @final
-class Blocks(LinearOperator):
+class BlockDiagonal(LinearOperator):
     """Operators on the diagonal: ``A = diag(A_1, ..., A_K)``, a block of rows and of columns for each.
 
-    ``places[b]`` are the columns of block b, one block after the other where they are not given.
+    ``columns[b]`` are the columns of part b; by default the parts' columns follow each other.
     """
 
-    def __init__(self, parts: Sequence[LinearOperator], places: Sequence[IntArray] | None = None) -> None:
+    def __init__(self, parts: Sequence[LinearOperator], columns: Sequence[IntArray] | None = None) -> None:
         if not parts:
             raise invalid("parts", "one operator or more", "none")
         widths = [part.shape[1] for part in parts]
-        if places is None:
-            places = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
-        if [place.size for place in places] != widths:
+        if columns is None:
+            columns = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
+        if [some.size for some in columns] != widths:
             raise invalid(
-                "places", f"as many as the columns of each part ({widths})", [p.size for p in places]
+                "columns", f"as many as the columns of each part ({widths})", [some.size for some in columns]
             )
-        self.parts, self.places = tuple(parts), tuple(places)
+        self.parts, self.columns = tuple(parts), tuple(columns)
         self.shape = (sum(part.shape[0] for part in parts), sum(widths))
-        self.dtype, self.place = np.result_type(*(part.dtype for part in parts)), parts[0].place
+        self.dtype, self.device = np.result_type(*(part.dtype for part in parts)), parts[0].device
 
     def matmat(self, block: Array) -> Array:
-        xp = self.place.xp
+        xp = self.device.xp
         pairs = zip(self.parts, self._indices, strict=True)
         out: Array = xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
         return out
 
     def rmatmat(self, block: Array) -> Array:
-        xp = self.place.xp
+        xp = self.device.xp
         found = [part.rmatmat(rows) for part, rows in zip(self.parts, self._split(block), strict=True)]
         out: Array = xp.take(xp.concat(found), self._order, axis=0)
         return out
 
-    def on(self, place: Place) -> Blocks:
-        return Blocks([part.on(place) for part in self.parts], self.places)
+    def on(self, device: Device) -> BlockDiagonal:
+        return BlockDiagonal([part.on(device) for part in self.parts], self.columns)
 
     def gram(self, weights: Array | None = None) -> Array:
         out = np.zeros((self.shape[1], self.shape[1]))
         split: Sequence[Array | None]
         split = [None] * len(self.parts) if weights is None else self._split(weights)
-        for part, place, some in zip(self.parts, self.places, split, strict=True):
-            out[np.ix_(place, place)] = part.gram(some)
+        for part, index, some in zip(self.parts, self.columns, split, strict=True):
+            out[np.ix_(index, index)] = part.gram(some)
         return out
 
-    def take(self, columns: IntArray) -> Blocks:
+    def take(self, columns: IntArray) -> BlockDiagonal:
         owner, local = np.empty(self.shape[1], dtype=np.intp), np.empty(self.shape[1], dtype=np.intp)
-        for b, place in enumerate(self.places):
-            owner[place], local[place] = b, np.arange(place.size)
-        places = [np.flatnonzero(owner[columns] == b) for b in range(len(self.parts))]
-        kept = [part.take(local[columns[p]]) for part, p in zip(self.parts, places, strict=True)]
-        return Blocks(kept, places)
+        for b, index in enumerate(self.columns):
+            owner[index], local[index] = b, np.arange(index.size)
+        chosen = [np.flatnonzero(owner[columns] == b) for b in range(len(self.parts))]
+        kept = [part.take(local[columns[index]]) for part, index in zip(self.parts, chosen, strict=True)]
+        return BlockDiagonal(kept, chosen)
 
-    def squared(self) -> Blocks:
-        return Blocks([part.squared() for part in self.parts], self.places)
+    def squared(self) -> BlockDiagonal:
+        return BlockDiagonal([part.squared() for part in self.parts], self.columns)
 
     def to_sparse(self) -> Any:
         from scipy.sparse import block_diag, csr_array
 
         side_by_side = block_diag([part.to_sparse() for part in self.parts]).tocsc()
-        return csr_array(side_by_side[:, np.argsort(np.concatenate(self.places), kind="stable")])
+        return csr_array(side_by_side[:, np.argsort(np.concatenate(self.columns), kind="stable")])
 
     @cached_property
     def _indices(self) -> list[Any]:
         """The columns of each part, where products are computed."""
-        return [self.place.put(index) for index in self.places]
+        return [self.device.put(index) for index in self.columns]
 
     @cached_property
     def _order(self) -> Any:
-        """For each column its place when the parts' columns come one after the other."""
-        return self.place.put(np.argsort(np.concatenate(self.places), kind="stable"))
+        """For each column its index when the parts' columns come one after the other."""
+        return self.device.put(np.argsort(np.concatenate(self.columns), kind="stable"))
 
     def _split(self, rows: Array) -> list[Array]:
         return split_rows(rows, self.parts)
@@ -115,8 +115,8 @@ class Partition(LinearOperator):
     adds each cell's weight to all pairs of its people: O(Σ |cell|²) time.
     """
 
-    def __init__(self, codes: npt.ArrayLike, cells: int, *, place: Place = HOST) -> None:
-        self.place = place
+    def __init__(self, codes: npt.ArrayLike, cells: int, *, device: Device = HOST) -> None:
+        self.device = device
         array = np.atleast_2d(np.asarray(codes))
         if array.ndim != 2 or array.dtype.kind not in "iu":
             raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
@@ -127,25 +127,25 @@ class Partition(LinearOperator):
         self.dtype = np.dtype(np.float64)
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self.place, self._count, block, self.shape[0])
+        return stack_columns(self.device, self._count, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        place = self.place
-        out: Array = place.zeros((self.shape[1], block.shape[1]), block.dtype)
+        device = self.device
+        out: Array = device.zeros((self.shape[1], block.shape[1]), block.dtype)
         for row in self._cells:
-            out += place.xp.take(block, row, axis=0)
+            out += device.xp.take(block, row, axis=0)
         return out
 
     def rmatvec(self, vector: Array) -> Array:
-        if self.place is not HOST:
+        if self.device is not HOST:
             return self.rmatmat(vector[:, None])[:, 0]
         out = np.zeros(self.shape[1], dtype=vector.dtype)
         for rows in self._chunks():
             out += vector[rows].sum(axis=0)
         return out
 
-    def on(self, place: Place) -> Partition:
-        return Partition(self.codes, self.shape[0], place=place)
+    def on(self, device: Device) -> Partition:
+        return Partition(self.codes, self.shape[0], device=device)
 
     def gram(self, weights: Array | None = None) -> Array:
         n = self.shape[1]
@@ -160,7 +160,7 @@ class Partition(LinearOperator):
         return out
 
     def take(self, columns: IntArray) -> Partition:
-        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0], place=self.place)
+        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0], device=self.device)
 
     def squared(self) -> Partition:
         return self
@@ -173,7 +173,7 @@ class Partition(LinearOperator):
         return csr_array((np.ones(tables * n), (self.codes.ravel(), people)), shape=self.shape)
 
     def _count(self, vector: Any) -> Any:
-        if self.place is not HOST:
+        if self.device is not HOST:
             return self._count_sorted(vector)
         out = np.zeros(self.shape[0])
         for rows in self._chunks():
@@ -183,10 +183,10 @@ class Partition(LinearOperator):
 
     def _count_sorted(self, vector: Any) -> Any:
         """The same by running sums over the people in the order of their cells, in double precision."""
-        place, xp = self.place, self.place.xp
+        device, xp = self.device, self.device.xp
         people, ends = self._sorted
         sums = xp.cumulative_sum(xp.take(xp.astype(vector, xp.float64), people), axis=0)
-        until = xp.take(xp.concat([place.zeros((1,), xp.float64), sums]), ends)
+        until = xp.take(xp.concat([device.zeros((1,), xp.float64), sums]), ends)
         return xp.astype(until[1:] - until[:-1], vector.dtype)
 
     @cached_property
@@ -195,12 +195,12 @@ class Partition(LinearOperator):
         order = np.argsort(self.codes, axis=None, kind="stable")
         counts = np.bincount(self.codes.ravel(), minlength=self.shape[0])
         ends = np.concatenate([[0], np.cumsum(counts)])
-        return self.place.put(order % max(self.shape[1], 1)), self.place.put(ends)
+        return self.device.put(order % max(self.shape[1], 1)), self.device.put(ends)
 
     @cached_property
     def _cells(self) -> list[Any]:
         """The cell numbers of each table, where products are computed."""
-        return [self.place.put(row) for row in self.codes]
+        return [self.device.put(row) for row in self.codes]
 
     def _chunks(self) -> list[IntArray]:
         step = max(1, _CHUNK // max(1, self.shape[1]))
@@ -223,21 +223,21 @@ class Stack(LinearOperator):
         self.operators = tuple(operators)
         self.shape = (sum(operator.shape[0] for operator in operators), widths.pop())
         self.dtype = np.result_type(*(operator.dtype for operator in operators))
-        self.place = operators[0].place
+        self.device = operators[0].device
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self.place.xp.concat([operator.matmat(block) for operator in self.operators])
+        out: Array = self.device.xp.concat([operator.matmat(block) for operator in self.operators])
         return out
 
     def rmatmat(self, block: Array) -> Array:
         parts = self._split(block)
         return sum(
             (op.rmatmat(part) for op, part in zip(self.operators, parts, strict=True)),
-            start=self.place.zeros((self.shape[1], block.shape[1]), block.dtype),
+            start=self.device.zeros((self.shape[1], block.shape[1]), block.dtype),
         )
 
-    def on(self, place: Place) -> Stack:
-        return Stack([operator.on(place) for operator in self.operators])
+    def on(self, device: Device) -> Stack:
+        return Stack([operator.on(device) for operator in self.operators])
 
     def gram(self, weights: Array | None = None) -> Array:
         parts: Sequence[Array | None]
@@ -272,21 +272,21 @@ class RowSelect(LinearOperator):
             raise invalid("index", f"row numbers from 0 to {operator.shape[0] - 1}", self.index)
         self.operator = operator
         self.shape = (self.index.size, operator.shape[1])
-        self.dtype, self.place = operator.dtype, operator.place
-        self._index: Any = self.place.put(self.index)
+        self.dtype, self.device = operator.dtype, operator.device
+        self._index: Any = self.device.put(self.index)
         # its counts add up what comes back to rows that were selected more than once
-        self._chosen = Partition(self.index, operator.shape[0], place=self.place)
+        self._chosen = Partition(self.index, operator.shape[0], device=self.device)
 
     def matmat(self, block: Array) -> Array:
-        out: Array = self.place.xp.take(self.operator.matmat(block), self._index, axis=0)
+        out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
         return out
 
     def rmatmat(self, block: Array) -> Array:
-        rows = self.place.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
+        rows = self.device.xp.astype(self._chosen.matmat(block), block.dtype, copy=False)
         return self.operator.rmatmat(rows)
 
-    def on(self, place: Place) -> RowSelect:
-        return RowSelect(self.operator.on(place), self.index)
+    def on(self, device: Device) -> RowSelect:
+        return RowSelect(self.operator.on(device), self.index)
 
     def gram(self, weights: Array | None = None) -> Array:
         return self.operator.gram(self._chosen.matvec(np.ones(self.shape[0]) if weights is None else weights))
@@ -311,8 +311,8 @@ class RowScale(LinearOperator):
             raise invalid("scale", f"one number per row ({operator.shape[0]})", self.scale.shape)
         self.operator = operator
         self.shape = operator.shape
-        self.dtype, self.place = operator.dtype, operator.place
-        self._rows: Any = self.place.put(self.scale)
+        self.dtype, self.device = operator.dtype, operator.device
+        self._rows: Any = self.device.put(self.scale)
 
     def matmat(self, block: Array) -> Array:
         return self._scaled(self.operator.matmat(block))
@@ -320,11 +320,11 @@ class RowScale(LinearOperator):
     def rmatmat(self, block: Array) -> Array:
         return self.operator.rmatmat(self._scaled(block))
 
-    def on(self, place: Place) -> RowScale:
-        return RowScale(self.operator.on(place), self.scale)
+    def on(self, device: Device) -> RowScale:
+        return RowScale(self.operator.on(device), self.scale)
 
     def _scaled(self, block: Array) -> Array:
-        out: Array = block * self.place.xp.astype(self._rows, block.dtype, copy=False)[:, None]
+        out: Array = block * self.device.xp.astype(self._rows, block.dtype, copy=False)[:, None]
         return out
 
     def gram(self, weights: Array | None = None) -> Array:

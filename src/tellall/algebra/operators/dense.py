@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -21,16 +21,16 @@ __all__ = [
 class Dense(LinearOperator):
     """The operator of an explicit m × n matrix."""
 
-    def __init__(self, matrix: npt.ArrayLike, *, place: Place = HOST) -> None:
-        self.place = place
+    def __init__(self, matrix: npt.ArrayLike, *, device: Device = HOST) -> None:
+        self.device = device
         self.matrix: Any = matrix
-        if place is HOST:
+        if device is HOST:
             array = np.asarray(matrix)
             if array.ndim != 2:
                 raise invalid("matrix", "two-dimensional", array.shape)
             self.matrix = array if array.dtype.kind == "f" else array.astype(np.float64)
         self.shape = (self.matrix.shape[0], self.matrix.shape[1])
-        self.dtype = place.numpy_dtype(self.matrix)
+        self.dtype = device.numpy_dtype(self.matrix)
 
     def matmat(self, block: Array) -> Array:
         out: Array = self._like(block) @ block
@@ -40,27 +40,27 @@ class Dense(LinearOperator):
         out: Array = self._like(block).T @ block
         return out
 
-    def on(self, place: Place) -> Dense:
-        return Dense(place.put(self.matrix), place=place)
+    def on(self, device: Device) -> Dense:
+        return Dense(device.put(self.matrix), device=device)
 
     def _like(self, block: Array) -> Any:
         """The matrix in a number type that can be multiplied with the block's, which libraries do not mix."""
-        if self.place is HOST or self.matrix.dtype == block.dtype:
+        if self.device is HOST or self.matrix.dtype == block.dtype:
             return self.matrix
-        return self.place.xp.astype(self.matrix, block.dtype)
+        return self.device.xp.astype(self.matrix, block.dtype)
 
     def gram(self, weights: Array | None = None) -> Array:
         out: Array = self.matrix.T @ (self.matrix if weights is None else self.matrix * weights[:, None])
         return out
 
     def take(self, columns: IntArray) -> Dense:
-        return Dense(self.place.xp.take(self.matrix, self.place.put(columns), axis=1), place=self.place)
+        return Dense(self.device.xp.take(self.matrix, self.device.put(columns), axis=1), device=self.device)
 
     def squared(self) -> Dense:
-        return Dense(self.matrix**2, place=self.place)
+        return Dense(self.matrix**2, device=self.device)
 
     def to_dense(self) -> Array:
-        out: Array = self.place.get(self.matrix)
+        out: Array = self.device.get(self.matrix)
         return out
 
     def to_sparse(self) -> Any:

@@ -1,4 +1,4 @@
-"""Place: where arrays live, and the library that computes on them there."""
+"""Device: where arrays live, and the library that computes on them there."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tellall.core.errors import invalid
 
 __all__ = [
     "HOST",
-    "Place",
-    "find_place",
+    "Device",
+    "find_device",
 ]
 
 _HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
@@ -27,7 +27,7 @@ _DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
 
 @final
 @dataclass(frozen=True, eq=False)
-class Place:
+class Device:
     """A device and the array library (array API standard) that computes on it.
 
     Attributes
@@ -36,7 +36,7 @@ class Place:
         "cpu", or the device's name.
     xp
         The namespace: NumPy, or another library (or NumPy before 2.1) through array-api-compat.
-    device
+    handle
         What the namespace calls the device.
     narrow
         A number type of half the width of single precision whose products are summed in single precision,
@@ -49,7 +49,7 @@ class Place:
 
     name: str
     xp: Any
-    device: Any = None
+    handle: Any = None
     narrow: Any = None
     panel: int = 128
     home: Any = "cpu"
@@ -58,7 +58,7 @@ class Place:
         """The same numbers here; a single number is at home everywhere."""
         if self.xp is HOST.xp or isinstance(array, float):
             return array
-        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.device)
+        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
 
     def get(self, array: Any) -> Any:
         """The same numbers as a NumPy array."""
@@ -73,12 +73,12 @@ class Place:
         return getattr(self.xp, np.dtype(kind).name)
 
     def numpy_dtype(self, array: Any) -> np.dtype[Any]:
-        """What NumPy calls the number type of an array of this place."""
+        """What NumPy calls the number type of an array of this device."""
         return np.dtype(str(array.dtype).rpartition(".")[2])
 
     def zeros(self, shape: Any, dtype: Any) -> Any:
         """Zeros, here."""
-        return self.xp.zeros(shape, dtype=dtype, device=self.device)
+        return self.xp.zeros(shape, dtype=dtype, device=self.handle)
 
     def parts(self, array: Any, dtype: Any) -> list[Any]:
         """Arrays of that type that add up to the array; two of a narrow type leave 2⁻¹⁶ of each number."""
@@ -146,7 +146,7 @@ class Place:
         if not self.name.startswith("cuda"):
             return _free_on_host()
         cuda = self.xp.cuda
-        free = cuda.mem_get_info(self.device) if hasattr(cuda, "mem_get_info") else self.device.mem_info
+        free = cuda.mem_get_info(self.handle) if hasattr(cuda, "mem_get_info") else self.handle.mem_info
         return int(free[0])
 
 
@@ -159,7 +159,7 @@ def _host_namespace() -> Any:
     return array_api_compat.numpy
 
 
-HOST = Place("cpu", _host_namespace())
+HOST = Device("cpu", _host_namespace())
 
 
 def _free_on_host() -> int:
@@ -172,44 +172,44 @@ def _free_on_host() -> int:
         return sys.maxsize
 
 
-def find_place(device: str) -> Place:
-    """The place of that name, "cpu", "cuda" or "cuda:1"; the host, with a warning, where there is none."""
-    if not isinstance(device, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", device):
-        raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", device)
-    if device == "cpu":
+def find_device(name: str) -> Device:
+    """The device of that name, "cpu", "cuda" or "cuda:1"; the host, with a warning, where there is none."""
+    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", name)
+    if name == "cpu":
         return HOST
-    place, reason = _torch(device)
-    if place is None and reason == "":
-        place, reason = _cupy(device)
-    if place is None:
+    device, reason = _torch(name)
+    if device is None and reason == "":
+        device, reason = _cupy(name)
+    if device is None:
         warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=2)
         return HOST
-    return place
+    return device
 
 
-def _torch(device: str) -> tuple[Place | None, str]:
+def _torch(name: str) -> tuple[Device | None, str]:
     try:
         import torch
         from array_api_compat import torch as namespace
     except ImportError:
         return None, ""
-    index = int(device.partition(":")[2] or 0)
+    index = int(name.partition(":")[2] or 0)
     if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
-        return None, f"device={device!r}: PyTorch sees no such CUDA device on this machine"
-    return Place(device, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
+        return None, f"device={name!r}: PyTorch sees no such CUDA device on this machine"
+    return Device(name, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
 
 
-def _cupy(device: str) -> tuple[Place | None, str]:
+def _cupy(name: str) -> tuple[Device | None, str]:
     try:
         import cupy
         from array_api_compat import cupy as namespace
     except ImportError:
-        return None, f"device={device!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
-    index = int(device.partition(":")[2] or 0)
+        return None, f"device={name!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
+    index = int(name.partition(":")[2] or 0)
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError:  # no driver
         count = 0
     if count <= index:
-        return None, f"device={device!r}: CuPy sees no such CUDA device on this machine"
-    return Place(device, namespace, cupy.cuda.Device(index), panel=512), ""
+        return None, f"device={name!r}: CuPy sees no such CUDA device on this machine"
+    return Device(name, namespace, cupy.cuda.Device(index), panel=512), ""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator, stack_columns
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.packed import Packed, is_two_valued
 from tellall.core.errors import invalid
 
@@ -44,18 +44,18 @@ class _Block:
     after
         The first row that can be k, one beyond the block's first row.
     middles
-        Each j with the place of its first pair (0, j) among the block's pairs.
-    place
+        Each j with the index of its first pair (0, j) among the block's pairs.
+    index
         For each pair (i, j) and each k from `after` on, where the triple stands in lexicographic order; the
         number of all triples where k ≤ j.
     """
 
     after: int
     middles: tuple[tuple[int, int], ...]
-    place: IntArray
+    index: IntArray
 
 
-def triples(place: Place, d: int, s: Any, parts: Iterable[Part], order: Any) -> Any:
+def triples(device: Device, d: int, s: Any, parts: Iterable[Part], order: Any) -> Any:
     """Σ_p T[i,p] T[j,p] T[k,p] s[p] for i < j < k, lexicographic.
 
     Parameters
@@ -63,85 +63,84 @@ def triples(place: Place, d: int, s: Any, parts: Iterable[Part], order: Any) -> 
     s
         In the number type of the result.
     parts
-        The factor T, some columns at a time, in the type of s or in the place's narrow one.
+        The factor T, some columns at a time, in the type of s or in the device's narrow one.
     order
-        `gathered`, at that place.
+        `gathered`, on that device.
 
     Notes
     -----
     For every middle row j, (T[:j] * T[j] s) @ T[j+1:].T: d³ n / 3 flops, each triple once, but for k ≤ j
     within a block of four js.
     """
-    xp, blocks = place.xp, _blocks(d)
-    totals = [place.zeros(block.place.shape, s.dtype) for block in blocks]
-    for start, T in _people(place, parts):
-        for weights in place.parts(s[start : start + T.shape[1]], T.dtype):
+    xp, blocks = device.xp, _blocks(d)
+    totals = [device.zeros(block.index.shape, s.dtype) for block in blocks]
+    for start, T in _people(device, parts):
+        for weights in device.parts(s[start : start + T.shape[1]], T.dtype):
             scaled = T * weights
             for block, total in zip(blocks, totals, strict=True):
-                total += place.product(_pairs(place, block, T, scaled), T[block.after :, :].T)
-    flat = [place.zeros((0,), s.dtype), *(xp.reshape(total, (-1,)) for total in totals)]
+                total += device.product(_pairs(device, block, T, scaled), T[block.after :, :].T)
+    flat = [device.zeros((0,), s.dtype), *(xp.reshape(total, (-1,)) for total in totals)]
     return xp.take(xp.concat(flat), order)
 
 
-def triples_transposed(place: Place, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
+def triples_transposed(device: Device, d: int, y: Any, parts: Iterable[Part], order: Any, work: Any) -> Any:
     """Σ_{i<j<k} y[i,j,k] T[i,p] T[j,p] T[k,p] for every p.
 
     As `triples`, but that y is in the type of the result, the parts in that of `work`, `order` is `spread`.
     """
-    xp, blocks = place.xp, _blocks(d)
-    values = xp.take(xp.concat([y, place.zeros((1,), y.dtype)]), order)
+    xp, blocks = device.xp, _blocks(d)
+    values = xp.take(xp.concat([y, device.zeros((1,), y.dtype)]), order)
     weights, start = [], 0
     for block in blocks:
-        size = block.place.size
-        weights.append(place.parts(xp.reshape(values[start : start + size], block.place.shape), work))
+        size = block.index.size
+        weights.append(device.parts(xp.reshape(values[start : start + size], block.index.shape), work))
         start += size
-    out = [place.zeros((0,), y.dtype)]
-    for _, T in _people(place, parts):
-        total = place.zeros((T.shape[1],), y.dtype)
+    out = [device.zeros((0,), y.dtype)]
+    for _, T in _people(device, parts):
+        total = device.zeros((T.shape[1],), y.dtype)
         for block, known in zip(blocks, weights, strict=True):
-            pairs = place.product(known[0], T[block.after :, :])
+            pairs = device.product(known[0], T[block.after :, :])
             for more in known[1:]:
-                pairs += place.product(more, T[block.after :, :])
+                pairs += device.product(more, T[block.after :, :])
             for j, first in block.middles:
-                total += T[j, :] * place.column_dots(pairs[first : first + j, :], T[:j, :])
+                total += T[j, :] * device.column_dots(pairs[first : first + j, :], T[:j, :])
         out.append(total)
     return xp.concat(out)
 
 
-def _pairs(place: Place, block: _Block, T: Any, scaled: Any) -> Any:
+def _pairs(device: Device, block: _Block, T: Any, scaled: Any) -> Any:
     """T[i] scaled[j] for every pair of a block."""
-    if place is not HOST:
-        return place.xp.concat([T[:j, :] * scaled[j, :] for j, _ in block.middles])
-    out = np.empty((block.place.shape[0], T.shape[1]), dtype=T.dtype)
+    if device is not HOST:
+        return device.xp.concat([T[:j, :] * scaled[j, :] for j, _ in block.middles])
+    out = np.empty((block.index.shape[0], T.shape[1]), dtype=T.dtype)
     for j, first in block.middles:
         np.multiply(T[:j], scaled[j], out=out[first : first + j])
     return out
 
 
-def _people(place: Place, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
+def _people(device: Device, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
     """The factor's columns, so many at a time as the products of a block's pairs leave room for."""
     for start, stop, T in parts:
-        width, count = _width(place, T.shape[0]), stop - start
+        width, count = _width(device, T.shape[0]), stop - start
         for first in range(0, count, width):
             part = T[:, first : min(first + width, count)]
-            yield start + first, np.ascontiguousarray(part) if place is HOST else part
+            yield start + first, np.ascontiguousarray(part) if device is HOST else part
 
 
-def _width(place: Place, d: int) -> int:
-    numbers = _NUMBERS if place is HOST else place.block // _BYTES
+def _width(device: Device, d: int) -> int:
+    numbers = _NUMBERS if device is HOST else device.block // _BYTES
     return max(128, numbers // (_MIDDLES * max(d, 1)) // 64 * 64)
 
 
 @lru_cache(maxsize=2)
 def spread(d: int) -> IntArray:
-    """For every place in the blocks, one after the other, which triple stands there; their number if none."""
-    places = [block.place.ravel() for block in _blocks(d)]
-    return np.concatenate([np.zeros(0, dtype=np.intp), *places])
+    """For every entry of the blocks, one after the other, the index of its triple; their number if none."""
+    return np.concatenate([np.zeros(0, dtype=np.intp), *(block.index.ravel() for block in _blocks(d))])
 
 
 @lru_cache(maxsize=2)
 def gathered(d: int) -> IntArray:
-    """For every triple its place in the blocks, one after the other."""
+    """For every triple its index in the blocks, one after the other."""
     out = np.empty(comb(d, 3) + 1, dtype=np.intp)
     out[spread(d)] = np.arange(spread(d).size)
     return out[:-1]
@@ -159,9 +158,9 @@ def _blocks(d: int) -> tuple[_Block, ...]:
         pair_j = np.repeat(js, js)
         pair_i = np.concatenate([np.arange(j) for j in js])
         beyond = np.arange(low + 1, d) - pair_j[:, None] - 1
-        place = np.where(beyond < 0, comb(d, 3), start[pair_i, pair_j][:, None] + beyond)
-        places = np.cumsum(js) - js
-        out.append(_Block(low + 1, tuple(zip(js.tolist(), places.tolist(), strict=True)), place))
+        index = np.where(beyond < 0, comb(d, 3), start[pair_i, pair_j][:, None] + beyond)
+        firsts_at = np.cumsum(js) - js
+        out.append(_Block(low + 1, tuple(zip(js.tolist(), firsts_at.tolist(), strict=True)), index))
     return tuple(out)
 
 
@@ -187,30 +186,30 @@ class Moments(LinearOperator):
     The row-product matrices of the linear-reconstruction paper (Sec. 3), on distinct index sets.
     """
 
-    def __init__(self, factor: npt.ArrayLike | Packed, order: int, *, place: Place = HOST) -> None:
+    def __init__(self, factor: npt.ArrayLike | Packed, order: int, *, device: Device = HOST) -> None:
         if order not in (1, 2, 3):
             raise invalid("order", "1, 2 or 3", order)
         self.factor: Any = factor
-        self.place = place
+        self.device = device
         if isinstance(factor, Packed):
-            self.place, self.dtype = factor.place, np.dtype(np.float32)
-        elif place is HOST:
+            self.device, self.dtype = factor.device, np.dtype(np.float32)
+        elif device is HOST:
             array = np.asarray(factor)
             if array.ndim != 2:
                 raise invalid("factor", "two-dimensional (attributes × people)", array.shape)
             self.factor = array if array.dtype.kind == "f" else array.astype(np.float64)
             self.dtype = self.factor.dtype
         else:
-            self.dtype = place.numpy_dtype(self.factor)
+            self.dtype = device.numpy_dtype(self.factor)
         self.order = order
         self.shape = (comb(self.factor.shape[0], order), self.factor.shape[1])
         self._indices: dict[tuple[str, int], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self.place, self._image, block, self.shape[0])
+        return stack_columns(self.device, self._image, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        return stack_columns(self.place, self._back_image, block, self.shape[1])
+        return stack_columns(self.device, self._back_image, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
         out: Array = self._image(vector)
@@ -237,24 +236,24 @@ class Moments(LinearOperator):
     def take(self, columns: IntArray) -> Moments:
         if isinstance(self.factor, Packed):
             return Moments(self.factor.take(columns), self.order)
-        kept = self.place.xp.take(self.factor, self.place.put(columns), axis=1)
-        return Moments(kept, self.order, place=self.place)
+        kept = self.device.xp.take(self.factor, self.device.put(columns), axis=1)
+        return Moments(kept, self.order, device=self.device)
 
     def squared(self) -> Moments:
         if isinstance(self.factor, Packed):
             return Moments(self.factor.squared(), self.order)
         square = self.factor**2
-        if bool(self.place.xp.all(square == 1)):  # of signs: products with it are sums
+        if bool(self.device.xp.all(square == 1)):  # of signs: products with it are sums
             d, n = self.factor.shape
-            return Moments(Packed.ones(d, n, self.place), self.order)
-        return Moments(square, self.order, place=self.place)
+            return Moments(Packed.ones(d, n, self.device), self.order)
+        return Moments(square, self.order, device=self.device)
 
-    def on(self, place: Place) -> Moments:
+    def on(self, device: Device) -> Moments:
         factor = self.factor
         if not isinstance(factor, Packed) and is_two_valued(factor):
             factor = Packed.of(factor)
-        moved = factor.on(place) if isinstance(factor, Packed) else place.put(factor)
-        return Moments(moved, self.order, place=place)
+        moved = factor.on(device) if isinstance(factor, Packed) else device.put(factor)
+        return Moments(moved, self.order, device=device)
 
     def to_dense(self) -> Array:
         blocks = list(self._row_blocks())
@@ -262,13 +261,13 @@ class Moments(LinearOperator):
 
     def _whole(self) -> Any:
         if isinstance(self.factor, Packed):
-            return self.factor.block(0, self.shape[1], self.place.dtype(self.dtype))
+            return self.factor.block(0, self.shape[1], self.device.dtype(self.dtype))
         return self.factor
 
     def _work_dtype(self, dtype: Any) -> Any:
         """The number type of the factor in products with vectors of that type."""
-        narrow = self.place.narrow
-        single = narrow is not None and dtype == self.place.xp.float32
+        narrow = self.device.narrow
+        single = narrow is not None and dtype == self.device.xp.float32
         return narrow if single and isinstance(self.factor, Packed) else dtype
 
     def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
@@ -276,41 +275,41 @@ class Moments(LinearOperator):
         if isinstance(self.factor, Packed):
             yield from self.factor.blocks(self._work_dtype(dtype))
         else:
-            whole = self.factor if self.factor.dtype == dtype else self.place.xp.astype(self.factor, dtype)
+            whole = self.factor if self.factor.dtype == dtype else self.device.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
 
     def _image(self, vector: Any) -> Any:
-        place, xp, d = self.place, self.place.xp, self.factor.shape[0]
-        vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        device, xp, d = self.device, self.device.xp, self.factor.shape[0]
+        vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
-            return place.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
+            return device.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
         blocks = self._blocks(vector.dtype)
         if self.order == 3:
-            return triples(place, d, vector, blocks, self._index("triples", d, gathered))
-        total = place.zeros((d,) * self.order, vector.dtype)
+            return triples(device, d, vector, blocks, self._index("triples", d, gathered))
+        total = device.zeros((d,) * self.order, vector.dtype)
         for start, stop, T in blocks:
             if self.order == 1:
-                total += place.thin_product(T, vector[start:stop])
+                total += device.thin_product(T, vector[start:stop])
             else:
-                _add_pairs(place, total, T, vector[start:stop])
+                _add_pairs(device, total, T, vector[start:stop])
         return total if self.order == 1 else xp.take(xp.reshape(total, (-1,)), self._upper(d))
 
     def _back_image(self, vector: Any) -> Any:
-        place, xp, d = self.place, self.place.xp, self.factor.shape[0]
-        vector = xp.astype(vector, xp.result_type(vector.dtype, place.dtype(self.dtype)), copy=False)
+        device, xp, d = self.device, self.device.xp, self.factor.shape[0]
+        vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
-            return place.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
+            return device.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
         blocks, work = self._blocks(vector.dtype), self._work_dtype(vector.dtype)
         if self.order == 3:
             order = self._index("spread triples", d, spread)
-            return triples_transposed(place, d, vector, blocks, order, work)
-        out = [place.zeros((0,), vector.dtype)]
-        pairs = place.parts(self._spread(d, vector), work) if self.order == 2 else []
+            return triples_transposed(device, d, vector, blocks, order, work)
+        out = [device.zeros((0,), vector.dtype)]
+        pairs = device.parts(self._spread(d, vector), work) if self.order == 2 else []
         for _, _, T in blocks:
             if self.order == 1:
-                out.append(place.thin_product(T.T, vector))
+                out.append(device.thin_product(T.T, vector))
             else:
-                out.append(_pairs_transposed(place, T, pairs))
+                out.append(_pairs_transposed(device, T, pairs))
         return xp.concat(out) if len(out) > 2 else out[-1]
 
     @property
@@ -320,24 +319,24 @@ class Moments(LinearOperator):
         return self.factor.low**self.order if packed else None
 
     def _upper(self, d: int) -> Any:
-        """The flat places of i < j in a d × d matrix."""
+        """The flat indices of i < j in a d × d matrix."""
         return self._index("upper", d, upper_triangle)
 
     def _spread(self, d: int, vector: Array) -> Any:
         """The d × d matrix with the vector above its diagonal and zeros elsewhere."""
-        place, xp = self.place, self.place.xp
-        if place is HOST:
+        device, xp = self.device, self.device.xp
+        if device is HOST:
             upper = np.zeros(d * d, dtype=vector.dtype)
             upper[upper_triangle(d)] = vector
             return upper.reshape(d, d)
-        padded = xp.concat([vector, place.zeros((1,), vector.dtype)])
+        padded = xp.concat([vector, device.zeros((1,), vector.dtype)])
         return xp.reshape(xp.take(padded, self._index("spread", d, _spread_triangle)), (d, d))
 
     def _index(self, name: str, d: int, make: Callable[[int], IntArray]) -> Any:
-        if self.place is HOST:
+        if self.device is HOST:
             return make(d)
         if (name, d) not in self._indices:
-            self._indices[name, d] = self.place.put(make(d))
+            self._indices[name, d] = self.device.put(make(d))
         return self._indices[name, d]
 
     def _common_weight(self, weights: Array | None) -> float | None:
@@ -363,26 +362,26 @@ class Moments(LinearOperator):
             yield factor[np.array(chosen)].prod(axis=1)
 
 
-def _add_pairs(place: Place, total: Any, T: Any, s: Any) -> None:
+def _add_pairs(device: Device, total: Any, T: Any, s: Any) -> None:
     """Σ_p T[i,p] T[j,p] s[p] added to total[i, j] for i ≤ j; below the diagonal only what comes for free.
 
     Of a symmetric product half is redundant: a panel of rows meets the rows from the panel's first on.
     """
-    parts = place.parts(s, T.dtype)
-    for i, j in _panels(T.shape[0], place.panel):
+    parts = device.parts(s, T.dtype)
+    for i, j in _panels(T.shape[0], device.panel):
         rows, others = T[i:j, :], T[i:, :].T
         for part in parts:
-            total[i:j, i:] += place.product(rows * part, others)
+            total[i:j, i:] += device.product(rows * part, others)
 
 
-def _pairs_transposed(place: Place, T: Any, parts: list[Any]) -> Any:
+def _pairs_transposed(device: Device, T: Any, parts: list[Any]) -> Any:
     """Σ_{i<j} Y[i,j] T[i,p] T[j,p] for every p; the parts of Y have zeros on and below the diagonal."""
     total = None
-    for i, j in _panels(T.shape[0], place.panel):
-        found = place.product(parts[0][i:j, i:], T[i:, :])
+    for i, j in _panels(T.shape[0], device.panel):
+        found = device.product(parts[0][i:j, i:], T[i:, :])
         for part in parts[1:]:
-            found += place.product(part[i:j, i:], T[i:, :])
-        dots = place.column_dots(found, T[i:j, :])
+            found += device.product(part[i:j, i:], T[i:, :])
+        dots = device.column_dots(found, T[i:j, :])
         total = dots if total is None else total + dots
     return total
 
@@ -393,12 +392,12 @@ def _panels(rows: int, height: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=256)
 def upper_triangle(d: int) -> IntArray:
-    """The flat places of i < j in a d × d matrix."""
+    """The flat indices of i < j in a d × d matrix."""
     return np.flatnonzero(np.triu(np.ones((d, d), dtype=bool), 1))
 
 
 def _spread_triangle(d: int) -> IntArray:
-    """For each flat place of a d × d matrix the number of its pair i < j, or the number of pairs."""
+    """For each flat index of a d × d matrix the number of its pair i < j, or the number of pairs."""
     out = np.full(d * d, comb(d, 2), dtype=np.intp)
     out[upper_triangle(d)] = np.arange(comb(d, 2))
     return out

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -53,7 +53,7 @@ class Packed:
     columns: int
     low: float = 0.0
     high: float = 1.0
-    place: Place = HOST
+    device: Device = HOST
 
     def __post_init__(self) -> None:
         if len(self.bits.shape) != 2 or self.bits.shape[1] != -(-self.columns // 8):
@@ -71,9 +71,9 @@ class Packed:
         return cls(np.packbits(array > 0, axis=1), array.shape[1], -1.0 if signs else 0.0)
 
     @classmethod
-    def ones(cls, rows: int, columns: int, place: Place = HOST) -> Packed:
+    def ones(cls, rows: int, columns: int, device: Device = HOST) -> Packed:
         """A matrix of ones."""
-        return cls(place.put(np.zeros((rows, -(-columns // 8)), np.uint8)), columns, 1.0, 1.0, place)
+        return cls(device.put(np.zeros((rows, -(-columns // 8)), np.uint8)), columns, 1.0, 1.0, device)
 
     @property
     def constant(self) -> bool:
@@ -85,9 +85,9 @@ class Packed:
         """d, n."""
         return (self.bits.shape[0], self.columns)
 
-    def on(self, place: Place) -> Packed:
-        """The same in another place."""
-        return replace(self, bits=place.put(self.bits), place=place)
+    def on(self, device: Device) -> Packed:
+        """The same on another device."""
+        return replace(self, bits=device.put(self.bits), device=device)
 
     def squared(self) -> Packed:
         """The matrix of squares."""
@@ -97,20 +97,20 @@ class Packed:
         """These columns, in this order."""
         wanted = np.asarray(columns)
         kept = np.empty((self.shape[0], -(-wanted.size // 8)), dtype=np.uint8)
-        for row, bits in zip(kept, self.place.get(self.bits), strict=True):
+        for row, bits in zip(kept, self.device.get(self.bits), strict=True):
             row[:] = np.packbits(np.unpackbits(bits, count=self.columns)[wanted])
-        return replace(self, bits=self.place.put(kept), columns=wanted.size)
+        return replace(self, bits=self.device.put(kept), columns=wanted.size)
 
     def block(self, start: int, stop: int, dtype: Any) -> Any:
         """Columns from start, a multiple of 8, to stop."""
-        xp, first, last = self.place.xp, start // 8, -(-stop // 8)
+        xp, first, last = self.device.xp, start // 8, -(-stop // 8)
         codes = xp.reshape(self.bits[:, first:last], (-1,))
-        expanded = self.place.take_rows(self._table(dtype), codes)
+        expanded = self.device.take_rows(self._table(dtype), codes)
         return xp.reshape(expanded, (self.bits.shape[0], 8 * (last - first)))[:, : stop - start]
 
     def blocks(self, dtype: Any, *, most: int | None = None) -> Iterator[tuple[int, int, Any]]:
-        """Start, stop and the columns between, as many at a time as the place has room for."""
-        room = self.place.block // (_WORK * max(1, self.shape[0])) if most is None else most
+        """Start, stop and the columns between, as many at a time as the device has room for."""
+        room = self.device.block // (_WORK * max(1, self.shape[0])) if most is None else most
         width = max(_WIDTH, room // _WIDTH * _WIDTH)
         for start in range(0, self.columns, width):
             stop = min(start + width, self.columns)
@@ -121,7 +121,7 @@ class Packed:
         if dtype not in tables:
             bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
             values = np.where(bits == 1, self.high, self.low).astype(np.float32)
-            tables[dtype] = self.place.xp.astype(self.place.put(values), dtype)
+            tables[dtype] = self.device.xp.astype(self.device.put(values), dtype)
         return tables[dtype]
 
     @cached_property
@@ -136,7 +136,7 @@ def is_two_valued(array: npt.NDArray[Any]) -> bool:
 
 @final
 class OnDevice(LinearOperator):
-    """An operator of another place behind products of NumPy arrays.
+    """An operator of another device behind products of NumPy arrays.
 
     What iterates asks for ``resident`` and stays on the device; everything else need not know. What has to be
     formed (a gram, the matrix itself) comes from the ``source`` on the host, where there is one.
@@ -147,34 +147,34 @@ class OnDevice(LinearOperator):
         self.shape, self.dtype = resident.shape, resident.dtype
 
     @classmethod
-    def move(cls, operator: LinearOperator, place: Place) -> LinearOperator:
-        """The operator with its products computed at that place."""
-        if place is HOST or operator.resident.place is place:
+    def move(cls, operator: LinearOperator, device: Device) -> LinearOperator:
+        """The operator with its products computed on that device."""
+        if device is HOST or operator.resident.device is device:
             return operator
-        return cls(operator.on(place), operator)
+        return cls(operator.on(device), operator)
 
     @property
     def source(self) -> LinearOperator | None:
         """The same on the host, where there is one."""
         return self._source
 
-    def on(self, place: Place) -> LinearOperator:
-        if self._resident.place is place:
+    def on(self, device: Device) -> LinearOperator:
+        if self._resident.device is device:
             return self._resident
-        return (self._source or self._resident).on(place)
+        return (self._source or self._resident).on(device)
 
     @property
     def resident(self) -> LinearOperator:
         return self._resident
 
     def matmat(self, block: Array) -> Array:
-        place = self._resident.place
-        out: Array = place.get(self._resident.matmat(place.put(block)))
+        device = self._resident.device
+        out: Array = device.get(self._resident.matmat(device.put(block)))
         return out
 
     def rmatmat(self, block: Array) -> Array:
-        place = self._resident.place
-        out: Array = place.get(self._resident.rmatmat(place.put(block)))
+        device = self._resident.device
+        out: Array = device.get(self._resident.rmatmat(device.put(block)))
         return out
 
     def gram(self, weights: Array | None = None) -> Array:
@@ -190,7 +190,7 @@ class OnDevice(LinearOperator):
         if self._source is None:
             return OnDevice(self._resident.take(columns))
         few = self._source.take(columns)
-        return OnDevice(few.on(self._resident.place), few)
+        return OnDevice(few.on(self._resident.device), few)
 
     def squared(self) -> OnDevice:
         return OnDevice(self._resident.squared(), self._source and self._source.squared())

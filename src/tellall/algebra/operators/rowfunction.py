@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator, stack_columns
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments, upper_triangle
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.walsh import inner_products, moebius
@@ -67,7 +67,7 @@ def closed_gram(table: npt.NDArray[np.float64], bits: Array, tuples: str) -> Arr
 
 
 def _gram_terms(table: npt.NDArray[np.float64]) -> dict[tuple[int, int, int, int], float]:
-    """Σ g(u) g(v) over all u, v, by how many places have (u, v) = 00, 01, 10, 11."""
+    """Σ g(u) g(v) over all u, v, by how many attributes have (u, v) = 00, 01, 10, 11."""
     k = table.size.bit_length() - 1
     terms: dict[tuple[int, int, int, int], float] = {}
     for u, v in product(range(table.size), repeat=2):
@@ -131,38 +131,38 @@ class RowFunction(LinearOperator):
         d, n = self.bits.shape
         self.shape = (_count(d, self.k, self.tuples), n)
         if isinstance(self.bits, Packed):
-            self.place, self.dtype = self.bits.place, np.dtype(np.float32)
+            self.device, self.dtype = self.bits.device, np.dtype(np.float32)
         else:
-            self.place, self.dtype = HOST, self.bits.dtype
+            self.device, self.dtype = HOST, self.bits.dtype
         self.coefficients, self.factor = _shortest_polynomial(self.table, self.bits)
         self._indices: dict[tuple[int, ...], Any] = {}
 
     def matmat(self, block: Array) -> Array:
-        return stack_columns(self.place, self.matvec, block, self.shape[0])
+        return stack_columns(self.device, self.matvec, block, self.shape[0])
 
     def rmatmat(self, block: Array) -> Array:
-        return stack_columns(self.place, self.rmatvec, block, self.shape[1])
+        return stack_columns(self.device, self.rmatvec, block, self.shape[1])
 
     def matvec(self, vector: Array) -> Array:
-        xp, kind = self.place.xp, self._kind(vector)
+        xp, kind = self.device.xp, self._kind(vector)
         total: Any = None
         for start, stop, T in self._blocks(kind):
             part = vector[start:stop]
             weights = {subset: xp.astype(c * part, kind) for subset, c in self.coefficients.items()}
             found = list(self._images(T, weights, (), self.k))
-            whole = xp.concat(found) if found else self.place.zeros((0,), kind)
+            whole = xp.concat(found) if found else self.device.zeros((0,), kind)
             total = whole if total is None else total + whole
-        out: Array = self.place.zeros((self.shape[0],), kind) if total is None else total
+        out: Array = self.device.zeros((self.shape[0],), kind) if total is None else total
         return out
 
     def rmatvec(self, vector: Array) -> Array:
-        xp, kind = self.place.xp, self._kind(vector)
+        xp, kind = self.device.xp, self._kind(vector)
         if not self.shape[0]:
-            nothing: Array = self.place.zeros((self.shape[1],), kind)
+            nothing: Array = self.device.zeros((self.shape[1],), kind)
             return nothing
-        values, parts = xp.astype(vector, kind, copy=False), [self.place.zeros((0,), kind)]
+        values, parts = xp.astype(vector, kind, copy=False), [self.device.zeros((0,), kind)]
         for start, stop, T in self._blocks(kind):
-            total = self.place.zeros((stop - start,), kind)
+            total = self.device.zeros((stop - start,), kind)
             found = self._back_images(T, values, (), self.k, set(self.coefficients))
             for subset, c in self.coefficients.items():
                 total += found[subset] * c
@@ -170,13 +170,13 @@ class RowFunction(LinearOperator):
         out: Array = xp.concat(parts) if len(parts) > 2 else parts[-1]
         return out
 
-    def on(self, place: Place) -> RowFunction:
+    def on(self, device: Device) -> RowFunction:
         packed = self.bits if isinstance(self.bits, Packed) else Packed.of(self.bits)
-        return RowFunction(self.table, packed.on(place), self.tuples)
+        return RowFunction(self.table, packed.on(device), self.tuples)
 
     def _kind(self, vector: Array) -> Any:
         """The number type of products with a vector."""
-        return self.place.xp.result_type(self.place.dtype(self.dtype), vector.dtype)
+        return self.device.xp.result_type(self.device.dtype(self.dtype), vector.dtype)
 
     def _blocks(self, kind: Any) -> Iterator[tuple[int, int, Any]]:
         """Start, stop and the factor's columns between."""
@@ -191,7 +191,7 @@ class RowFunction(LinearOperator):
         if not isinstance(self.bits, Packed):
             whole: Array = self.bits
             return whole
-        out: Array = self.place.get(self.bits.block(0, self.shape[1], self.place.dtype(self.dtype)))
+        out: Array = self.device.get(self.bits.block(0, self.shape[1], self.device.dtype(self.dtype)))
         return out
 
     def gram(self, weights: Array | None = None) -> Array:
@@ -228,14 +228,14 @@ class RowFunction(LinearOperator):
 
         ``weights[S]`` multiplies the product of the attributes in S, a set of the last ones.
         """
-        xp = self.place.xp
+        xp = self.device.xp
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
             here = T[first:, :]
             block = (
-                _pair_image(self.place, weights, here)
+                _pair_image(self.device, weights, here)
                 if left == 2
-                else _single_image(self.place, weights, here)
+                else _single_image(self.device, weights, here)
             )
             yield xp.take(xp.reshape(block, (-1,)), self._index(chosen, left))
             return
@@ -252,13 +252,13 @@ class RowFunction(LinearOperator):
         self, T: Any, vector: Any, chosen: tuple[int, ...], left: int, wanted: set[int]
     ) -> dict[int, Any]:
         """For each wanted set S of the last attributes, Σ over their choices of y times the product of S."""
-        place = self.place
+        device = self.device
         first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
         if left <= 2:
             here = T[first:, :]
-            return _back(place, self._spread(vector, chosen, left, here.shape[0]), here, wanted)
+            return _back(device, self._spread(vector, chosen, left, here.shape[0]), here, wanted)
         top = 1 << (left - 1)
-        total = {subset: place.zeros((T.shape[1],), vector.dtype) for subset in wanted}
+        total = {subset: device.zeros((T.shape[1],), vector.dtype) for subset in wanted}
         inside = {subset & ~top for subset in wanted}
         start = 0
         for i in self._next(chosen, left):
@@ -271,27 +271,27 @@ class RowFunction(LinearOperator):
         return total
 
     def _spread(self, vector: Any, chosen: tuple[int, ...], left: int, size: int) -> Any:
-        """The values at their places in the block of all choices of the last attributes, zero elsewhere."""
-        place, xp, shape = self.place, self.place.xp, (size,) * left
-        if place is HOST:
+        """The values at their indices in the block of all choices of the last attributes, zero elsewhere."""
+        device, xp, shape = self.device, self.device.xp, (size,) * left
+        if device is HOST:
             spread = np.zeros(size**left, dtype=vector.dtype)
-            spread[self._places(chosen, left)] = vector
+            spread[self._positions(chosen, left)] = vector
             return spread.reshape(shape)
-        padded = xp.concat([vector, place.zeros((1,), vector.dtype)])
+        padded = xp.concat([vector, device.zeros((1,), vector.dtype)])
         return xp.reshape(xp.take(padded, self._index(chosen, left, inverse=True)), shape)
 
     def _index(self, chosen: tuple[int, ...], left: int, *, inverse: bool = False) -> Any:
-        """The places of the rows in the block, or for each place in the block its row (one past the last)."""
-        if self.place is HOST:
-            return self._places(chosen, left)
+        """The indices of the rows in the block, or per index its row (past the last: none)."""
+        if self.device is HOST:
+            return self._positions(chosen, left)
         key = (int(inverse), left, *chosen)
         if key not in self._indices:
-            index = self._places(chosen, left)
+            index = self._positions(chosen, left)
             if inverse:
                 first = chosen[-1] + 1 if self.tuples == "subsets" and chosen else 0
                 rows, index = index, np.full((self.factor.shape[0] - first) ** left, index.size)
                 index[rows] = np.arange(rows.size)
-            self._indices[key] = self.place.put(index)
+            self._indices[key] = self.device.put(index)
         return self._indices[key]
 
     def _next(self, chosen: tuple[int, ...], left: int) -> list[int]:
@@ -308,7 +308,7 @@ class RowFunction(LinearOperator):
             return comb(d - chosen[-1] - 1, left)
         return d**left if self.tuples == "all" else perm(d - len(chosen), left)
 
-    def _places(self, chosen: tuple[int, ...], left: int) -> IntArray:
+    def _positions(self, chosen: tuple[int, ...], left: int) -> IntArray:
         """Where the rows lie in the block of all choices of the last one or two attributes."""
         d = self.factor.shape[0]
         if self.tuples == "subsets":
@@ -333,10 +333,10 @@ class RowFunction(LinearOperator):
 def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:
     """The rows of the matrix for chosen tuples of attributes (tuples × k), from the function's values."""
     values = np.asarray(table).astype(bits.dtype)
-    place = np.zeros((chosen.shape[0], bits.shape[1]), dtype=np.uint8)
+    code = np.zeros((chosen.shape[0], bits.shape[1]), dtype=np.uint8)
     for axis in range(chosen.shape[1]):
-        place = 2 * place + bits[chosen[:, axis]].astype(np.uint8)
-    return np.asarray(values[place])
+        code = 2 * code + bits[chosen[:, axis]].astype(np.uint8)
+    return np.asarray(values[code])
 
 
 def _check_table(table: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -405,36 +405,36 @@ def _shortest_polynomial(
     return terms, factor.astype(bits.dtype, copy=False)
 
 
-def _pair_image(place: Place, weights: dict[int, Any], T: Any) -> Any:
+def _pair_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
     """Σ_p (w_∅ + w_1 T_i + w_2 T_j + w_12 T_i T_j) for every i, j."""
-    T, d = _like(place, T, weights), T.shape[0]
-    block = (T * weights[3]) @ T.T if 3 in weights else place.zeros((d, d), T.dtype)
+    T, d = _like(device, T, weights), T.shape[0]
+    block = (T * weights[3]) @ T.T if 3 in weights else device.zeros((d, d), T.dtype)
     if 2 in weights:
         block = block + (T @ weights[2])[:, None]
     if 1 in weights:
         block = block + (T @ weights[1])[None, :]
-    return block + place.xp.sum(weights[0]) if 0 in weights else block
+    return block + device.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _single_image(place: Place, weights: dict[int, Any], T: Any) -> Any:
+def _single_image(device: Device, weights: dict[int, Any], T: Any) -> Any:
     """Σ_p (w_∅ + w_1 T_i) for every i."""
-    T = _like(place, T, weights)
-    block = T @ weights[1] if 1 in weights else place.zeros((T.shape[0],), T.dtype)
-    return block + place.xp.sum(weights[0]) if 0 in weights else block
+    T = _like(device, T, weights)
+    block = T @ weights[1] if 1 in weights else device.zeros((T.shape[0],), T.dtype)
+    return block + device.xp.sum(weights[0]) if 0 in weights else block
 
 
-def _like(place: Place, T: Any, weights: dict[int, Any]) -> Any:
+def _like(device: Device, T: Any, weights: dict[int, Any]) -> Any:
     """The factor in the number type of the weights: libraries other than NumPy do not multiply mixed ones."""
-    return place.xp.astype(T, next(iter(weights.values())).dtype, copy=False) if weights else T
+    return device.xp.astype(T, next(iter(weights.values())).dtype, copy=False) if weights else T
 
 
-def _back(place: Place, spread: Any, T: Any, wanted: set[int]) -> dict[int, Any]:
+def _back(device: Device, spread: Any, T: Any, wanted: set[int]) -> dict[int, Any]:
     """Σ y T_S over the last one or two attributes, for each wanted set S of them."""
-    xp = place.xp
+    xp = device.xp
     T = xp.astype(T, spread.dtype, copy=False)
     found: dict[int, Any] = {}
     if 0 in wanted:
-        found[0] = place.zeros((T.shape[1],), spread.dtype) + xp.sum(spread)
+        found[0] = device.zeros((T.shape[1],), spread.dtype) + xp.sum(spread)
     if spread.ndim == 1:
         if 1 in wanted:
             found[1] = T.T @ spread
@@ -444,5 +444,5 @@ def _back(place: Place, spread: Any, T: Any, wanted: set[int]) -> dict[int, Any]
     if 1 in wanted:
         found[1] = T.T @ xp.sum(spread, axis=0)
     if 3 in wanted:
-        found[3] = place.column_dots(spread @ T, T)
+        found[3] = device.column_dots(spread @ T, T)
     return found

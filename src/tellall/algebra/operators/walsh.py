@@ -97,7 +97,7 @@ def _butterfly(values: npt.ArrayLike, step: Any) -> Numbers:
     if array.dtype.kind in "biu":  # small types would overflow
         array = array.astype(np.int64)
     shape, k = array.shape, variables(array.shape[-1])
-    for place in range(k):
-        halves = array.reshape(*shape[:-1], 2**place, 2, 2 ** (k - 1 - place))
+    for variable in range(k):
+        halves = array.reshape(*shape[:-1], 2**variable, 2, 2 ** (k - 1 - variable))
         array = np.stack(step(halves[..., 0, :], halves[..., 1, :]), axis=-2).reshape(shape)
     return array

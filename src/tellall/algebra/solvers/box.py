@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import Place
+from tellall.algebra.operators.device import Device
 from tellall.algebra.solvers.base import Array, Solution, Status, largest_eigenvalue
 from tellall.core.errors import invalid
 
@@ -70,11 +70,11 @@ class Prepared(ABC):
 
     _products_only = False  # whether a product is all there is, so that steps must be cheap
 
-    def __init__(self, problem: BoxProblem, options: LeastSquares, place: Place) -> None:
+    def __init__(self, problem: BoxProblem, options: LeastSquares, device: Device) -> None:
         self.problem = problem
         self.options = options
-        self.place = place
-        self.lower, self.upper = self.place.put(problem.lower), self.place.put(problem.upper)
+        self.device = device
+        self.lower, self.upper = self.device.put(problem.lower), self.device.put(problem.upper)
         # single precision cannot settle further than some of its own roundings
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(problem.operator.dtype).eps))
 
@@ -106,11 +106,11 @@ class Prepared(ABC):
 
     def solve(self, target: Array) -> Solution:
         """The minimiser in the box."""
-        xp, lower, upper = self.place.xp, self.lower, self.upper
+        xp, lower, upper = self.device.xp, self.lower, self.upper
         gradient_at = self._gradient_for(target)
         scale = self._diagonal()
         free = lower < upper
-        x = self.place.put(self.problem.center)
+        x = self.device.put(self.problem.center)
         gradient = gradient_at(x)
         if self._products_only:
             x, gradient, residual = self._gradient_steps(x, gradient, gradient_at)
@@ -142,7 +142,7 @@ class Prepared(ABC):
         return self._solution(x, status, rounds, residual)
 
     def _solution(self, x: Any, status: Status, rounds: int, residual: float) -> Solution:
-        return Solution(self.place.get(x), status, {"rounds": float(rounds), "stationarity": residual})
+        return Solution(self.device.get(x), status, {"rounds": float(rounds), "stationarity": residual})
 
     def _gradient_steps(
         self, x: Any, gradient: Any, gradient_at: Callable[[Any], Any]
@@ -151,7 +151,7 @@ class Prepared(ABC):
 
         In the units of the Hessian's diagonal; short and long steps take turns.
         """
-        xp, lower, upper, scale = self.place.xp, self.lower, self.upper, self._diagonal()
+        xp, lower, upper, scale = self.device.xp, self.lower, self.upper, self._diagonal()
         length, residual = 1.0, np.inf
         for count in range(self.options.gradient_steps):
             new = xp.clip(x - length * gradient / scale, lower, upper)
@@ -170,8 +170,8 @@ class Prepared(ABC):
 
     def _projected_gradient(self, x: Any, gradient_at: Callable[[Any], Any], iterations: int = 2000) -> Any:
         """FISTA with restarts, from x."""
-        xp, lower, upper, place = self.place.xp, self.lower, self.upper, self.place
-        product = on_host(place, self._hessian_product)
+        xp, lower, upper, device = self.device.xp, self.lower, self.upper, self.device
+        product = on_host(device, self._hessian_product)
         lipschitz = largest_eigenvalue(product, self.problem.center.size)
         momentum, ahead = 1.0, x
         for _ in range(iterations):
@@ -192,10 +192,10 @@ class Prepared(ABC):
         """The largest step relative to its box."""
         if not step.shape[0]:
             return 0.0
-        xp = self.place.xp
+        xp = self.device.xp
         return float(xp.max(xp.abs(step) / (self.upper - self.lower)))
 
 
-def on_host(place: Place, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
-    """The product of NumPy vectors by one of another place."""
-    return lambda vector: place.get(product(place.put(vector)))
+def on_host(device: Device, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    """The product of NumPy vectors by one of another device."""
+    return lambda vector: device.get(product(device.put(vector)))

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.solvers.base import Array
 
 __all__ = [
@@ -59,13 +59,13 @@ class Channel:
     gross_variance: float | None = None
     scale: float = 1.0
     unseen: npt.NDArray[np.bool_] | None = None
-    place: Place = HOST
+    device: Device = HOST
 
-    def on(self, place: Place) -> Channel:
-        """The same for residuals of another place; intervals stay, whose normal tails have no form there."""
-        if place is self.place or self.slack is not None or self.unseen is not None:
+    def on(self, device: Device) -> Channel:
+        """The same for residuals of another device; intervals stay, whose normal tails have no form there."""
+        if device is self.device or self.slack is not None or self.unseen is not None:
             return self
-        return replace(self, variance=place.put(self.place.get(self.variance)), place=place)
+        return replace(self, variance=device.put(self.device.get(self.variance)), device=device)
 
     @property
     def noise(self) -> Any:
@@ -109,7 +109,7 @@ class Channel:
 
     def respond(self, residual: Any, spread: Any) -> Response:
         """Score and curvature of every row."""
-        xp = self.place.xp
+        xp = self.device.xp
         total = spread + self.noise
         log_z, score, curvature = _interval(xp, residual, total, self.slack)
         if self.gross_variance is None:
@@ -165,7 +165,7 @@ class Channel:
 
     def _sum(self, values: Any) -> float:
         """In double precision."""
-        return float(self.place.xp.sum(values, dtype=self.place.xp.float64))
+        return float(self.device.xp.sum(values, dtype=self.device.xp.float64))
 
     def _mean(self, values: Any) -> float:
         if isinstance(values, float):

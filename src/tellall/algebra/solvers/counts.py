@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import IntArray, LinearOperator
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.solvers.base import Array, Solution
 from tellall.core.errors import invalid
 
@@ -20,8 +20,8 @@ __all__ = [
     "CategoryPrior",
     "CountPrior",
     "CountProblem",
-    "PlacedPrior",
     "PosteriorSolution",
+    "PriorOnDevice",
     "count_moments",
 ]
 
@@ -32,9 +32,9 @@ _LEAST_VARIANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class _SameSize:
-    """The groups of one size: their places, the counts 0 … c, and the log-prior of each."""
+    """The groups of one size: their indices, the counts 0 … c, and the log-prior of each."""
 
-    place: npt.NDArray[np.intp]
+    index: npt.NDArray[np.intp]
     counts: Array
     log_prior: Array
 
@@ -65,9 +65,9 @@ class CountPrior:
         nothing = np.zeros(size.size)
         self.mean, self.variance = self.moments(nothing, nothing)
 
-    def on(self, place: Place) -> PlacedPrior:
-        """The moments for opinions of another place."""
-        return PlacedPrior(self, place)
+    def on(self, device: Device) -> PriorOnDevice:
+        """The moments for opinions on another device."""
+        return PriorOnDevice(self, device)
 
     def moments(self, precision: Array | float, opinion: Array) -> tuple[Array, Array]:
         """Mean and variance of each count; precision zero gives the prior."""
@@ -76,9 +76,9 @@ class CountPrior:
             return chance, np.maximum(chance * (1 - chance), _LEAST_VARIANCE)
         mean, variance = np.empty(self.size.size), np.empty(self.size.size)
         for group, law in self._laws(precision, opinion):
-            mean[group.place] = law @ group.counts
-            deviation = group.counts - mean[group.place, None]
-            variance[group.place] = np.einsum("ij,ij->i", deviation**2, law)
+            mean[group.index] = law @ group.counts
+            deviation = group.counts - mean[group.index, None]
+            variance[group.index] = np.einsum("ij,ij->i", deviation**2, law)
         return mean, np.maximum(variance, _LEAST_VARIANCE)
 
     def chance(self, precision: Array | float, opinion: Array) -> Array:
@@ -96,7 +96,7 @@ class CountPrior:
         for group, law in self._laws(precision, opinion):
             yes, no = law @ group.counts, law @ (group.counts[-1] - group.counts)
             with np.errstate(divide="ignore"):
-                out[group.place] = np.log(yes) - np.log(no)
+                out[group.index] = np.log(yes) - np.log(no)
         return out
 
     def sample(self, rng: np.random.Generator) -> Array:
@@ -106,9 +106,9 @@ class CountPrior:
         out = np.empty(self.size.size)
         nothing = np.zeros(self.size.size)
         for group, law in self._laws(nothing, nothing):
-            level = rng.random(group.place.size)
+            level = rng.random(group.index.size)
             steps = (np.cumsum(law, axis=1) < level[:, None]).sum(axis=1)
-            out[group.place] = group.counts[np.minimum(steps, group.counts.size - 1)]
+            out[group.index] = group.counts[np.minimum(steps, group.counts.size - 1)]
         return np.clip(out, self.lower, self.upper)
 
     def log_prior(self, counts: Array) -> float:
@@ -121,40 +121,40 @@ class CountPrior:
     def _same_size(self, size: Any) -> _SameSize:
         from scipy.special import gammaln
 
-        place = np.flatnonzero(self.size == size)
+        index = np.flatnonzero(self.size == size)
         j: Array = np.arange(float(size) + 1)
         log_prior = gammaln(size + 1) - gammaln(j + 1) - gammaln(size - j + 1)
-        rate = self.rate[place, None]
+        rate = self.rate[index, None]
         log_prior = log_prior + j * np.log(rate) + (size - j) * np.log1p(-rate)
-        possible = (j >= self.lower[place, None]) & (j <= self.upper[place, None])
-        return _SameSize(place, j, np.where(possible, log_prior, -np.inf))
+        possible = (j >= self.lower[index, None]) & (j <= self.upper[index, None])
+        return _SameSize(index, j, np.where(possible, log_prior, -np.inf))
 
     def _laws(self, precision: Array | float, opinion: Array) -> list[tuple[_SameSize, Array]]:
         from scipy.special import softmax
 
         out: list[tuple[_SameSize, Array]] = []
         for group in self._sizes:
-            sure = np.asarray(precision)[group.place, None] if np.ndim(precision) else precision
-            away = group.counts - opinion[group.place, None]
+            sure = np.asarray(precision)[group.index, None] if np.ndim(precision) else precision
+            away = group.counts - opinion[group.index, None]
             out.append((group, softmax(group.log_prior - 0.5 * sure * away**2, axis=1)))
         return out
 
 
 @final
-class PlacedPrior:
-    """The moments of counts for opinions that live in some place."""
+class PriorOnDevice:
+    """The moments of counts for opinions on another device."""
 
-    def __init__(self, prior: CountPrior, place: Place) -> None:
-        self.prior, self.place = prior, place
-        self.mean, self.variance = place.put(prior.mean), place.put(prior.variance)
-        self._log_odds = place.put(prior._log_odds) if prior.alone else None
+    def __init__(self, prior: CountPrior, device: Device) -> None:
+        self.prior, self.device = prior, device
+        self.mean, self.variance = device.put(prior.mean), device.put(prior.variance)
+        self._log_odds = device.put(prior._log_odds) if prior.alone else None
 
     def moments(self, precision: Any, opinion: Any) -> tuple[Any, Any]:
         """Mean and variance of each count; people alone in their group are reckoned where they are."""
-        place, xp = self.place, self.place.xp
-        if place is HOST or self._log_odds is None:
-            mean, variance = self.prior.moments(place.get(precision), place.get(opinion))
-            return place.put(mean), place.put(variance)
+        device, xp = self.device, self.device.xp
+        if device is HOST or self._log_odds is None:
+            mean, variance = self.prior.moments(device.get(precision), device.get(opinion))
+            return device.put(mean), device.put(variance)
         odds = self._log_odds + precision * (opinion - 0.5)
         chance = 0.5 + 0.5 * xp.tanh(0.5 * odds)
         return chance, xp.clip(chance * (1 - chance), _LEAST_VARIANCE, None)
@@ -174,7 +174,7 @@ _MOST_WAYS = 300  # in which a group's people can be divided among values; above
 class _Alike:
     """The groups with as many people left and as many open values: their unknowns, and what is possible."""
 
-    places: IntArray  # groups × values
+    index: IntArray  # groups × values
     ways: Array  # divisions × values
     log_prior: Array  # groups × divisions
 
@@ -217,7 +217,7 @@ class CategoryPrior:
         self._alike = list(self._sorted())
         taken = np.zeros(size.size, dtype=bool)
         for alike in self._alike:
-            taken[alike.places.ravel()] = True
+            taken[alike.index.ravel()] = True
         self._others = np.flatnonzero(~taken)
         self._by_value: CountPrior | None = None
         if self._others.size:
@@ -230,8 +230,8 @@ class CategoryPrior:
         """Mean and variance of each count; precision zero gives the prior."""
         mean, variance = np.empty(self.size.size), np.empty(self.size.size)
         for alike, law in self._laws(precision, opinion):
-            mean[alike.places] = law @ alike.ways
-            variance[alike.places] = law @ alike.ways**2 - mean[alike.places] ** 2
+            mean[alike.index] = law @ alike.ways
+            variance[alike.index] = law @ alike.ways**2 - mean[alike.index] ** 2
         if self._by_value is not None:
             some = self._others
             mean[some], variance[some] = self._by_value.moments(self._each(precision)[some], opinion[some])
@@ -249,10 +249,10 @@ class CategoryPrior:
         out = np.empty(self.size.size)
         with np.errstate(divide="ignore"):
             for alike, law in self._laws(precision, opinion):
-                people = self.size[alike.places[:, :1]]
-                gone = people - self.left[self.group[alike.places[:, :1]]]  # have another value for sure
+                people = self.size[alike.index[:, :1]]
+                gone = people - self.left[self.group[alike.index[:, :1]]]  # have another value for sure
                 no = law @ (alike.ways.sum(axis=1, keepdims=True) - alike.ways) + gone
-                out[alike.places] = np.log(law @ alike.ways) - np.log(no)
+                out[alike.index] = np.log(law @ alike.ways) - np.log(no)
         if self._by_value is not None:
             some = self._others
             out[some] = self._by_value.log_odds(self._each(precision)[some], opinion[some])
@@ -264,7 +264,7 @@ class CategoryPrior:
         for alike, law in self._laws(nothing, nothing):
             level = rng.random((law.shape[0],))
             drawn = (np.cumsum(law, axis=1) < level[:, None]).sum(axis=1)
-            out[alike.places] = alike.ways[np.minimum(drawn, alike.ways.shape[0] - 1)]
+            out[alike.index] = alike.ways[np.minimum(drawn, alike.ways.shape[0] - 1)]
         if self._by_value is not None:
             out[self._others] = self._by_value.sample(rng)
         return out
@@ -288,22 +288,22 @@ class CategoryPrior:
             if comb(people + open_ - 1, open_ - 1) > _MOST_WAYS:
                 continue
             chosen = np.flatnonzero((left == people) & (values == open_))
-            places = order[start[chosen][:, None] + np.arange(open_)]
+            index = order[start[chosen][:, None] + np.arange(open_)]
             ways = _divisions(people, open_)
-            log_prior = np.log(self.rate)[places] @ ways.T - gammaln(ways + 1).sum(axis=1)
-            possible = (ways >= self.lower[places][:, None, :]) & (ways <= self.upper[places][:, None, :])
+            log_prior = np.log(self.rate)[index] @ ways.T - gammaln(ways + 1).sum(axis=1)
+            possible = (ways >= self.lower[index][:, None, :]) & (ways <= self.upper[index][:, None, :])
             log_prior = np.where(possible.all(axis=2), log_prior, -np.inf)
             sound = np.isfinite(log_prior).any(axis=1)  # elsewhere the evidence contradicts itself
             if sound.any():
-                yield _Alike(places[sound], ways, log_prior[sound])
+                yield _Alike(index[sound], ways, log_prior[sound])
 
     def _laws(self, precision: Array, opinion: Array) -> Iterator[tuple[_Alike, Array]]:
         from scipy.special import softmax
 
         for alike in self._alike:
-            sure = self._each(precision)[alike.places]
+            sure = self._each(precision)[alike.index]
             # (t − r)² = t² − 2 t r + …: what does not depend on t drops out
-            fit = (sure * opinion[alike.places]) @ alike.ways.T - 0.5 * sure @ (alike.ways**2).T
+            fit = (sure * opinion[alike.index]) @ alike.ways.T - 0.5 * sure @ (alike.ways**2).T
             yield alike, softmax(alike.log_prior + fit, axis=1)
 
 

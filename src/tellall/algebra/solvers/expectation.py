@@ -26,7 +26,7 @@ __all__ = [
 
 _MOST_ENTRIES = 30_000_000  # of a matrix written out
 _SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
 
 
@@ -104,7 +104,7 @@ class GaussianSteps:
         return GaussianPosterior(mean, variance, part.shares)
 
     def _among(
-        self, free: Places, precision: Array, pull: Array, weights: Array, row_pull: Array, fixed: bool
+        self, free: Indices, precision: Array, pull: Array, weights: Array, row_pull: Array, fixed: bool
     ) -> GaussianPosterior:
         """The posterior of these unknowns, the others absent."""
         right = np.asarray(self.operator.rmatvec(row_pull.astype(self.operator.dtype, copy=False))) + pull
@@ -118,7 +118,7 @@ class GaussianSteps:
         return self._by_unknowns(free, precision[free], right[free], weights, fixed)
 
     def _by_unknowns(
-        self, free: Places, precision: Array, right: Array, weights: Array, fixed: bool
+        self, free: Indices, precision: Array, right: Array, weights: Array, fixed: bool
     ) -> GaussianPosterior:
         from scipy.linalg import cho_solve, lapack
 
@@ -147,7 +147,7 @@ class GaussianSteps:
 
         return GaussianPosterior(mean, variance, shares)
 
-    def _by_rows(self, free: Places, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
+    def _by_rows(self, free: Indices, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
         from scipy.linalg import cho_solve, lapack, solve_triangular
 
         distinct = self._distinct
@@ -172,7 +172,7 @@ class GaussianSteps:
 
         return GaussianPosterior(mean, left / precision, shares)
 
-    def _gram(self, free: Places, weights: Array, fixed: bool) -> Array:
+    def _gram(self, free: Indices, weights: Array, fixed: bool) -> Array:
         """Aᵀ W A over these unknowns, an array of its own."""
         m, n = self.operator.shape
         if fixed:
@@ -188,7 +188,7 @@ class GaussianSteps:
             return np.asarray(matrix.T @ (matrix * merged[:, None]))
         return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
 
-    def _columns(self, free: Places) -> Any:
+    def _columns(self, free: Indices) -> Any:
         """The distinct rows' entries for these unknowns, sparse where most are zero."""
         matrix = self._distinct.matrix if self._sparse is None else self._sparse
         return matrix if free.size == self.operator.shape[1] else matrix[:, free]

@@ -171,7 +171,7 @@ class _FirstOrder(PreparedAbsolute):
         if not system.norm:
             return self._middle, _idle(problem, shifted), {"iterations": 0.0}
         certificate: dict[str, float] = {}
-        put, get = problem.operator.resident.place.put, problem.operator.resident.place.get
+        put, get = problem.operator.resident.device.put, problem.operator.resident.device.get
 
         def unscale(x: Array) -> Array:
             out: Array = np.clip(self._middle + columns * x, problem.lower, problem.upper)
@@ -212,7 +212,7 @@ def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
     half = (problem.upper - problem.lower) / 2
     resident = system.resident()
     target, slack, half, ceiling = (
-        resident.place.put(each.astype(rows.dtype))
+        resident.device.put(each.astype(rows.dtype))
         for each in (rows * shifted, rows * problem.slack, half / columns, problem.weights / rows)
     )
     return Saddle(resident, target=target, slack=slack, half=half, ceiling=ceiling)

@@ -83,27 +83,27 @@ class MatrixFree(Prepared):
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.operator = problem.operator.resident
-        super().__init__(problem, options, self.operator.place)
-        self.weights, self.ridge = self.place.put(problem.weights), self.place.put(problem.ridge)
-        self._dtype = self.place.dtype(self.operator.dtype)
+        super().__init__(problem, options, self.operator.device)
+        self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
+        self._dtype = self.device.dtype(self.operator.dtype)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
-        n, place = self.problem.center.size, self.place
-        everybody, zero = self.lower < self.upper, place.put(np.zeros(n))
-        right = place.put(self.problem.right_side(target))
+        n, device = self.problem.center.size, self.device
+        everybody, zero = self.lower < self.upper, device.put(np.zeros(n))
+        right = device.put(self.problem.right_side(target))
         mean, _ = self._free_step(everybody, zero, -right, self.tolerance)
         total, squares = zero, zero
         probes = count_probes(self.options.probes, n)
         for _ in range(probes):
-            signs = place.put(rng.choice(np.array([-1.0, 1.0]), size=n))
+            signs = device.put(rng.choice(np.array([-1.0, 1.0]), size=n))
             found = signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
             total, squares = total + found, squares + found**2
-        sums = (place.get(total), place.get(squares), probes)
-        return place.get(mean), shrunk_variances(*sums, place.get(self._diagonal()), self.problem.ridge)
+        sums = (device.get(total), device.get(squares), probes)
+        return device.get(mean), shrunk_variances(*sums, device.get(self._diagonal()), self.problem.ridge)
 
     def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
-        z = self.place.put(self.problem.check_target(target))
-        center = self.place.put(self.problem.center)
+        z = self.device.put(self.problem.check_target(target))
+        center = self.device.put(self.problem.center)
 
         def gradient(x: Any) -> Any:
             return self._back(self._image(x) - z) + self.ridge * (x - center)
@@ -114,28 +114,28 @@ class MatrixFree(Prepared):
         return self._back(self._image(vector)) + self.ridge * vector
 
     def _image(self, vector: Any) -> Any:
-        return self.operator.matvec(self.place.xp.astype(vector, self._dtype, copy=False))
+        return self.operator.matvec(self.device.xp.astype(vector, self._dtype, copy=False))
 
     def _back(self, rows: Any) -> Any:
         """Aᵀ W y."""
-        return self.operator.rmatvec(self.place.xp.astype(self.weights * rows, self._dtype, copy=False))
+        return self.operator.rmatvec(self.device.xp.astype(self.weights * rows, self._dtype, copy=False))
 
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         """Conjugate gradients on the free unknowns, preconditioned."""
-        goal = self._size(self.place.xp.where(free, -gradient, 0.0)) * accuracy**2
+        goal = self._size(self.device.xp.where(free, -gradient, 0.0)) * accuracy**2
         limit = self.options.cg_iterations if self._deflated else self.options.patience
         x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
         if not done and not self._deflated:
-            product = on_host(self.place, self._scaled_product)
+            product = on_host(self.device, self._scaled_product)
             found = leading_directions(product, x.shape[0], self.options.deflation)
-            self._deflated = self.place.put(found[0]), self.place.put(found[1])
+            self._deflated = self.device.put(found[0]), self.device.put(found[1])
             x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
         return x, gradient
 
     def _conjugate_gradients(
         self, free: Any, x: Any, gradient: Any, goal: float, limit: int
     ) -> tuple[Any, Any, bool]:
-        xp = self.place.xp
+        xp = self.device.xp
         residual = xp.where(free, -gradient, 0.0)
         direction = preconditioned = xp.where(free, self._precondition(residual), 0.0)
         size = float(residual @ preconditioned)
@@ -157,7 +157,7 @@ class MatrixFree(Prepared):
         return float(residual @ (residual / self._diagonal()))
 
     def _precondition(self, residual: Any) -> Any:
-        root = self.place.xp.sqrt(self._diagonal())
+        root = self.device.xp.sqrt(self._diagonal())
         scaled = residual / root
         if self._deflated:
             vectors, values = self._deflated
@@ -168,11 +168,11 @@ class MatrixFree(Prepared):
     @cached_property
     def _floor(self) -> float:
         """The usual part of the ridge in the diagonal."""
-        return float(np.median(self.problem.ridge / self.place.get(self._diagonal())))
+        return float(np.median(self.problem.ridge / self.device.get(self._diagonal())))
 
     def _scaled_product(self, vector: Any) -> Any:
         """The Hessian without its ridge, scaled to the size of its diagonal."""
-        root = self.place.xp.sqrt(self._diagonal())
+        root = self.device.xp.sqrt(self._diagonal())
         inner = vector / root
         return (self._hessian_product(inner) - self.ridge * inner) / root
 
@@ -181,7 +181,7 @@ class MatrixFree(Prepared):
 
     @cached_property
     def _cached_diagonal(self) -> Any:
-        weights = self.place.xp.astype(self.weights, self._dtype, copy=False)
+        weights = self.device.xp.astype(self.weights, self._dtype, copy=False)
         return self.operator.squared().rmatvec(weights) + self.ridge
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.channel import Channel
 from tellall.algebra.solvers.counts import CountPrior
@@ -53,14 +53,14 @@ class Spread:
 
     def forward(self, variance: Any) -> Any:
         """The variance of every row."""
-        xp = self.square.place.xp
+        xp = self.square.device.xp
         if self.even:
             return self.entry * float(xp.sum(variance, dtype=xp.float64))
         return xp.clip(self.square.matvec(variance), 0, None)
 
     def backward(self, curvature: Any) -> Any:
         """The precision that the rows give every unknown."""
-        xp = self.square.place.xp
+        xp = self.square.device.xp
         if self.even:
             return self.entry * float(xp.sum(curvature, dtype=xp.float64))
         return self.square.rmatvec(curvature)
@@ -96,16 +96,16 @@ def pass_messages(
     at the end over that at the start).
     """
     here = operator.resident
-    place, xp = here.place, here.place.xp
-    dtype = place.dtype(here.dtype)
-    law, channel = prior.on(place), channel.on(place)
+    device, xp = here.device, here.device.xp
+    dtype = device.dtype(here.dtype)
+    law, channel = prior.on(device), channel.on(device)
 
     def judged(values: Any) -> Any:
         """The values where the channel judges them, which is the host where it knows intervals."""
-        return values if channel.place is place else place.get(values)
+        return values if channel.device is device else device.get(values)
 
     base = xp.astype(law.mean, dtype)
-    z = xp.astype(place.put(target) - here.matvec(base), dtype)
+    z = xp.astype(device.put(target) - here.matvec(base), dtype)
     x, tau, s = xp.zeros_like(base), xp.astype(law.variance, dtype), xp.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
     first = last = _middle(channel, judged(z))
@@ -119,10 +119,10 @@ def pass_messages(
         if iteration >= _LEARN_FROM:
             channel = channel.learn(residual, believed, answer.gross)
         score, curvature = answer.score, answer.curvature
-        if channel.place is not place:
-            score, curvature = place.put(score), place.put(curvature)
+        if channel.device is not device:
+            score, curvature = device.put(score), device.put(curvature)
         s = xp.astype(score, dtype, copy=False)
-        precision = _at_least(place, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
+        precision = _at_least(device, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
         opinion = base + x + here.rmatvec(s) / precision
         mean, variance = law.moments(precision, opinion)
         moved = mean - base - x
@@ -135,8 +135,8 @@ def pass_messages(
         if change <= tolerance:
             break
     return Passed(
-        precision=np.broadcast_to(np.asarray(place.get(precision), dtype=float), prior.mean.shape),
-        opinion=np.asarray(place.get(opinion), dtype=float),
+        precision=np.broadcast_to(np.asarray(device.get(precision), dtype=float), prior.mean.shape),
+        opinion=np.asarray(device.get(opinion), dtype=float),
         channel=channel.on(HOST),
         agreement=channel.agreement(residual, believed, answer.gross),
         fall=last / max(first, 1e-300),
@@ -147,9 +147,9 @@ def pass_messages(
 
 def _middle(channel: Channel, values: Any) -> float:
     """The median size of the rows that have a value."""
-    seen, xp = channel.seen(values), channel.place.xp
+    seen, xp = channel.seen(values), channel.device.xp
     return float(xp.sort(xp.abs(seen))[seen.shape[0] // 2]) if seen.shape[0] else 0.0
 
 
-def _at_least(place: Place, value: Any, least: float) -> Any:
-    return max(value, least) if isinstance(value, float) else place.xp.clip(value, least, None)
+def _at_least(device: Device, value: Any, least: float) -> Any:
+    return max(value, least) if isinstance(value, float) else device.xp.clip(value, least, None)

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import Place
+from tellall.algebra.operators.device import Device
 from tellall.algebra.solvers.base import Array
 
 __all__ = [
@@ -83,14 +83,14 @@ class Split:
         return float(self.values[-1])
 
     @property
-    def place(self) -> Place:
+    def device(self) -> Device:
         """Where the arrays are that products take and give."""
-        return self.scaled.operator.place
+        return self.scaled.operator.device
 
     def resident(self) -> Split:
         """The same where the operator's work is done."""
         operator = self.scaled.operator.resident
-        put = operator.place.put
+        put = operator.device.put
         scaled = Scaled(operator, put(self.scaled.rows), put(self.scaled.columns))
         return Split(scaled, put(self.left), put(self.values), put(self.right), self.norm)
 
@@ -98,7 +98,7 @@ class Split:
         """(x, ρ) with the ρ that keeps the further equations."""
         if not self.count:
             return x
-        return self.place.xp.concat([x, self.values / self._level * (self.right.T @ x)])
+        return self.device.xp.concat([x, self.values / self._level * (self.right.T @ x)])
 
     def in_double(self) -> Split:
         """The same, working in double precision."""
@@ -114,7 +114,7 @@ class Split:
         x, free = x[: -self.count], x[-self.count :]
         equations = self._level * (self._level / self.values * free - self.right.T @ x)
         lifted = self.left @ (self.values / self._level * equations)
-        return self.place.xp.concat([self.scaled.product(x) + lifted, equations])
+        return self.device.xp.concat([self.scaled.product(x) + lifted, equations])
 
     def back(self, y: Any) -> Any:
         """The transposed image of (y, multipliers of the equations)."""
@@ -123,7 +123,7 @@ class Split:
         y, multipliers = y[: -self.count], y[-self.count :]
         free = self._level * (self.left.T @ y + self._level / self.values * multipliers)
         lifted = self.right @ (self.values / self._level * free)
-        return self.place.xp.concat([self.scaled.back(y) - lifted, free])
+        return self.device.xp.concat([self.scaled.back(y) - lifted, free])
 
     def plain_product(self, image: Any) -> Any:
         """K x, read off the image of (x, ρ)."""
@@ -247,7 +247,7 @@ class Saddle:
 
     def bounds(self, x_image: Any, y: Any, y_image: Any) -> tuple[float, float]:
         """The objective of x, and the lower bound that y gives."""
-        xp = self.system.place.xp
+        xp = self.system.device.xp
         product = self.system.plain_product(x_image)
         back = self.system.plain_back(y_image)
         off = xp.clip(xp.abs(product - self.target) - self.slack, 0, None)
@@ -296,16 +296,16 @@ def saddle_point(
     the iterates, so a step is one product with K and one with Kᵀ, and a look at the gap is none. Below double
     precision the walk ends early where roundings keep the gap from falling.
     """
-    system, place, dtype = saddle.system, saddle.system.place, saddle.target.dtype
-    xp = place.xp
+    system, device, dtype = saddle.system, saddle.system.device, saddle.target.dtype
+    xp = device.xp
     m, n, k = saddle.target.shape[0], saddle.half.shape[0], system.count
-    free, nothing = place.zeros((k,), dtype) + math.inf, place.zeros((k,), dtype)
+    free, nothing = device.zeros((k,), dtype) + math.inf, device.zeros((k,), dtype)
     x_box, y_box = xp.concat([saddle.half, free]), xp.concat([saddle.ceiling, free])
     b, slack = xp.concat([saddle.target, nothing]), xp.concat([saddle.slack, nothing])
     no_slack = not bool(xp.any(slack != 0))
     norm = system.norm
     weight = _ratio(_length(saddle.ceiling), _length(saddle.half), 1.0)
-    x, y, weight = start or (place.zeros((n,), dtype), place.zeros((m,), dtype), weight)
+    x, y, weight = start or (device.zeros((n,), dtype), device.zeros((m,), dtype), weight)
     x, y = system.extend(x), xp.concat([y, nothing])
     # the iterate and its images: x, y, K x, Kᵀ y
     now: tuple[Any, ...] = (x, y, system.product(x), system.back(y))

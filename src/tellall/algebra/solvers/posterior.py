@@ -108,7 +108,7 @@ def rehearse(
 
 
 def _likeliest(group: IntArray, log_odds: Array) -> IntArray:
-    """The place of the largest log-odds of each group."""
+    """The index of the largest log-odds of each group."""
     order = np.lexsort((-log_odds, group))
     _, first = np.unique(group[order], return_index=True)
     return np.asarray(order[first])
@@ -137,8 +137,8 @@ def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
     noticed = bool(excess > _NOTICED * np.sqrt(variance.sum()) + 1)
     calibrated = excess <= _room(float(expected.sum()), float(variance.sum()))
     part = np.digitize(strength, _STRATA)
-    for place in range(1, len(_STRATA) + 1):
-        here = part == place
+    for stratum in range(1, len(_STRATA) + 1):
+        here = part == stratum
         over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
         noticed |= bool(over > _NOTICED * np.sqrt(spread) + 0.5)  # one sure and wrong is one too many
         calibrated &= over <= _room(float(expected[here].sum()), spread)

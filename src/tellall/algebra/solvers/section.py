@@ -139,9 +139,9 @@ def _stirred_starts(operator: LinearOperator, rng: np.random.Generator, count: i
         yield single
 
 
-def _row(operator: LinearOperator, place: int) -> Array:
+def _row(operator: LinearOperator, index: int) -> Array:
     unit = np.zeros(operator.shape[0], dtype=operator.dtype)
-    unit[place] = 1
+    unit[index] = 1
     return np.asarray(operator.rmatvec(unit), dtype=np.float64)
 
 

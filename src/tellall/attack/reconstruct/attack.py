@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.algebra.operators.device import HOST, find_place
+from tellall.algebra.operators.device import HOST, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.reconstruct.decoders import DECODERS, Decoded, decode
@@ -177,10 +177,10 @@ def reconstruct(
         return replace(found, status=with_doubts(found.status, chosen, view, "least-squares"))
     if bounds is not None:
         raise invalid("bounds", "left out, since the secret is not a real number", bounds)
-    place = find_place(device)
-    with place.short_of_memory():
-        evidence = Evidence.together([linearise(release, view, place=place) for release in chosen])
-        moved = evidence if place is HOST else evidence.on(place)
+    chosen_device = find_device(device)
+    with chosen_device.short_of_memory():
+        evidence = Evidence.together([linearise(release, view, device=chosen_device) for release in chosen])
+        moved = evidence if chosen_device is HOST else evidence.on(chosen_device)
         return reconstruct_codes(moved, view, chosen, decoder, prior, rng)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.device import Place
+from tellall.algebra.operators.device import Device
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
@@ -77,12 +77,12 @@ class Statistic(ABC):
     def equations(self, public: Public, values: Array) -> Equations:
         """What each published value (on the count scale, NaN where suppressed) says about the secret."""
 
-    def values_on(self, place: Place, dataset: Dataset) -> Array:
-        """The same values, their products of attributes computed at that place, where there are such."""
+    def values_on(self, device: Device, dataset: Dataset) -> Array:
+        """The same values, their products of attributes computed on that device, where there are such."""
         return self.values(dataset)
 
-    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
-        """The same equations, products with their operator computed at that place, where that is worth it."""
+    def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
+        """The same equations, products with their operator computed on that device where it pays."""
         return self.equations(public, values)
 
     @abstractmethod

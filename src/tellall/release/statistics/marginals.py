@@ -10,8 +10,8 @@ from math import comb, factorial, prod, sqrt
 import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import Blocks, Partition, RowScale, RowSelect
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice
 from tellall.core.checks import whole
@@ -140,9 +140,9 @@ class Marginals(Statistic):
     def equations(self, public: Public, values: Array) -> Equations:
         return self.equations_on(HOST, public, values)
 
-    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
+    def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
-        tables = OnDevice.move(cell_counts(public, sets), place)
+        tables = OnDevice.move(cell_counts(public, sets), device)
         cells = tables.shape[0]
         levels = values.size // cells
         target = values.copy()
@@ -153,7 +153,7 @@ class Marginals(Statistic):
             target[0::2] -= tables @ np.ones(public.n, dtype=counting_type(public.n))
         else:  # one block of people per value; the cells of a table have the secret last
             order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
-            operator = RowSelect(Blocks([tables] * levels), order)
+            operator = RowSelect(BlockDiagonal([tables] * levels), order)
         used = sorted({place for places in sets for place in places})
         if len(used) == len(public.columns):
             return Equations(operator, target, public.patterns.index)

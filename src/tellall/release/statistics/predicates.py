@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.operators.device import HOST, Place
+from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice, Packed
 from tellall.algebra.operators.rowfunction import RowFunction, row_values
@@ -280,15 +280,15 @@ class Predicates(Statistic):
     def values(self, dataset: Dataset) -> Array:
         return self.values_on(HOST, dataset)
 
-    def values_on(self, place: Place, dataset: Dataset) -> Array:
-        counts, _ = self._counts(dataset.public, place, dataset.bits)
+    def values_on(self, device: Device, dataset: Dataset) -> Array:
+        counts, _ = self._counts(dataset.public, device, dataset.bits)
         return counts / self.units(dataset.public)
 
     def equations(self, public: Public, values: Array) -> Equations:
         return self.equations_on(HOST, public, values)
 
-    def equations_on(self, place: Place, public: Public, values: Array) -> Equations:
-        known, operator = self._counts(public, place)
+    def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
+        known, operator = self._counts(public, device)
         if self.attributes is None:  # all columns: people are alike where they are alike in all
             return Equations(operator, values - known, public.patterns.index)
         indicators = Indicators(public)
@@ -301,7 +301,7 @@ class Predicates(Statistic):
         return is_symmetric(f0) and is_symmetric(f2)
 
     def _counts(
-        self, public: Public, place: Place, secret: npt.NDArray[Any] | None = None
+        self, public: Public, device: Device, secret: npt.NDArray[Any] | None = None
     ) -> tuple[Array, LinearOperator]:
         """Σ f0, which everybody knows, and Σ f2 s where a secret is given; and the operator of f2."""
         if self.size(public) > _MOST_VALUES:
@@ -310,7 +310,7 @@ class Predicates(Statistic):
             )
         f0, f2 = split(self.table)
         make = self._rows_of(public)
-        operator = OnDevice.move(make(f2), place)
+        operator = OnDevice.move(make(f2), device)
         weights = np.zeros(public.n, dtype=_exact_type(operator))
         if secret is not None:
             weights += secret
@@ -319,7 +319,7 @@ class Predicates(Statistic):
             counts += line[0] * public.n
             weights += line[1]
         else:
-            alone = OnDevice.move(make(f0), place)
+            alone = OnDevice.move(make(f0), device)
             counts += alone @ np.ones(public.n, dtype=_exact_type(alone))
         if weights.any():
             counts += operator @ weights

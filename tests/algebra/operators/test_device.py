@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.compose import Blocks, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect, Stack
 from tellall.algebra.operators.dense import Dense, Sparse
-from tellall.algebra.operators.device import HOST, Place, find_place
+from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice, Packed
 from tellall.algebra.operators.rowfunction import RowFunction
@@ -20,23 +20,23 @@ from tellall.core.errors import InvalidInput, TellallError
 from tellall.testing import check_operator
 
 
-def strict_place(panel: int = 3) -> Place:
+def strict_device(panel: int = 3) -> Device:
     """A library that has the array API standard and nothing else, on a device of its own."""
     import array_api_strict as strict
 
-    return Place("strict", strict, strict.Device("device1"), panel=panel, home=strict.Device("CPU_DEVICE"))
+    return Device("strict", strict, strict.Device("device1"), panel=panel, home=strict.Device("CPU_DEVICE"))
 
 
-def places() -> list[Place]:
+def devices() -> list[Device]:
     import array_api_compat.numpy as wrapped  # what the host is where NumPy is older than 2.1
 
-    out = [strict_place(), Place("wrapped", wrapped, panel=3)]
+    out = [strict_device(), Device("wrapped", wrapped, panel=3)]
     try:
         import torch
         from array_api_compat import torch as namespace
     except ImportError:
         return out
-    return [*out, Place("cpu", namespace, torch.device("cpu"), panel=3)]
+    return [*out, Device("cpu", namespace, torch.device("cpu"), panel=3)]
 
 
 def operators() -> dict[str, LinearOperator]:
@@ -59,17 +59,17 @@ def operators() -> dict[str, LinearOperator]:
         "stack": Stack([cells, pairs, Dense(real)]),
         "selected rows": RowSelect(pairs, [3, 0, 3, 20]),
         "scaled rows": RowScale(pairs, rng.normal(size=21)),
-        "blocks": Blocks([pairs, Dense(real)], [np.arange(0, 40, 2), np.arange(1, 40, 2)]),
+        "blocks": BlockDiagonal([pairs, Dense(real)], [np.arange(0, 40, 2), np.arange(1, 40, 2)]),
         "transposed": Dense(real).T,
     }
 
 
-@pytest.mark.parametrize("place", places(), ids=lambda place: place.xp.__name__)
+@pytest.mark.parametrize("device", devices(), ids=lambda device: device.xp.__name__)
 @pytest.mark.parametrize("name", operators())
-def test_products_elsewhere_equal_those_here(name: str, place: Place) -> None:
+def test_products_elsewhere_equal_those_here(name: str, device: Device) -> None:
     here = operators()[name]
-    there = OnDevice(here.on(place))
-    assert there.resident.place is place
+    there = OnDevice(here.on(device))
+    assert there.resident.device is device
     assert here.resident is here
     rng = np.random.default_rng(0)
     columns = rng.permutation(here.shape[1])[:9]
@@ -123,7 +123,7 @@ def test_panels_compute_the_same_pairs() -> None:
     whole = Moments(signs, 2)
     for panel in (1, 2, 4, 11, 100):
         panels = Moments(signs, 2)
-        panels.place = Place("cpu", HOST.xp, panel=panel)
+        panels.device = Device("cpu", HOST.xp, panel=panel)
         x, y = rng.normal(size=30), rng.normal(size=55)
         np.testing.assert_allclose(panels.matvec(x), whole.matvec(x), atol=1e-12)
         np.testing.assert_allclose(panels.rmatvec(y), whole.rmatvec(y), atol=1e-12)
@@ -133,10 +133,10 @@ def test_two_narrow_parts_keep_sixteen_bits() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     from array_api_compat import torch as namespace
 
-    place = Place("cpu", namespace, torch.device("cpu"), narrow=torch.bfloat16, panel=4)
+    device = Device("cpu", namespace, torch.device("cpu"), narrow=torch.bfloat16, panel=4)
     rng = np.random.default_rng(3)
     signs = rng.choice([-1.0, 1.0], size=(9, 200))
-    here, there = Moments(signs, 2), OnDevice(Moments(signs, 2).on(place))
+    here, there = Moments(signs, 2), OnDevice(Moments(signs, 2).on(device))
     x, y = rng.normal(size=200).astype(np.float32), rng.normal(size=36).astype(np.float32)
     np.testing.assert_allclose(there.matvec(x), here.matvec(x), atol=2**-16 * np.abs(x).sum())
     np.testing.assert_allclose(there.rmatvec(y), here.rmatvec(y), atol=2**-16 * np.abs(y).sum())
@@ -144,20 +144,20 @@ def test_two_narrow_parts_keep_sixteen_bits() -> None:
 
 def test_what_cannot_be_there_says_so() -> None:
     with pytest.raises(TellallError, match="Sparse equations are not implemented on strict"):
-        Sparse(np.eye(3)).on(strict_place())
+        Sparse(np.eye(3)).on(strict_device())
 
 
 def test_a_place_that_is_not_there_falls_back_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     monkeypatch.setitem(__import__("sys").modules, "cupy", None)
     with pytest.warns(RuntimeWarning, match=r"pip install 'tellall\[gpu\]'; running on the CPU instead"):
-        assert find_place("cuda") is HOST
+        assert find_device("cuda") is HOST
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert find_place("cpu") is HOST
+        assert find_device("cpu") is HOST
     for wrong in ("gpu", "", 3, "mps", "cpu:0", "cuda:abc", "cuda:-1", "cuda:0:0"):
         with pytest.raises(InvalidInput, match="device must be"):
-            find_place(wrong)  # type: ignore[arg-type]
+            find_device(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("matrix", [np.zeros(3), np.full((2, 2), 2.0), np.full((2, 2), np.nan)])

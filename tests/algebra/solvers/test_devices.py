@@ -7,7 +7,7 @@ import pytest
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.operators.device import Place
+from tellall.algebra.operators.device import Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice
 from tellall.algebra.solvers.box import BoxProblem
@@ -17,19 +17,19 @@ from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.algebra.solvers.posterior import Posterior
 
 
-def places() -> list[Place]:
+def devices() -> list[Device]:
     import array_api_strict as strict
 
-    out = [Place("strict", strict, strict.Device("device1"), panel=8, home=strict.Device("CPU_DEVICE"))]
+    out = [Device("strict", strict, strict.Device("device1"), panel=8, home=strict.Device("CPU_DEVICE"))]
     try:
         import torch
         from array_api_compat import torch as namespace
     except ImportError:
         return out
-    return [*out, Place("cpu", namespace, torch.device("cpu"), narrow=torch.bfloat16, panel=8)]
+    return [*out, Device("cpu", namespace, torch.device("cpu"), narrow=torch.bfloat16, panel=8)]
 
 
-each_place = pytest.mark.parametrize("place", places(), ids=lambda place: place.xp.__name__)
+each_device = pytest.mark.parametrize("device", devices(), ids=lambda device: device.xp.__name__)
 
 
 def pairs(n: int = 300, d: int = 40, noise: float = 0.1, gross: float = 0.0, bits: bool = False):
@@ -49,13 +49,13 @@ def box(operator: LinearOperator, std: np.ndarray) -> BoxProblem:
     return BoxProblem(operator, 1 / std**2, 4 * one, 0.5 * one, 0 * one, one)
 
 
-@each_place
+@each_device
 @pytest.mark.parametrize("bits", [False, True])
-def test_least_squares(place: Place, bits: bool) -> None:
+def test_least_squares(device: Device, bits: bool) -> None:
     operator, target, _, std = pairs(bits=bits)
     options = LeastSquares(gram_limit=0, deflation=60)
     here = options.prepare(box(operator, std)).solve(target)
-    there = options.prepare(box(OnDevice.move(operator, place), std)).solve(target)
+    there = options.prepare(box(OnDevice.move(operator, device), std)).solve(target)
     assert here.status.settled
     assert there.status.settled
     assert isinstance(there.value, np.ndarray)
@@ -63,20 +63,20 @@ def test_least_squares(place: Place, bits: bool) -> None:
     np.testing.assert_allclose(there.value, here.value, atol=2e-3)
 
 
-@each_place
-def test_variances_of_least_squares(place: Place) -> None:
+@each_device
+def test_variances_of_least_squares(device: Device) -> None:
     operator, target, _, std = pairs(n=60, d=16)
     options = LeastSquares(gram_limit=0, probes=8)
     here = options.prepare(box(operator, std)).posterior(target, rng=np.random.default_rng(0))
-    moved = box(OnDevice.move(operator, place), std)
+    moved = box(OnDevice.move(operator, device), std)
     there = options.prepare(moved).posterior(target, rng=np.random.default_rng(0))
     for one, other in zip(here, there, strict=True):
         np.testing.assert_allclose(other, one, atol=5e-3)
 
 
-@each_place
+@each_device
 @pytest.mark.parametrize("rounded", [False, True])
-def test_posterior(place: Place, rounded: bool) -> None:
+def test_posterior(device: Device, rounded: bool) -> None:
     operator, target, secret, std = pairs(gross=0.0 if rounded else 0.1)
     one = np.ones(secret.size)
     slack = np.full(std.size, 2.5) if rounded else None
@@ -87,15 +87,15 @@ def test_posterior(place: Place, rounded: bool) -> None:
             Posterior(method="message-passing").prepare(problem).solve(target, rng=np.random.default_rng(1))
         )
 
-    here, there = solve(operator), solve(OnDevice.move(operator, place))
+    here, there = solve(operator), solve(OnDevice.move(operator, device))
     assert here.status.word == there.status.word == "trusted"
     np.testing.assert_array_equal(there.chance >= 0.5, here.chance >= 0.5)
     np.testing.assert_allclose(there.chance, here.chance, atol=2e-3)
     assert (there.chance >= 0.5).astype(int).tolist() == secret.tolist()
 
 
-@each_place
-def test_posterior_of_groups(place: Place) -> None:
+@each_device
+def test_posterior_of_groups(device: Device) -> None:
     rng = np.random.default_rng(7)
     size = rng.integers(1, 4, 240).astype(float)
     operator = Moments(rng.choice(np.array([-1.0, 1.0]), size=(36, 240)), 2)
@@ -109,14 +109,14 @@ def test_posterior_of_groups(place: Place) -> None:
             Posterior(method="message-passing").prepare(problem).solve(target, rng=np.random.default_rng(1))
         )
 
-    here, there = solve(operator), solve(OnDevice.move(operator, place))
+    here, there = solve(operator), solve(OnDevice.move(operator, device))
     np.testing.assert_allclose(there.value, here.value, atol=1e-2)
     np.testing.assert_array_equal(np.round(there.value), truth)
 
 
-@each_place
+@each_device
 @pytest.mark.parametrize("kind", ["signs", "bits", "dense"])
-def test_least_absolute(place: Place, kind: str) -> None:
+def test_least_absolute(device: Device, kind: str) -> None:
     operator, target, _, std = pairs(n=120, d=24, gross=0.1, bits=kind == "bits")
     moved: LinearOperator = operator
     if kind == "dense":
@@ -127,7 +127,7 @@ def test_least_absolute(place: Place, kind: str) -> None:
         problem = AbsoluteProblem(operator, 1 / std, 0 * one, one, 0 * std)
         return LeastAbsolute(gap=1e-3, exact_limit=0).prepare(problem).solve(target)
 
-    here, there = solve(moved), solve(OnDevice.move(moved, place))
+    here, there = solve(moved), solve(OnDevice.move(moved, device))
     assert there.status.settled
     assert there.stats["gap"] <= 1e-3
     # both are certified, so each is within its gap of the other

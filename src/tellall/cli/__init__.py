@@ -107,11 +107,10 @@ def main() -> None:
         code = _leave("too little memory on this machine; nothing is known.", _INCONCLUSIVE)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer exits with 1 on a broken pipe, and 1 would be a verdict
-        code = _leave(_unwritten("nobody reads it"), 2)
+    except SystemExit:  # what typer makes of a pipe that nobody reads any more; 1 would be a verdict
+        code = _leave("standard output cannot be written (nobody reads it).", 2)
     except OSError as error:
-        what = error.strerror or str(error)
-        code = _leave(_unwritten(what) if error.filename is None else f"{what}: {error.filename}", 2)
+        code = _leave(_trouble(error), 2)
     except Exception as error:  # a fault of ours; the 1 that Python would leave with is a verdict
         if os.environ.get(_WHERE):
             raise
@@ -129,7 +128,9 @@ def _leave(sentence: str, code: int) -> int:
     return code
 
 
-def _unwritten(reason: str) -> str:
-    """The sentence for a standard output that takes no more; what is left to be written goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return f"standard output cannot be written ({reason})."
+def _trouble(error: OSError) -> str:
+    """What the system said, about which file."""
+    if error.filename is not None:
+        return f"{error.strerror or error}: {error.filename}"
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to be written is lost
+    return f"standard output cannot be written ({error.strerror or error})."

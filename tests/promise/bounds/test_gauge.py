@@ -12,7 +12,14 @@ import tellall as ta
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.promise import bounds
-from tellall.promise.bounds.prediction import accuracy_limit, group_accuracy
+from tellall.promise.bounds import limit as limits
+from tellall.promise.bounds.prediction import group_accuracy
+
+
+def accuracy_limit(operator, protections, rate=0.5, gain=1.0):
+    """The limit of one release about people who are all told apart."""
+    found = limits.separation(operator, protections, gain=gain)
+    return limits.accuracy_limit([found], np.ones(operator.shape[1]), rate)
 
 
 def plain_accuracy(operator, secret, std, draws, rng):
@@ -104,7 +111,7 @@ def test_gauge_of_tables_counts_equations_and_caps_the_rank():
     assert gauge.rank_cap == 1 + 6 + 15
     assert gauge.rank == gauge.rank_cap
     assert gauge.method == "ridge"
-    assert any("no full rank" in note for note in gauge.notes)
+    assert any("not have full rank" in note for note in gauge.notes)
     assert "no decoder beats" in str(gauge)
     assert gauge.as_dict()["rank_cap"] == 22
 
@@ -187,10 +194,10 @@ def test_what_comes_after_noise_can_only_lose_and_what_comes_first_leaves_no_lim
     rounded = bounds.gauge(ta.Marginals(3), people, [ta.Rounding(5), ta.Suppression(10)])
     assert rounded.limit is None
     assert "not known" in str(rounded)
-    assert any("not reckoned with: Suppression" in note for note in rounded.notes)
+    assert any("left out of the prediction: Suppression" in note for note in rounded.notes)
 
 
-def test_mechanisms_are_reckoned_with_as_they_would_be_published():
+def test_mechanisms_are_predicted_as_they_would_be_published():
     people = random_people(40, 8, seed=8)
     sulq = bounds.gauge(ta.Marginals(3), people, ta.SuLQ(1.0, 1e-6))
     law = ta.publish(people, ta.Marginals(3), ta.SuLQ(1.0, 1e-6)).noise
@@ -199,7 +206,7 @@ def test_mechanisms_are_reckoned_with_as_they_would_be_published():
     assert (sulq.accuracy, sulq.limit) == (normal.accuracy, normal.limit)
     assert sulq.promised == ta.guarantee_of(ta.SuLQ(1.0, 1e-6), ta.Marginals(3), people.public)
     assert "promised: ε = 1, δ = 1e-06" in str(sulq)
-    assert not any("not reckoned with" in note for note in sulq.notes)
+    assert not any("left out" in note for note in sulq.notes)
     assert sulq.as_dict()["promised"]["epsilon"] == 1.0
     for protect in (ta.WalshNoise(std=3.0), ta.Combined(), ta.Swapping(0.5), ta.Subsample(0.5)):
         assert bounds.gauge(ta.Marginals(3), people, protect).std > 0.9

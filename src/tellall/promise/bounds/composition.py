@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tellall.core.checks import above_zero, at_least_zero, share
 from tellall.core.errors import invalid
+from tellall.promise.record import NumberRecord
 
 __all__ = [
     "Composition",
@@ -30,40 +30,22 @@ class GaussianRelease:
 
 
 @dataclass(frozen=True)
-class Composition:
-    """The privacy of several releases about the same people, taken together.
+class Composition(NumberRecord):
+    """The privacy of several releases about the same people, taken together."""
 
-    Attributes
-    ----------
-    epsilon, delta
-        What is promised: the least ε of the ways of adding up, at the δ asked for.
-    rule
-        The way that gave it: "Gaussian, exact", "basic" or "advanced".
-    basic, advanced
-        The ε of each way; None where it does not apply.
-    """
-
-    epsilon: float
+    epsilon: float  # what is promised: the least ε of the ways of adding up, at the δ asked for
     delta: float
-    rule: str
-    basic: float
+    rule: str  # the way that gave it: "Gaussian, exact", "basic" or "advanced"
+    basic: float  # the ε of each way; None where it does not apply
     advanced: float | None
     releases: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """The composition for JSON."""
-        return asdict(self)
 
 
 def compose(releases: Sequence[GaussianRelease | tuple[float, float]], delta: float = 1e-6) -> Composition:
     """The ε that several releases promise together at a δ, for the same notion of neighbours.
 
-    Parameters
-    ----------
-    releases
-        Each a pair (ε, δ), or a GaussianRelease(sensitivity, std).
-    delta
-        The δ of the whole; at least the sum of the releases' own.
+    Each release is a pair (ε, δ) or a GaussianRelease(sensitivity, std); `delta`, the δ of the whole, is at
+    least the sum of the releases' own.
 
     Notes
     -----
@@ -86,23 +68,22 @@ def compose(releases: Sequence[GaussianRelease | tuple[float, float]], delta: fl
     if left < -1e-12 * goal:
         raise invalid("delta", f"at least the sum of the releases' own, {own:g}", delta)
     left = max(left, 0.0)
-    if ratio > 0 and left == 0:
-        raise invalid(
-            "delta", f"above the sum of the pairs' own, {own:g}, where there is Gaussian noise", delta
-        )
     if ratio > 0:
+        if left == 0:
+            rule = f"above the sum of the pairs' own, {own:g}, where there is Gaussian noise"
+            raise invalid("delta", rule, delta)
         from tellall.release.profile import gaussian_epsilon
 
-        left = left if not pairs else left / 2
+        left = left / 2 if pairs else left
         together = gaussian_epsilon(left, ratio, 1.0)
         if not pairs:
             return Composition(together, goal, "Gaussian, exact", together, None, len(releases))
         pairs = [*pairs, (together, left)]
-    basic = math.fsum(eps for eps, _ in pairs)
-    advanced = _advanced([eps for eps, _ in pairs], left) if left > 0 else None
-    if advanced is not None and advanced < basic:
-        return Composition(advanced, goal, "advanced", basic, advanced, len(releases))
-    return Composition(basic, goal, "basic", basic, advanced, len(releases))
+    epsilons = [eps for eps, _ in pairs]
+    basic = math.fsum(epsilons)
+    advanced = _advanced(epsilons, left) if left > 0 else None
+    best, rule = (basic, "basic") if advanced is None or advanced >= basic else (advanced, "advanced")
+    return Composition(best, goal, rule, basic, advanced, len(releases))
 
 
 def _advanced(epsilons: Sequence[float], slack: float) -> float:
@@ -114,7 +95,7 @@ def _advanced(epsilons: Sequence[float], slack: float) -> float:
 def _split(
     releases: Sequence[GaussianRelease | tuple[float, float]],
 ) -> tuple[list[tuple[float, float]], float]:
-    """The pairs, and the sensitivity over noise of all Gaussian releases together."""
+    """The pairs, and the ratio of sensitivity to noise of all Gaussian releases together."""
     rule = "pairs (epsilon, delta) or GaussianRelease(sensitivity, std)"
     if isinstance(releases, str | bytes) or not isinstance(releases, Sequence) or not releases:
         raise invalid("releases", f"one or more {rule}", releases)
@@ -124,10 +105,7 @@ def _split(
         if isinstance(release, GaussianRelease):
             ratios.append(release.sensitivity / release.std)
         elif isinstance(release, tuple | list) and len(release) == 2:
-            eps = at_least_zero("epsilon", release[0], finite=False)
-            if math.isinf(eps):
-                raise invalid("epsilon", "finite", eps)
-            pairs.append((eps, share("delta", release[1], one=False)))
+            pairs.append((at_least_zero("epsilon", release[0]), share("delta", release[1], one=False)))
         else:
             raise invalid("releases", rule, release)
     return pairs, math.hypot(*ratios) if ratios else 0.0

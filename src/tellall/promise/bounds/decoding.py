@@ -1,10 +1,9 @@
-"""What the decoders guarantee: at most so many people wrong, and how often an attack comes that near."""
+"""What the decoders guarantee: how many people they get wrong at most, and how often an attack comes near."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +12,12 @@ from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.section import SectionBound, section_upper_bound
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
+from tellall.promise.record import NumberRecord
 from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [
     "LpBound",
     "Recovery",
-    "SectionBound",
     "euclidean_section",
     "hamming",
     "hamming_from_norm",
@@ -26,7 +25,7 @@ __all__ = [
     "recovery",
 ]
 
-# The Euclidean-section constant from above: a vector on which the l1 norm is small for its l2 norm.
+_ROUNDING = 1e-12  # a bound that is whole up to rounding must not be floored to the number below
 
 
 def euclidean_section(
@@ -38,16 +37,14 @@ def euclidean_section(
     ----------
     operator
         A.
-    starts, iterations
-        Random starts of each kind, and descent steps from each start.
-    rng
-        Seed.
+    starts, iterations, rng
+        Random starts of each kind, descent steps from each start, and their seed.
 
     Notes
     -----
     Any x gives an upper bound, and the lower the better; α itself is not efficiently computable. The search
-    is `section_upper_bound`. linear-reconstruction, Theorem 2.2; E-LR-1 for why α tends
-    to zero for 0/1 products of attributes.
+    is `section_upper_bound`. linear-reconstruction, Theorem 2.2; E-LR-1 for why α tends to zero for 0/1
+    products of attributes.
 
     Examples
     --------
@@ -62,22 +59,11 @@ def euclidean_section(
     return section_upper_bound(operator, as_rng(rng), starts=starts, steps=iterations)
 
 
-_ROUNDING = 1e-12  # a bound that is whole but for rounding must not be floored to the number below
-
-
 def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None = None) -> float:
-    """The most people least squares gets wrong when no value is off by more than beta.
+    """The most people least squares gets wrong when none of m values is off by more than beta.
 
-    Parameters
-    ----------
-    m
-        Published values.
-    beta
-        The largest error of one of them.
-    least_singular_value
-        Of the operator; zero gives an infinite bound (nothing is guaranteed).
-    n
-        People; no bound is above it where given.
+    `least_singular_value` is that of the operator; zero gives an infinite bound. With `n` people the bound
+    is at most n.
 
     Notes
     -----
@@ -92,8 +78,8 @@ def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None =
     >>> hamming(1000, 0.5, 0.0), hamming(1000, 0.5, 0.0, n=300)
     (inf, 300.0)
     """
-    rows = whole("m", m)
-    return hamming_from_norm(math.sqrt(rows) * at_least_zero("beta", beta), least_singular_value, n=n)
+    norm = math.sqrt(whole("m", m)) * at_least_zero("beta", beta)
+    return hamming_from_norm(norm, least_singular_value, n=n)
 
 
 def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int | None = None) -> float:
@@ -104,48 +90,25 @@ def hamming_from_norm(error: float, least_singular_value: float = 1.0, *, n: int
     ⌊4‖e‖²/σ²⌋ (linear-reconstruction, Theorem 2.1). With σ = 1 and the distance ‖x − s‖ of any estimate from
     the secret as `error`, the same for that estimate: each wrong bit is off by 1/2 or more.
     """
-    norm, sigma = at_least_zero("error", error), at_least_zero("least_singular_value", least_singular_value)
-    bound = math.inf if sigma == 0 else 4 * (norm / sigma) ** 2
-    return _floored(bound, n)
+    norm = at_least_zero("error", error)
+    sigma = at_least_zero("least_singular_value", least_singular_value)
+    return _floored(math.inf if sigma == 0 else 4 * (norm / sigma) ** 2, n)
 
 
 @dataclass(frozen=True)
-class LpBound:
-    """What LP decoding guarantees when some values are arbitrarily wrong.
+class LpBound(NumberRecord):
+    """What LP decoding guarantees when some values are arbitrarily wrong; g = α − 2√γ."""
 
-    Attributes
-    ----------
-    hamming
-        The most people it gets wrong: the least of the two bounds, floored and at most n.
-    distance
-        The bound on ‖x − s‖.
-    quadratic, linear
-        16 β²m/(σ²g²) and 4 β√(mn)/(σ g), g = α − 2√γ.
-    """
-
-    hamming: float
-    distance: float
-    quadratic: float
-    linear: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The bound for JSON, None where infinite."""
-        return {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
+    hamming: float  # the most people it gets wrong: the smaller of the two bounds, floored and at most n
+    distance: float  # the bound on ‖x − s‖
+    quadratic: float  # 16 β²m/(σ²g²)
+    linear: float  # 4 β√(mn)/(σ g)
 
 
 def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float, gamma: float) -> LpBound:
-    """The guarantee of LP decoding when all but a fraction `gamma` of the values are within beta.
+    """The guarantee of LP decoding when all but a fraction `gamma` of m values are within beta.
 
-    Parameters
-    ----------
-    m, n
-        Values and people.
-    beta, gamma
-        All but a fraction gamma of the errors are at most beta; the others are arbitrary.
-    least_singular_value
-        Of the operator.
-    alpha
-        Its Euclidean-section constant: ‖Ax‖₁ ≥ α √m ‖Ax‖₂ for all x.
+    `alpha` is the operator's Euclidean-section constant, ‖Ax‖₁ ≥ α √m ‖Ax‖₂ for all x.
 
     Notes
     -----
@@ -161,13 +124,9 @@ def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float
     >>> lp(1000, 200, 0.5, 25.0, alpha=0.7, gamma=0.2).hamming
     200.0
     """
-    rows, people = whole("m", m), whole("n", n)
-    size, sigma = at_least_zero("beta", beta), at_least_zero("least_singular_value", least_singular_value)
-    if not 0 <= alpha <= 1:
-        raise invalid("alpha", "from 0 to 1", alpha)
-    if not 0 <= gamma <= 1:
-        raise invalid("gamma", "a fraction from 0 to 1", gamma)
-    gap = sigma * (alpha - 2 * math.sqrt(gamma))
+    rows, people, size = whole("m", m), whole("n", n), at_least_zero("beta", beta)
+    sigma = at_least_zero("least_singular_value", least_singular_value)
+    gap = sigma * (share("alpha", alpha) - 2 * math.sqrt(share("gamma", gamma)))
     if gap <= 0:
         return LpBound(float(people), math.inf, math.inf, math.inf)
     distance = 2 * size * math.sqrt(rows) / gap
@@ -176,24 +135,12 @@ def lp(m: int, n: int, beta: float, least_singular_value: float, *, alpha: float
 
 
 @dataclass(frozen=True)
-class Recovery:
-    """How often an attack comes within alpha n of the secret: Definition 1 as a number.
+class Recovery(NumberRecord):
+    """How often an attack comes within alpha · n of the secret: Definition 1 as a number."""
 
-    Attributes
-    ----------
-    alpha
-        The fraction of people that may be wrong.
-    beta
-        The fraction of draws in which more were.
-    low, high
-        Clopper–Pearson interval of beta over the noise.
-    draws
-        How many draws.
-    """
-
-    alpha: float
-    beta: float
-    low: float
+    alpha: float  # the fraction of people that may be wrong
+    beta: float  # the fraction of draws in which more were
+    low: float  # Clopper–Pearson interval of beta over the noise
     high: float
     draws: int
     confidence: float
@@ -204,22 +151,12 @@ class Recovery:
             f"(β = {self.beta:.3f}, {self.confidence:.0%} interval {self.low:.3f} to {self.high:.3f})"
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """The numbers for JSON."""
-        return asdict(self)
-
 
 def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 0.95) -> Recovery:
     """The β at which a mechanism allowed (α, β) reconstruction in these draws.
 
-    Parameters
-    ----------
-    wrong
-        How many people were guessed wrong in each draw of the noise.
-    n
-        How many people there are.
-    alpha
-        The fraction that may be wrong.
+    `wrong` holds, for each draw of the noise, how many of the n people were guessed wrong; `alpha` is the
+    fraction that may be.
 
     Notes
     -----
@@ -234,22 +171,18 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
     """
     from scipy.special import betaincinv
 
-    people = whole("n", n)
-    counts = np.asarray(wrong)
+    people, counts = whole("n", n), np.asarray(wrong)
     if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iuf":
         raise invalid("wrong", "one count per draw, one draw or more", wrong)
-    if not np.isfinite(counts).all() or (counts != np.floor(counts)).any():
-        raise invalid("wrong", "whole numbers", wrong)
-    if counts.min() < 0 or counts.max() > people:
-        raise invalid("wrong", f"numbers from 0 to n = {people}", f"{counts.min()} to {counts.max()}")
-    share("alpha", alpha)
-    share("confidence", confidence, zero=False, one=False)
+    if not ((counts == np.floor(counts)) & (counts >= 0) & (counts <= people)).all():
+        raise invalid("wrong", f"whole numbers from 0 to n = {people}", wrong)
+    allowed, level = share("alpha", alpha), share("confidence", confidence, zero=False, one=False)
     draws = int(counts.size)
-    failed = int((counts > alpha * people * (1 + _ROUNDING)).sum())
-    tail = (1 - confidence) / 2
+    failed = int((counts > allowed * people * (1 + _ROUNDING)).sum())
+    tail = (1 - level) / 2
     low = float(betaincinv(failed, draws - failed + 1, tail)) if failed else 0.0
     high = float(betaincinv(failed + 1, draws - failed, 1 - tail)) if failed < draws else 1.0
-    return Recovery(float(alpha), failed / draws, low, high, draws, float(confidence))
+    return Recovery(allowed, failed / draws, low, high, draws, level)
 
 
 def _floored(bound: float, n: int | None) -> float:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
 from tellall.promise.bounds.sizes import TableSizes, as_epsilon
+from tellall.promise.record import NumberRecord
 
 __all__ = [
     "Blr",
@@ -21,46 +21,28 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Blr:
-    """What the mechanism of Blum, Ligett and Roth guarantees for all k-way tables.
+class Blr(NumberRecord):
+    """What the mechanism of Blum, Ligett and Roth guarantees for all k-way tables."""
 
-    Attributes
-    ----------
-    alpha
-        The error of every fraction, with probability 1 − alpha².
-    mse
-        The mean squared error of a count, never more than n².
-    distortion
-        Its root.
-    vacuous
-        Whether answering anything would do as well.
-    """
-
-    alpha: float
-    mse: float
-    distortion: float
-    vacuous: bool
+    alpha: float  # the error of every fraction, with probability 1 − alpha²
+    mse: float  # the mean squared error of a count, never more than n²
+    distortion: float  # its root
+    vacuous: bool  # whether any answer would do as well
     constant: float
     vc: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """The bound for JSON."""
-        return asdict(self)
-
 
 def blr(n: int, d: int, k: int, epsilon: float, constant: float = 1.0, vc: float | None = None) -> Blr:
-    """The error bound of synthetic data for all k-way tables.
+    """The error bound of synthetic data for all k-way tables, (ε, 0)-private.
 
     Parameters
     ----------
     n, d, k
         People, attributes, attributes per table.
-    epsilon
-        Above zero; the mechanism is (ε, 0)-private.
     constant
-        The paper's C, which nobody states; with 1 the answer is a rate.
+        The paper's C, which is nowhere stated; with 1 the answer is a rate.
     vc
-        The VC dimension of the class; ⌊log2(2^k C(d, k))⌋ where not given.
+        The VC dimension of the class; default ⌊log2(2^k C(d, k))⌋.
 
     Notes
     -----
@@ -75,44 +57,25 @@ def blr(n: int, d: int, k: int, epsilon: float, constant: float = 1.0, vc: float
     """
     from scipy.special import lambertw
 
-    sizes = TableSizes.of(n, d, k)
-    eps = as_epsilon(epsilon)
-    front = above_zero("constant", constant, finite=False)
-    dimension = math.floor(sizes.log_cells / math.log(2) + 1e-12) if vc is None else vc
-    size = above_zero("vc", dimension, finite=False)
-    ratio = front * size * sizes.d / (sizes.n * eps)
+    sizes, eps = TableSizes.of(n, d, k), as_epsilon(epsilon)
+    front = above_zero("constant", constant)
+    dimension = above_zero("vc", math.floor(sizes.log_cells / math.log(2) + 1e-12) if vc is None else vc)
+    ratio = front * dimension * sizes.d / (sizes.n * eps)
     alpha = math.exp(-float(lambertw(3 / ratio).real) / 3)
-    people = float(sizes.n)
-    mse = min(2 * alpha**2, 1.0) * people**2
-    return Blr(alpha, mse, math.sqrt(mse), 2 * alpha**2 >= 1, front, float(size))
+    mse = min(2 * alpha**2, 1.0) * float(sizes.n) ** 2
+    return Blr(alpha, mse, math.sqrt(mse), 2 * alpha**2 >= 1, front, dimension)
 
 
 @dataclass(frozen=True)
-class Sampled:
-    """What tables of half the people, scaled up, get wrong, and how much they can give away.
+class Sampled(NumberRecord):
+    """The errors of tables of half the people, scaled up, and how much they can give away."""
 
-    Attributes
-    ----------
-    people
-        How many are in the sample.
-    rms
-        Root mean squared error of the worst cell.
-    largest
-        With probability 1 − `failure` no cell is further off.
-    row_cap, attribute_cap
-        The most often a row, or a secret bit, can be named (5/6 and 3/4).
-    """
-
-    people: int
-    rms: float
-    largest: float
+    people: int  # in the sample
+    rms: float  # root mean squared error of the worst cell
+    largest: float  # with probability 1 − failure no cell is further off
     failure: float
-    row_cap: float
-    attribute_cap: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The bound for JSON."""
-        return asdict(self)
+    row_cap: float  # the most often a row can be named: 5/6
+    attribute_cap: float  # the most often a secret bit can be named: 3/4
 
 
 def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
@@ -122,16 +85,16 @@ def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
     -----
     A cell of K people has variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), largest at K = n/2. All cells are
     within (n/N) √(N (1 − (N − 1)/n) ln(2|C_k|/failure)/2), N = ⌊n/2⌋, by Serfling's inequality; the tail
-    printed in the contingency-tables paper's App. B lacks a factor 2 (E-CT-7). Not differentially
-    private: who is in the sample is exposed. A row that could be guessed with probability 2/3 is named with
-    at most 1/2 + 1/2 · 2/3; a fair bit with 1/2 + 1/2 · 1/2.
+    printed in the contingency-tables paper's App. B lacks a factor 2 (E-CT-7). Not differentially private:
+    the people in the sample are exposed. A row that could be guessed with probability 2/3 is named with at
+    most 1/2 + 1/2 · 2/3; a fair bit with 1/2 + 1/2 · 1/2.
     """
     sizes = TableSizes.of(n, d, k)
     if sizes.n < 2:
-        raise invalid("n", "2 or more, to take half of them", n)
-    chance = _failure(failure)
+        raise invalid("n", "2 or more, so that half of them can be drawn", n)
+    chance = share("failure", failure, zero=False, one=False)
     half = sizes.n // 2
-    scale, yes = sizes.n / half, (sizes.n // 2) / sizes.n
+    scale, yes = sizes.n / half, half / sizes.n
     variance = scale**2 * half * yes * (1 - yes) * (sizes.n - half) / (sizes.n - 1)
     tail = math.log(2 / chance) + sizes.log_cells
     largest = scale * math.sqrt(half * (1 - (half - 1) / sizes.n) * tail / 2)
@@ -139,32 +102,16 @@ def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
 
 
 @dataclass(frozen=True)
-class NoisyTables:
-    """Independent noise on every cell, enough for (ε, δ) when one row is replaced.
+class NoisyTables(NumberRecord):
+    """Independent noise on every cell, enough for (ε, δ) when one row is replaced."""
 
-    Attributes
-    ----------
-    std
-        Standard deviation of the Gaussian noise; None for δ = 0, which no Gaussian noise reaches.
-    largest
-        With probability 1 − `failure` no cell's Gaussian noise is larger.
-    printed, printed_delta
-        The standard deviation printed in the paper, and the δ that it really gives.
-    laplace_scale, laplace_std
-        Laplace noise for (ε, 0).
-    """
-
-    std: float | None
-    largest: float | None
+    std: float | None  # of the Gaussian noise; None for δ = 0, which no Gaussian noise reaches
+    largest: float | None  # with probability 1 − failure no cell's Gaussian noise is larger
     failure: float
-    printed: float | None
-    printed_delta: float | None
-    laplace_scale: float
+    printed: float | None  # the standard deviation printed in the paper
+    printed_delta: float | None  # the δ that it really gives
+    laplace_scale: float  # Laplace noise for (ε, 0)
     laplace_std: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The bound for JSON."""
-        return asdict(self)
 
 
 def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 0.05) -> NoisyTables:
@@ -186,9 +133,9 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
 
     from tellall.release.profile import gaussian_delta, gaussian_std
 
-    sizes = TableSizes.of(1, d, k)
-    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
-    chance = _failure(failure)
+    sizes, eps = TableSizes.of(1, d, k), as_epsilon(epsilon)
+    slack = share("delta", delta, one=False)
+    chance = share("failure", failure, zero=False, one=False)
     moved, scale = math.sqrt(2 * sizes.tables), 2 * sizes.tables / eps
     laplace = (scale, math.sqrt(2) * scale)
     if slack == 0:
@@ -200,7 +147,3 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
     largest = -float(ndtri_exp(each)) * std
     spent = float(gaussian_delta(eps, moved, printed))
     return NoisyTables(std, largest, chance, printed, spent, *laplace)
-
-
-def _failure(failure: float) -> float:
-    return share("failure", failure, zero=False, one=False)

@@ -1,10 +1,9 @@
-"""How accurate an attack will be, from the equations and the noise alone."""
+"""How accurate least squares will be, from the equations and the noise alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -13,216 +12,32 @@ from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import GRAM_LIMIT
-from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.base import Protection
-from tellall.release.protections.law import Noise, Rng, as_rng
+from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [
     "Prediction",
-    "Shown",
-    "accuracy_limit",
     "group_accuracy",
-    "joint_limit",
     "predict",
-    "shown",
     "xor_accuracy",
 ]
 
-# How often people are guessed right when the count of their group is known up to normal noise.
-
 _HALVINGS = 60
-
-
-def group_accuracy(size: Array, sd: Array, rate: float, *, prior: bool = True) -> float:
-    """The mean accuracy over people of guessing each group by its noisy count.
-
-    Notes
-    -----
-    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior all are
-    guessed 1 where E[t | r] ≥ c/2, which is r above some threshold; without it, where r ≥ c/2. For rate 1/2
-    the two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
-
-    Examples
-    --------
-    >>> round(group_accuracy(np.ones(2), np.array([0.5, np.inf]), 0.5), 6)  # (Φ(1) + 1/2)/2
-    0.670672
-    """
-    right = 0.0
-    for people in np.unique(size):
-        chosen = sd[size == people]
-        right += float(people) * float(_accuracy(float(people), chosen, rate, prior).sum())
-    return right / float(size.sum())
-
-
-def _accuracy(people: float, sd: Array, rate: float, prior: bool) -> Array:
-    from scipy.special import gammaln, ndtr
-
-    j = np.arange(people + 1)
-    ways = gammaln(people + 1) - gammaln(j + 1) - gammaln(people - j + 1)
-    log_law = ways + np.log(rate) * j + np.log1p(-rate) * (people - j)
-    law, share = np.exp(log_law), j / people
-    out = np.empty(sd.size)
-    informed = np.isfinite(sd) & (sd > 0)
-    out[sd == 0] = law @ np.maximum(share, 1 - share)
-    out[np.isinf(sd)] = max(rate, 1 - rate) if prior else 0.5
-    noise = sd[informed]
-    threshold = np.full(noise.size, people / 2)
-    if prior and rate != 0.5:
-        threshold = _threshold(people, noise, log_law, j)
-    above = ndtr((j - threshold[:, None]) / noise[:, None])
-    out[informed] = (law * (above * share + (1 - above) * (1 - share))).sum(axis=1)
-    return out
-
-
-def _threshold(people: float, noise: Array, log_law: Array, j: Array) -> Array:
-    """The r at which E[t | r] = c/2, by bisection; E[t | r] rises in r."""
-    from scipy.special import softmax
-
-    # the prior's log-odds move the threshold by at most their slope times the variance
-    reach = people + noise**2 * float(np.abs(np.diff(log_law)).max(initial=0.0))
-    low, high = people / 2 - reach, people / 2 + reach
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        mean = softmax(log_law - 0.5 * ((j - middle[:, None]) / noise[:, None]) ** 2, axis=1) @ j
-        low, high = np.where(mean < people / 2, middle, low), np.where(mean < people / 2, high, middle)
-    return (low + high) / 2
-
-
-# What no decoder beats: the accuracy of somebody who knows everybody else's secret.
-
-
-def accuracy_limit(
-    operator: LinearOperator,
-    protections: Sequence[Protection],
-    units: float = 1.0,
-    gain: Array | float = 1.0,
-    size: Array | None = None,
-    rate: float = 0.5,
-) -> float | None:
-    """The accuracy, averaged over people, that no decoder of the release exceeds.
-
-    Parameters
-    ----------
-    operator
-        A, one column per group of people alike.
-    protections
-        What is done to the values, in order; the first must be noise.
-    units, gain
-        What a published value's error is multiplied with on the count scale, and in each row.
-    size
-        The people of each group.
-    rate
-        The rate of the secret; people's secrets independent.
-
-    Notes
-    -----
-    Whoever knows everybody else's secret has one test left, between z and z + A_i. Gaussian noise of
-    deviation σ: with a = ‖A_i/σ‖ and l = ln((1 − rate)/rate), (1 − rate) Φ(a/2 + l/a) + rate Φ(a/2 − l/a);
-    Φ(‖A_i‖/(2σ)) for rate 1/2. Laplace noise of scale b: the affinity of the two laws is at least
-    exp(−‖A_i‖²/(8b²)), so the accuracy is at most (1 + √(1 − 4 rate (1 − rate) exp(−‖A_i‖²/(4b²))))/2.
-    Whatever is done after the noise can only lose information. Where rounding or suppression comes first no
-    such bound is known, and None is returned.
-    """
-    people = np.ones(operator.shape[1]) if size is None else size
-    seen = shown(operator, protections, units, gain)
-    return None if seen is None else joint_limit([seen], people, rate)
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """How far apart a release shows the two values of each person's secret, to one who knows all others.
-
-    Attributes
-    ----------
-    apart
-        ‖A_i/σ‖² for Gaussian noise, ‖A_i/b‖² for Laplace noise.
-    certain
-        Who is in a value without noise.
-    normal
-        Whether the noise is Gaussian.
-    """
-
-    apart: Array
-    certain: npt.NDArray[np.bool_]
-    normal: bool
-
-
-def shown(
-    operator: LinearOperator,
-    protections: Sequence[Protection],
-    units: float = 1.0,
-    gain: Array | float = 1.0,
-) -> Shown | None:
-    """What one release shows; None where the noise allows no statement. As for `accuracy_limit`."""
-    done = [step for step in protections if not (isinstance(step, Noise) and step.std == 0)]
-    leading = list(takewhile(lambda step: isinstance(step, Gaussian | Laplace), done))
-    factors = np.broadcast_to(np.asarray(gain, dtype=np.float64), operator.shape[0]) * units
-    weights = np.where(factors > 0, 1 / np.where(factors > 0, factors, 1.0) ** 2, 0.0)
-    squares = operator.squared()
-    energy = np.asarray(squares.rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
-    noiseless = np.asarray(squares.rmatvec((factors == 0).astype(operator.dtype))) > 0
-    normal = [noise.std for noise in leading if isinstance(noise, Gaussian)]
-    if not done:
-        return Shown(np.zeros_like(energy), noiseless | (energy > 0), True)
-    if normal:  # added noise commutes, so other laws among the first come after
-        return Shown(energy / float(np.hypot.reduce(normal)) ** 2, noiseless, True)
-    if isinstance(done[0], Laplace):
-        return Shown(energy / done[0].scale ** 2, noiseless, False)
-    return None
-
-
-def joint_limit(several: Sequence[Shown], size: Array, rate: float) -> float:
-    """The accuracy that no decoder of these releases together exceeds, their noises independent.
-
-    Notes
-    -----
-    Squared distances add. Gaussian noise alone: the best test, as for one release. Otherwise affinities
-    multiply: exp(−‖A_i‖²/(8σ²)) for Gaussian noise, at least exp(−‖A_i‖²/(8b²)) for Laplace noise.
-    """
-    apart = np.sum([one.apart for one in several], axis=0)
-    if all(one.normal for one in several):
-        best = _normal(np.sqrt(apart), rate)
-    else:
-        best = (1 + np.sqrt(1 - 4 * rate * (1 - rate) * np.exp(-apart / 4))) / 2
-    certain = np.any([one.certain for one in several], axis=0)
-    return float(np.where(certain, 1.0, best) @ size / size.sum())
-
-
-def _normal(apart: Array, rate: float) -> Array:
-    from scipy.special import ndtr
-
-    odds = float(np.log((1 - rate) / rate))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.where(apart > 0, odds / apart, np.inf * np.sign(odds) if odds else 0.0)
-        out: Array = (1 - rate) * ndtr(apart / 2 + shift) + rate * ndtr(apart / 2 - shift)
-    return out
 
 
 @dataclass(frozen=True)
 class Prediction:
     """The accuracy that least squares will have on these equations, before any value is seen.
 
-    Attributes
-    ----------
-    accuracy
-        Of plain least squares without box or prior, rounded at 1/2; equal to `with_prior` where A has no full
-        rank, for then plain least squares has no answer.
-    with_prior
-        Of ridge least squares, the ridge at the prior of the rate: what tellall's decoder does before its
-        box.
-    error
-        How far these two may be off for being estimated (itself an estimate); zero where they were computed.
-    rank
-        The rank of the equations, None where it was not computed.
-    method
-        "inverse" (both exact), "ridge" (no full rank: with the prior only) or "trace" (estimated).
+    `accuracy` is that of plain least squares without box or prior, rounded at 1/2; where A has no full rank
+    it has no answer, and the number is `with_prior`: ridge least squares, the ridge at the prior of the rate,
+    which is tellall's decoder before its box.
     """
 
     accuracy: float
     with_prior: float
-    error: float
-    rank: int | None
-    method: str
+    error: float  # how far the two may be off, itself estimated; zero where they were computed
+    rank: int | None  # of the equations; None where it was not computed
+    method: str  # "inverse" (both exact), "ridge" (no full rank: with the prior only) or "trace" (estimated)
 
 
 def xor_accuracy(m: int, n: int, std: float) -> tuple[float, float]:
@@ -266,14 +81,10 @@ def predict(
         A, one column per group of people alike.
     spread
         The standard deviation of each row's error, above zero; infinite where a row says nothing.
-    size
-        The people of each group; one where not given.
-    rate
-        The rate of the secret.
-    probes
-        Random vectors where the inverse is not formed; an even number.
-    gram_limit
-        Groups up to which it is formed.
+    size, rate
+        The people of each group (default: one), and the rate of the secret.
+    probes, gram_limit
+        Random vectors where the inverse is not formed (an even number), and groups up to which it is.
 
     Notes
     -----
@@ -418,3 +229,58 @@ def _averaged(law: Callable[[float], float], factors: Array) -> tuple[float, flo
     bend = (high - 2 * middle + low) / step**2 * spread / 2
     slope = (high - low) / (2 * step)
     return middle + bend, float(abs(bend) + 4 * doubt * abs(slope))
+
+
+def group_accuracy(size: Array, sd: Array, rate: float, *, prior: bool = True) -> float:
+    """The mean accuracy over people of guessing each group by its noisy count.
+
+    Notes
+    -----
+    A group of c people has a Binomial(c, rate) count t, seen as r = t + N(0, sd²). With the prior all are
+    guessed 1 where E[t | r] ≥ c/2, which is r above some threshold; without it, where r ≥ c/2. For rate 1/2
+    the two agree, and a person alone is guessed right with probability Φ(1/(2 sd)). O(people · log) time.
+
+    Examples
+    --------
+    >>> round(group_accuracy(np.ones(2), np.array([0.5, np.inf]), 0.5), 6)  # (Φ(1) + 1/2)/2
+    0.670672
+    """
+    right = 0.0
+    for people in np.unique(size):
+        chosen = sd[size == people]
+        right += float(people) * float(_accuracy(float(people), chosen, rate, prior).sum())
+    return right / float(size.sum())
+
+
+def _accuracy(people: float, sd: Array, rate: float, prior: bool) -> Array:
+    from scipy.special import gammaln, ndtr
+
+    j = np.arange(people + 1)
+    ways = gammaln(people + 1) - gammaln(j + 1) - gammaln(people - j + 1)
+    log_law = ways + np.log(rate) * j + np.log1p(-rate) * (people - j)
+    law, share = np.exp(log_law), j / people
+    out = np.empty(sd.size)
+    informed = np.isfinite(sd) & (sd > 0)
+    out[sd == 0] = law @ np.maximum(share, 1 - share)
+    out[np.isinf(sd)] = max(rate, 1 - rate) if prior else 0.5
+    noise = sd[informed]
+    threshold = np.full(noise.size, people / 2)
+    if prior and rate != 0.5:
+        threshold = _threshold(people, noise, log_law, j)
+    above = ndtr((j - threshold[:, None]) / noise[:, None])
+    out[informed] = (law * (above * share + (1 - above) * (1 - share))).sum(axis=1)
+    return out
+
+
+def _threshold(people: float, noise: Array, log_law: Array, j: Array) -> Array:
+    """The r at which E[t | r] = c/2, by bisection; E[t | r] rises in r."""
+    from scipy.special import softmax
+
+    # the prior's log-odds move the threshold by at most their slope times the variance
+    reach = people + noise**2 * float(np.abs(np.diff(log_law)).max(initial=0.0))
+    low, high = people / 2 - reach, people / 2 + reach
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        mean = softmax(log_law - 0.5 * ((j - middle[:, None]) / noise[:, None]) ** 2, axis=1) @ j
+        low, high = np.where(mean < people / 2, middle, low), np.where(mean < people / 2, high, middle)
+    return (low + high) / 2

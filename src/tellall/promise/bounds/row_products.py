@@ -1,4 +1,4 @@
-"""The spectral theorem seen: least singular values of products of random rows, on distinct index sets."""
+"""The spectral theorem checked: least singular values of products of random rows, on distinct index sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FACTORISED = 2500  # people up to which a Gram matrix is factorised: beyond, pr
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """The singular values of one random table, and the people left out of it."""
+    """The singular values of one random table, and the number of people left out of it."""
 
     d: int
     order: int
@@ -43,46 +43,33 @@ class Draw:
 class RowProducts:
     """The least singular values of several random row-product matrices of one size.
 
-    Attributes
-    ----------
-    d, order
-        Attributes, and attributes per product.
-    m, n
-        Rows, C(d, order), and people drawn.
-    values
-        The singular values of each draw, on the people told apart.
-    ratios
-        σ_min/√m of each draw.
-    expected
-        1 − √(n/m), what a matrix of independent entries tends to.
-    duplicates, complements
-        People left out of each draw because another has the same attributes, or all of them reversed: their
-        columns are equal, or equal but for the sign, so that the least singular value would be zero.
+    People are left out of a draw if another has the same attributes (`duplicates`) or all of them reversed
+    (`complements`): their columns are equal up to the sign, and the least singular value would be zero.
     """
 
     d: int
-    order: int
-    m: int
-    n: int
-    values: tuple[SingularValues, ...]
-    ratios: tuple[float, ...]
-    expected: float
+    order: int  # attributes per product
+    m: int  # rows: C(d, order)
+    n: int  # people drawn
+    values: tuple[SingularValues, ...]  # of each draw, on the people who can be told apart
+    ratios: tuple[float, ...]  # σ_min/√m of each draw
+    expected: float  # 1 − √(n/m), the limit for a matrix of independent entries
     duplicates: tuple[int, ...]
     complements: tuple[int, ...]
 
     @classmethod
     def of(cls, draws: Sequence[Draw]) -> RowProducts:
         """Several draws of one size together."""
-        one = draws[0]
-        m = math.comb(one.d, one.order)
+        d, order, n = draws[0].d, draws[0].order, draws[0].n
+        m = math.comb(d, order)
         return cls(
-            d=one.d,
-            order=one.order,
-            m=m,
-            n=one.n,
+            d,
+            order,
+            m,
+            n,
             values=tuple(draw.values for draw in draws),
             ratios=tuple(draw.values.least / math.sqrt(m) for draw in draws),
-            expected=1 - math.sqrt(one.n / m),
+            expected=1 - math.sqrt(n / m),
             duplicates=tuple(draw.duplicates for draw in draws),
             complements=tuple(draw.complements for draw in draws),
         )
@@ -99,7 +86,7 @@ class RowProducts:
 
     @property
     def off(self) -> float:
-        """How far the median is from what independent entries give, relative to that."""
+        """How far the median is from the limit for independent entries, relative to that."""
         return self.median / self.expected - 1
 
     def __str__(self) -> str:
@@ -111,18 +98,11 @@ class RowProducts:
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers for JSON."""
+        numbers = ("d", "order", "m", "n", "median", "expected", "sure")
         return {
-            "d": self.d,
-            "order": self.order,
-            "m": self.m,
-            "n": self.n,
-            "ratios": list(self.ratios),
-            "median": self.median,
-            "expected": self.expected,
-            "sure": self.sure,
+            **{name: getattr(self, name) for name in numbers},
+            **{name: list(getattr(self, name)) for name in ("ratios", "duplicates", "complements")},
             "intervals": [[end / math.sqrt(self.m) for end in v.least_interval] for v in self.values],
-            "duplicates": list(self.duplicates),
-            "complements": list(self.complements),
         }
 
 
@@ -135,10 +115,8 @@ def row_products(
     ----------
     d, order
         Attributes, and attributes per product (1 to 3); one row per set of `order` attributes.
-    people
-        How many; a quarter of the rows where not given.
-    draws
-        How many random tables.
+    people, draws
+        People in a table (default: a quarter of the rows), and random tables.
     steps
         Lanczos steps where the Gram matrix is not formed; after j of them the least value found is above the
         true one by a share of the order of 1/j² (0.5 % seen at 40 and n = m/4); the interval says what is
@@ -179,20 +157,13 @@ def draw_products(
     if order not in (1, 2, 3) or order > d:
         raise invalid("order", "1, 2 or 3, and at most d", order)
     m = math.comb(d, order)
-    n = max(1, m // 4) if people is None else whole("people", people)
-    if n > m:
-        raise invalid("people", f"at most the rows, {m}", people)
+    n = max(1, m // 4) if people is None else whole("people", people, most=m, also=", the rows")
     generator = as_rng(rng)
     signs = 2 * generator.integers(0, 2, size=(d, n), dtype=np.int8) - 1
     kept, duplicates, complements = distinct_people(signs)
+    method = "auto" if kept.size <= _FACTORISED else "lanczos"
     operator = Moments(signs[:, kept].astype(np.float32), order)
-    values = singular_values(
-        operator,
-        method="auto" if kept.size <= _FACTORISED else "lanczos",
-        steps=steps,
-        failure=failure,
-        rng=generator,
-    )
+    values = singular_values(operator, method=method, steps=steps, failure=failure, rng=generator)
     return Draw(d, order, n, values, duplicates, complements)
 
 

@@ -1,4 +1,4 @@
-"""The sizes that the bounds speak of, checked once: people, attributes, ways, privacy."""
+"""The sizes of a set of tables, checked once."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ _LEAST_EPSILON = 1e-12
 
 @dataclass(frozen=True)
 class TableSizes:
-    """All k-attribute tables of n people with d bits each.
-
-    Attributes
-    ----------
-    n, d, k
-        People, attributes and attributes per table; no attribute is set apart as secret here.
-    """
+    """All tables of k out of d yes/no attributes, of n people; no attribute is set apart as secret."""
 
     n: int
     d: int
@@ -34,11 +28,8 @@ class TableSizes:
     @classmethod
     def of(cls, n: int, d: int, k: int) -> TableSizes:
         """The sizes, if they are possible."""
-        people, attributes, ways = whole("n", n), whole("d", d), whole("k", k)
-        if people > _MOST_PEOPLE:
-            raise invalid("n", f"at most {_MOST_PEOPLE:.0e}", n)
-        if ways > attributes:
-            raise invalid("k", f"at most d = {attributes}", k)
+        people, attributes = whole("n", n, most=_MOST_PEOPLE), whole("d", d)
+        ways = whole("k", k, most=attributes, also=", the attributes d")
         if ways * math.log(2 * attributes) > _MOST_LOG:
             raise invalid("k", "such that (2d)^k is below 1e150", f"d = {d}, k = {k}")
         return cls(people, attributes, ways)
@@ -61,7 +52,6 @@ class TableSizes:
 
 def as_epsilon(value: float) -> float:
     """An ε that bounds can be computed for."""
-    number = above_zero("epsilon", value, finite=False)
-    if not _LEAST_EPSILON <= number < math.inf:
+    if above_zero("epsilon", value) < _LEAST_EPSILON:
         raise invalid("epsilon", f"a finite number of {_LEAST_EPSILON:g} or more", value)
-    return number
+    return float(value)

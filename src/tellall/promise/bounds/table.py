@@ -1,16 +1,15 @@
-"""Table 1 of the contingency-tables paper for given sizes, with the numbers one can rely on below it."""
+"""Table 1 of the contingency-tables paper for given sizes, with the certified numbers below it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tellall.core.checks import at_least_zero, share, whole
-from tellall.core.errors import invalid
 from tellall.promise.bounds.mechanisms import Blr, NoisyTables, Sampled, blr, noisy_tables, sampled
 from tellall.promise.bounds.sizes import TableSizes, as_epsilon
+from tellall.promise.record import NumberRecord
 
 __all__ = [
     "LABEL",
@@ -24,45 +23,23 @@ __all__ = [
     "table",
 ]
 
-# The rates of the contingency-tables paper's Table 1: how noise must and may grow, constants unknown.
-
 LABEL = "rate, constant unknown"
 
 
 @dataclass(frozen=True)
-class Rate:
-    """One entry of the table: noise per cell that a guarantee needs (lower) or can be had with (upper).
+class Rate(NumberRecord):
+    """One entry of Table 1: the noise per cell that a guarantee needs (lower) or can be had with (upper)."""
 
-    Attributes
-    ----------
-    guarantee
-        What is kept from the attacker.
-    side
-        "lower" or "upper".
-    formula
-        The rate with its log powers.
-    plain, logged
-        Its value with constant 1, without the log powers and with them; None where it says nothing.
-    citation
-        Where it is proved.
-    label
-        What such a number is.
-    """
-
-    guarantee: str
-    side: str
-    formula: str
-    plain: float | None
-    logged: float | None
-    citation: str
+    guarantee: str  # what is kept from the attacker
+    side: str  # "lower" or "upper"
+    formula: str  # the rate with its log powers
+    plain: float | None  # its value with constant 1, without the log powers; None where it says nothing
+    logged: float | None  # with them
+    citation: str  # where it is proved
     label: str = LABEL
 
-    def as_dict(self) -> dict[str, Any]:
-        """The entry for JSON."""
-        return asdict(self)
 
-
-def rates(sizes: TableSizes, epsilon: float, delta: float) -> tuple[Rate, ...]:
+def rates(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
     """The eight entries of Table 1.
 
     Notes
@@ -73,120 +50,62 @@ def rates(sizes: TableSizes, epsilon: float, delta: float) -> tuple[Rate, ...]:
     it stands for, and k ln(d/k) is read as ln(2^k m_k). Lower bounds on private noise vanish for δ ≥ ε; for
     m_k = 1 the general one is the instance-independent one.
     """
-    return (*_reconstruction(sizes), *_private(sizes, epsilon, delta))
-
-
-def _reconstruction(sizes: TableSizes) -> Iterator[Rate]:
-    n, d, k = sizes.n, sizes.d, sizes.k
-    logs = max(1.0, math.log(n))
+    n, d, k, tables = sizes.n, sizes.d, sizes.k, sizes.tables
     attribute, row = "not attribute non-private", "not row non-private"
+    union, word = (sizes.log_cells, "ln(2^k m_k)") if d < 2 * k else (k * math.log(d / k), "k ln(d/k)")
+    # sampling half the people, or Gaussian noise at constant ε and δ, whichever errs less
+    upper = f"min{{√(n {word}), √(m_k {word})}}"
+    plain, logged = min(math.sqrt(n), d ** (k / 2)), math.sqrt(min(n, tables) * union)
     if k >= 2:
-        yield Rate(
-            attribute,
-            "lower",
-            f"min{{√n/L^{k * k - k + 1}, √(d^{k - 1})/L^{k * k + k - 3}}}, L = ln n",
-            min(math.sqrt(n), d ** ((k - 1) / 2)),
-            min(_over(math.sqrt(n), logs, k * k - k + 1), _over(d ** ((k - 1) / 2), logs, k * k + k - 3)),
-            "Theorem 2.7",
-        )
+        yield _reconstruction(n, d, attribute, k - 1, k * k - k + 1, k * k + k - 3, "Theorem 2.7")
     else:
         yield Rate(attribute, "lower", "needs k ≥ 2", None, None, "Theorem 2.7 (E-CT-4)")
-    yield _mechanisms(sizes, attribute, "Proposition B.3")
-    yield Rate(
-        row,
-        "lower",
-        f"min{{√n/L^{k * k + k + 1}, √(d^{k})/L^{k * k + 3 * k - 1}}}, L = ln n",
-        min(math.sqrt(n), d ** (k / 2)),
-        min(_over(math.sqrt(n), logs, k * k + k + 1), _over(d ** (k / 2), logs, k * k + 3 * k - 1)),
-        "Theorem 2.9",
-    )
-    yield _mechanisms(sizes, row, "Proposition B.1")
+    yield Rate(attribute, "upper", upper, plain, logged, "Proposition B.3")
+    yield _reconstruction(n, d, row, k, k * k + k + 1, k * k + 3 * k - 1, "Theorem 2.9")
+    yield Rate(row, "upper", upper, plain, logged, "Proposition B.1")
+    yield from _private(sizes, epsilon, delta)
 
 
-def _mechanisms(sizes: TableSizes, guarantee: str, citation: str) -> Rate:
-    """Sampling half the people, or Gaussian noise at constant ε and δ, whichever errs less."""
-    n, d, k = sizes.n, sizes.d, sizes.k
-    few = d < 2 * k
-    union = sizes.log_cells if few else k * math.log(d / k)
-    word = "ln(2^k m_k)" if few else "k ln(d/k)"
-    return Rate(
-        guarantee,
-        "upper",
-        f"min{{√(n {word}), √(m_k {word})}}",
-        min(math.sqrt(n), d ** (k / 2)),
-        min(math.sqrt(n * union), math.sqrt(sizes.tables * union)),
-        citation,
-    )
+def _reconstruction(
+    n: int, d: int, guarantee: str, power: int, people_logs: int, table_logs: int, citation: str
+) -> Rate:
+    """min{√n/L^people_logs, √(d^power)/L^table_logs}: reconstruction succeeds below this noise."""
+    people, tables, log = math.sqrt(n), d ** (power / 2), math.log(max(1.0, math.log(n)))
+    # zero where a log power leaves the range of a double
+    logged = min(math.log(people) - people_logs * log, math.log(tables) - table_logs * log)
+    formula = f"min{{√n/L^{people_logs}, √(d^{power})/L^{table_logs}}}, L = ln n"
+    return Rate(guarantee, "lower", formula, min(people, tables), math.exp(max(-745.0, logged)), citation)
 
 
 def _private(sizes: TableSizes, epsilon: float, delta: float) -> Iterator[Rate]:
     n, d, k, tables = sizes.n, sizes.d, sizes.k, sizes.tables
-    share = max(0.0, 1 - delta / epsilon)
+    left = max(0.0, 1 - delta / epsilon)
     same, general = "(ε, δ)-private, noise the same for all data", "(ε, δ)-private"
-    root = math.sqrt(tables)
-    lower = root * share / (2**k * epsilon)
-    upper = root * math.sqrt(-math.log(delta)) / (2 ** (k / 2) * epsilon) if delta > 0 else math.inf
+    lower = math.sqrt(tables) * left / (2**k * epsilon)
     yield Rate(same, "lower", "√m_k (1 − δ/ε)/(2^k ε)", lower, lower, "Theorem 4.9")
-    yield Rate(same, "upper", "√(m_k ln(1/δ))/(2^(k/2) ε)", _finite(upper), _finite(upper), "Table 1")
-    people = math.sqrt(n) * share / (2**k * math.sqrt(epsilon))
-    logged = people / math.sqrt(math.log(tables)) if tables > 1 else math.inf
-    yield Rate(
-        general,
-        "lower",
-        "min{√n (1 − δ/ε)/(2^k √(ε ln m_k)), √m_k (1 − δ/ε)/(2^k ε)}",
-        min(people, lower),
-        min(logged, lower),
-        "Theorem 4.21",
-    )
-    synthetic = (n / epsilon * n * d * k) ** (1 / 3)
-    best = min(n, synthetic, upper)
-    yield Rate(
-        general,
-        "upper",
-        "min{n, (n² d k/ε)^(1/3), √(m_k ln(1/δ))/(2^(k/2) ε)}",
-        best,
-        best,
-        "Table 1, Corollary A.4 (E-CT-3)",
-    )
-
-
-def _over(value: float, base: float, power: int) -> float:
-    """value / base^power, zero where that leaves the range of a double."""
-    return math.exp(max(-745.0, math.log(value) - power * math.log(base)))
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-# What differential privacy costs for tables, with constants: the noise it needs, what it prevents.
+    best = min(n, (n / epsilon * n * d * k) ** (1 / 3))
+    upper = None
+    if delta > 0:
+        upper = math.sqrt(tables) * math.sqrt(-math.log(delta)) / (2 ** (k / 2) * epsilon)
+        best = min(best, upper)
+    yield Rate(same, "upper", "√(m_k ln(1/δ))/(2^(k/2) ε)", upper, upper, "Table 1")
+    people = math.sqrt(n) * left / (2**k * math.sqrt(epsilon))
+    logged = min(people / math.sqrt(math.log(tables)), lower) if tables > 1 else lower
+    formula = "min{√n (1 − δ/ε)/(2^k √(ε ln m_k)), √m_k (1 − δ/ε)/(2^k ε)}"
+    yield Rate(general, "lower", formula, min(people, lower), logged, "Theorem 4.21")
+    formula = "min{n, (n² d k/ε)^(1/3), √(m_k ln(1/δ))/(2^(k/2) ε)}"
+    yield Rate(general, "upper", formula, best, best, "Table 1, Corollary A.4 (E-CT-3)")
 
 
 @dataclass(frozen=True)
-class LeastNoise:
-    """The noise that no (ε, δ)-private release of all tables with data-independent noise can go below.
+class LeastNoise(NumberRecord):
+    """The least noise of any (ε, δ)-private release of all tables whose noise ignores the data."""
 
-    Attributes
-    ----------
-    per_cell
-        Root mean squared error per cell of C_k, averaged over cells.
-    per_product
-        The same per inner product of I_k.
-    trace
-        The least total variance over I_k.
-    group
-        How many people the argument replaces at once.
-    """
-
-    per_cell: float
-    per_product: float
-    trace: float
-    group: int
+    per_cell: float  # root mean squared error per cell of C_k, averaged over cells
+    per_product: float  # the same per inner product of I_k
+    trace: float  # the least total variance over I_k
+    group: int  # how many people the argument replaces at once
     label: str = "certified, no unknown constant"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The bound for JSON."""
-        return asdict(self)
 
 
 def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> LeastNoise:
@@ -207,42 +126,23 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
     >>> bound.group, round(bound.per_cell, 6)
     (4, 3.347429)
     """
-    sizes = TableSizes.of(n, d, k)
-    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
-    group = _best_group(sizes.n, eps, slack)
-    tables = sizes.tables
-    trace = _overlap(group, eps, slack) * float(group) ** 2 * float(tables - 1) ** 2 / 4
-    per_product = math.sqrt(trace / tables)
-    return LeastNoise(per_product / 2**k, per_product, trace, group)
-
-
-def _overlap(group: int, epsilon: float, delta: float) -> float:
-    """1 − t_L = 2 (1 − δ_L)/(e^(Lε) + 1)."""
-    reach = group * epsilon
-    if reach > 700 or delta * _group_factor(group, epsilon) >= 1:
-        return 0.0
-    return 2 * (1 - delta * _group_factor(group, epsilon)) / (math.exp(reach) + 1)
-
-
-def _group_factor(group: int, epsilon: float) -> float:
-    """(e^(Lε) − 1)/(e^ε − 1), at least L."""
-    return math.expm1(group * epsilon) / math.expm1(epsilon)
-
-
-def _best_group(n: int, epsilon: float, delta: float) -> int:
-    """The L with the largest (1 − t_L) L²; where it is zero everywhere, 1."""
+    sizes, eps = TableSizes.of(n, d, k), as_epsilon(epsilon)
+    slack = share("delta", delta, one=False)
 
     def size(group: int) -> float:
-        return _overlap(group, epsilon, delta) * float(group) ** 2
+        """(1 − t_L) L², with 1 − t_L = 2 (1 − δ_L)/(e^(Lε) + 1)."""
+        if group * eps > 700:
+            return 0.0
+        spent = slack * math.expm1(group * eps) / math.expm1(eps)
+        return 2 * max(0.0, 1 - spent) / (math.exp(group * eps) + 1) * float(group) ** 2
 
-    low, high = 1, n
-    while low < high:  # the first L after which the bound no longer grows
+    low, high = 1, sizes.n
+    while low < high:  # the first L after which the bound no longer grows; 1 where it is zero everywhere
         middle = (low + high) // 2
-        if size(middle + 1) > size(middle):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+        low, high = (middle + 1, high) if size(middle + 1) > size(middle) else (low, middle)
+    trace = size(low) * float(sizes.tables - 1) ** 2 / 4
+    per_product = math.sqrt(trace / sizes.tables)
+    return LeastNoise(per_product / 2**k, per_product, trace, low)
 
 
 def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float:
@@ -259,9 +159,7 @@ def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float
     0.836781
     """
     eps, slack = at_least_zero("epsilon", epsilon, finite=False), share("delta", delta, one=False)
-    if not 0 <= prior <= 1:
-        raise invalid("prior", "a probability from 0 to 1", prior)
-    return prior * math.exp(min(eps, 700.0)) + slack
+    return share("prior", prior) * math.exp(min(eps, 700.0)) + slack
 
 
 def prior_guess(d: int) -> float:
@@ -277,108 +175,66 @@ def prior_guess(d: int) -> float:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Lower and upper bounds on the noise per cell of all k-way tables.
-
-    Attributes
-    ----------
-    rows
-        The paper's Table 1: rates, constants unknown.
-    least_noise
-        Certified: what no (ε, δ)-private release with data-independent noise can go below.
-    gaussian
-        Certified: noise that is enough for (ε, δ).
-    sampled
-        Certified: what tables of half the people get wrong; None for a single person.
-    blr
-        Synthetic data, with constant 1: a rate.
-    row_guess, prior_guess
-        How often a row can be named under (ε, δ) (Lemma B.2; 1 or more says nothing), and before any release.
-    """
+class Table(NumberRecord):
+    """Lower and upper bounds on the noise per cell of all k-way tables."""
 
     n: int
     d: int
     k: int
     epsilon: float
     delta: float
-    rows: tuple[Rate, ...]
-    least_noise: LeastNoise
-    gaussian: NoisyTables
-    sampled: Sampled | None
-    blr: Blr
-    row_guess: float
-    prior_guess: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """The table for JSON."""
-        return {
-            "n": self.n,
-            "d": self.d,
-            "k": self.k,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rows": [row.as_dict() for row in self.rows],
-            "least_noise": self.least_noise.as_dict(),
-            "gaussian": self.gaussian.as_dict(),
-            "sampled": None if self.sampled is None else self.sampled.as_dict(),
-            "blr": self.blr.as_dict(),
-            "row_guess": self.row_guess,
-            "prior_guess": self.prior_guess,
-        }
+    rows: tuple[Rate, ...]  # the paper's Table 1: rates, constants unknown
+    least_noise: LeastNoise  # certified: no (ε, δ)-private release with data-independent noise has less
+    gaussian: NoisyTables  # certified: noise that is enough for (ε, δ)
+    sampled: Sampled | None  # certified: the errors of tables of half the people; None for a single person
+    blr: Blr  # synthetic data, with constant 1: a rate
+    row_guess: float  # how often a row can be named under (ε, δ) (Lemma B.2); 1 or more says nothing
+    prior_guess: float  # the same before any release
 
     def __str__(self) -> str:
         head = (
             f"Noise per cell, all {self.k}-way tables of {self.d} attributes, n = {self.n:,}, "
             f"ε = {self.epsilon:g}, δ = {self.delta:g} (one row replaced)"
         )
-        lines = [head, "", f"contingency-tables, Table 1: every number a {LABEL}"]
         wide = max(len(row.guarantee) for row in self.rows)
-        lines.append(f"  {'guarantee':<{wide}}  side   without logs     with logs  formula")
-        for row in self.rows:
-            lines.append(
-                f"  {row.guarantee:<{wide}}  {row.side:<5}  {_number(row.plain):>12}  "
-                f"{_number(row.logged):>12}  {row.formula} [{row.citation}]"
-            )
-        return "\n".join([*lines, "", "Numbers to rely on", *self._certified()])
-
-    def _certified(self) -> list[str]:
-        least, noise, half = self.least_noise, self.gaussian, self.sampled
-        lines = [
-            f"  at least {least.per_cell:.4g} per cell for (ε, δ) with noise that does not depend on the "
-            f"data (people replaced at once: {least.group})",
-            f"  Gaussian noise of {_number(noise.std)} per cell is enough for (ε, δ); Laplace for (ε, 0): "
-            f"scale {noise.laplace_scale:.4g}, standard deviation {noise.laplace_std:.4g}",
+        rows = [
+            f"  {row.guarantee:<{wide}}  {row.side:<5}  {_number(row.plain):>12}  "
+            f"{_number(row.logged):>12}  {row.formula} [{row.citation}]"
+            for row in self.rows
         ]
+        title = f"contingency-tables, Table 1: every number a {LABEL}"
+        columns = f"  {'guarantee':<{wide}}  side   without logs     with logs  formula"
+        return "\n".join([head, "", title, columns, *rows, "", "Numbers to rely on", *self._certified()])
+
+    def _certified(self) -> Iterator[str]:
+        least, noise, half = self.least_noise, self.gaussian, self.sampled
+        yield (
+            f"  at least {least.per_cell:.4g} per cell for (ε, δ) with noise that does not depend on the "
+            f"data (people replaced at once: {least.group})"
+        )
+        yield (
+            f"  Gaussian noise of {_number(noise.std)} per cell is enough for (ε, δ); Laplace for (ε, 0): "
+            f"scale {noise.laplace_scale:.4g}, standard deviation {noise.laplace_std:.4g}"
+        )
         if noise.printed is not None and noise.printed_delta is not None and noise.printed_delta > self.delta:
-            lines.append(
-                f"    (the printed {noise.printed:.4g} gives only δ = {noise.printed_delta:.3g}, E-CT-1)"
-            )
+            yield f"    (the printed {noise.printed:.4g} gives only δ = {noise.printed_delta:.3g}, E-CT-1)"
         if half is not None:
-            lines.append(
+            yield (
                 f"  tables of half the people: {half.rms:.4g} in the worst cell, none beyond "
                 f"{half.largest:.4g} with probability {1 - half.failure:g}; not differentially private"
             )
         useless = "; vacuous" if self.blr.vacuous else ""
-        lines.append(f"  synthetic data (BLR, constant 1: a rate): {self.blr.distortion:.4g}{useless}")
+        yield f"  synthetic data (BLR, constant 1: a rate): {self.blr.distortion:.4g}{useless}"
         says = "says nothing" if self.row_guess >= 1 else f"{self.row_guess:.4g}"
-        lines.append(f"  a row guessed with probability 2/3 before is named with at most: {says} (Lemma B.2)")
-        return lines
+        yield f"  a row guessed with probability 2/3 before is named with at most: {says} (Lemma B.2)"
 
 
 def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
     """The bounds on noise per cell for releasing all k-way tables of n people with d binary attributes.
 
-    Parameters
-    ----------
-    n, d, k
-        People, attributes, attributes per table (the secret is one of them).
-    epsilon, delta
-        The differential privacy to compare with, one row replaced between neighbours.
-
-    Notes
-    -----
-    See `tellall.promise.bounds.table` for the rates, and `least_noise`, `noisy_tables`, `sampled` for the
-    certified numbers. O(log n).
+    The secret is one of the k attributes; (ε, δ) is the differential privacy to compare with, one row
+    replaced between neighbours. See `rates`, and `least_noise`, `noisy_tables`, `sampled` for the certified
+    numbers. O(log n).
 
     Examples
     --------
@@ -388,15 +244,15 @@ def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
     >>> found.rows[0].label
     'rate, constant unknown'
     """
-    sizes = TableSizes.of(n, d, k)
-    eps, slack = as_epsilon(epsilon), share("delta", delta, one=False)
+    sizes, eps = TableSizes.of(n, d, k), as_epsilon(epsilon)
+    slack = share("delta", delta, one=False)
     return Table(
-        n=sizes.n,
-        d=sizes.d,
-        k=sizes.k,
-        epsilon=eps,
-        delta=slack,
-        rows=rates(sizes, eps, slack),
+        sizes.n,
+        sizes.d,
+        sizes.k,
+        eps,
+        slack,
+        rows=tuple(rates(sizes, eps, slack)),
         least_noise=least_noise(n, d, k, eps, slack),
         gaussian=noisy_tables(d, k, eps, slack),
         sampled=sampled(n, d, k) if sizes.n > 1 else None,

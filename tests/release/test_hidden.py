@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -46,7 +44,7 @@ def some_subsets(
 def attack(release: ta.Release, people: ta.Dataset, decoder: str, *, intervals: bool = True):
     evidence = ta.linearise(release, people.public)
     if not intervals:
-        evidence = Evidence(tuple(replace(block, intervals=None) for block in evidence.blocks))
+        evidence = Evidence(tuple(part.shown for part in evidence.parts))
     return reconstruct_codes(evidence, people.public, (release,), decoder)
 
 
@@ -65,12 +63,12 @@ def test_the_truth_lies_in_every_interval(protect, statistic):
     for seed in range(8):
         people = some_people(seed) if isinstance(statistic, ta.Marginals) else _bits(seed)
         release = ta.publish(people, statistic, fit, rng=seed)
-        intervals = ta.linearise(release, people.public).blocks[0].intervals
+        intervals = ta.linearise(release, people.public).parts[0].hidden
         if intervals is None:
             continue
-        off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.target)
-        assert (off <= intervals.bound + 1e-9).all()
-        seen += intervals.target.size
+        off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.rows.target)
+        assert (off <= intervals.rows.bound + 1e-9).all()
+        seen += intervals.rows.target.size
     assert seen > 0
 
 
@@ -92,10 +90,10 @@ def _bits(seed: int) -> ta.Dataset:
 def test_truth_of_several_values_lies_in_every_interval():
     people = some_people(1, levels=4)
     release = ta.publish(people, ta.Marginals(3), ta.Suppression(4))
-    intervals = ta.linearise(release, people.public).blocks[0].intervals
+    intervals = ta.linearise(release, people.public).parts[0].hidden
     secret = np.concatenate([(people.secret == value).astype(float) for value in range(4)])
-    assert (np.abs(intervals.operator @ secret - intervals.target) <= intervals.bound).all()
-    assert np.isnan(release.values).sum() > intervals.target.size > 50
+    assert (np.abs(intervals.operator @ secret - intervals.rows.target) <= intervals.rows.bound).all()
+    assert np.isnan(release.values).sum() > intervals.rows.target.size > 50
 
 
 def test_the_interval_of_a_hidden_pair_is_what_both_cells_leave():
@@ -104,8 +102,12 @@ def test_the_interval_of_a_hidden_pair_is_what_both_cells_leave():
     release = ta.publish(people, ta.Marginals(2), ta.Suppression(9))
     assert np.isnan(release.values).tolist() == [True, True, False, False]
     evidence = ta.linearise(release, people.public)
-    intervals = evidence.blocks[0].intervals
-    assert (abs(intervals.target[0]), intervals.slack.tolist(), intervals.bound.tolist()) == (6, [2.5], [2])
+    intervals = evidence.parts[0].hidden
+    assert (abs(intervals.rows.target[0]), intervals.rows.slack.tolist(), intervals.rows.bound.tolist()) == (
+        6,
+        [2.5],
+        [2],
+    )
     assert evidence.target.size == 2  # suppressed cells have no row
     assert evidence.enclosure.lower.tolist() == [4, 15]
     assert evidence.enclosure.upper.tolist() == [8, 15]
@@ -113,14 +115,14 @@ def test_the_interval_of_a_hidden_pair_is_what_both_cells_leave():
 
 def test_what_says_no_more_than_the_sizes_is_left_out():
     people = some_people(0)
-    assert ta.linearise(ta.publish(people, ta.Marginals(3)), people.public).blocks[0].intervals is None
+    assert ta.linearise(ta.publish(people, ta.Marginals(3)), people.public).parts[0].hidden is None
     everything = ta.publish(people, ta.Marginals(3), ta.Suppression(1000))
-    assert ta.linearise(everything, people.public).blocks[0].intervals is None
+    assert ta.linearise(everything, people.public).parts[0].hidden is None
     complementary = ta.publish(people, ta.Marginals(3), ta.Suppression(4, complementary=True))
-    assert ta.linearise(complementary, people.public).blocks[0].intervals is None
+    assert ta.linearise(complementary, people.public).parts[0].hidden is None
     with_sizes = ta.publish(people, ta.Marginals(1), ta.Suppression(30))  # one shown cell tells the other
     assert np.isnan(with_sizes.values).sum() == 1
-    assert ta.linearise(with_sizes, people.public).blocks[0].intervals is None
+    assert ta.linearise(with_sizes, people.public).parts[0].hidden is None
 
 
 def test_the_largest_hidden_count_is_exact():
@@ -210,7 +212,7 @@ def test_an_outsider_can_declare_the_rule():
     values = ta.publish(people, statistic, ta.Suppression(5)).values
     declared = ta.Release.from_values(statistic, values, public=people.public, protect=ta.Suppression(5))
     plain = ta.Release.from_values(statistic, values, public=people.public)
-    assert ta.linearise(plain, people.public).blocks[0].intervals is None
+    assert ta.linearise(plain, people.public).parts[0].hidden is None
     assert (ta.reconstruct(declared, people.public).guess == people.secret).all()
     with pytest.raises(ta.InvalidInput, match="protect must be left out"):
         ta.Release.from_values(
@@ -254,7 +256,7 @@ def test_the_truth_lies_in_every_interval_of_very_many():
     rng = np.random.default_rng(2)
     people = ta.Dataset.from_arrays(rng.integers(0, 5, (1500, 8)), rng.integers(0, 2, 1500))
     release = ta.publish(people, ta.Marginals(4), [ta.Suppression(10), ta.Rounding(5)])
-    intervals = ta.linearise(release, people.public).blocks[0].intervals
-    off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.target)
-    assert intervals.target.size > 3000
-    assert (off <= intervals.bound + 1e-9).all()
+    intervals = ta.linearise(release, people.public).parts[0].hidden
+    off = np.abs(intervals.operator @ people.secret.astype(float) - intervals.rows.target)
+    assert intervals.rows.target.size > 3000
+    assert (off <= intervals.rows.bound + 1e-9).all()

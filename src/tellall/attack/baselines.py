@@ -196,9 +196,10 @@ class _Model:
         """The probability for people who were not in the releases."""
         parts = [
             RowSelect(
-                release.statistic.equations(public, count_scale(release, public)[0]).operator, block.rows
+                release.statistic.equations(public, count_scale(release, public)[0]).operator,
+                part.shown.index,
             )
-            for release, block in zip(self.releases, self.evidence.blocks, strict=True)
+            for release, part in zip(self.releases, self.evidence.parts, strict=True)
         ]
         _, chance = _law(self.offset, Stack(parts).rmatvec(self.multipliers))
         return chance[0] if self.offset.size == 1 else chance.T
@@ -273,7 +274,7 @@ def _log_odds(evidence: Evidence) -> Array:
     """The log-odds of the rate that the release itself shows; of several values the log-rates."""
     value = np.repeat(np.arange(evidence.values), evidence.n)
     rates = estimate_rates(
-        evidence.operator, evidence.target, evidence.spread, np.ones(value.size), value, evidence.values
+        evidence.operator, evidence.target, evidence.rows.spread, np.ones(value.size), value, evidence.values
     )
     return np.log(rates) - np.log1p(-rates) if evidence.values == 1 else np.log(rates)
 
@@ -445,16 +446,16 @@ def _predict(
         [
             RowSelect(
                 release.statistic.equations(part.others, count_scale(release, part.others)[0]).operator,
-                block.rows,
+                each.shown.index,
             )
-            for release, block in zip(again, evidence.blocks, strict=True)
+            for release, each in zip(again, evidence.parts, strict=True)
         ]
     )
     matrix = evidence.operator.to_dense()
     everybody = matrix.sum(axis=1)
     size = np.sqrt((matrix**2).mean(axis=1)) + 1e-300  # equations come in units of their own
     matrix, target, everybody = matrix / size[:, None], evidence.target / size, everybody / size
-    noise = (evidence.spread / size) ** 2
+    noise = (evidence.rows.spread / size) ** 2
     kernel = matrix @ matrix.T
     offset = float(everybody @ target) / max(float(everybody @ everybody), 1e-300)
     guesses = []

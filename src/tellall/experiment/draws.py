@@ -60,9 +60,9 @@ class Together:
         if not open_:
             return alone
         targets = targets[:, open_]
-        weight = float(np.mean(system.spread)) ** -2
-        ready = self._prepared(system, (np.mean(system.spread) / system.spread) ** 2)
-        rates = rates_of_bits(system.operator, targets, system.spread, system.size)
+        weight = float(np.mean(system.rows.spread)) ** -2
+        ready = self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
+        rates = rates_of_bits(system.operator, targets, system.rows.spread, system.size)
         solutions = ready.solve(targets, weight, rates)
         for column, place in enumerate(open_):
             if solutions.settled[column]:
@@ -75,7 +75,7 @@ class Together:
         """Whatever these releases would need is made now, if they can be attacked together."""
         evidence = common_evidence(releases, public)
         if evidence is not None and evidence.system.size.size <= MOST_UNKNOWNS:
-            spread = evidence.system.spread
+            spread = evidence.system.rows.spread
             self._prepared(evidence.system, (np.mean(spread) / spread) ** 2)
 
     def _prepared(self, system: System, row_weights: Array) -> ManyTargets:
@@ -101,8 +101,9 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
     if first.values != 1 or first.target.size != second.target.size or not first.target.size:
         return None
     same_rows = all(
-        np.array_equal(getattr(first, name), getattr(second, name)) for name in ("spread", "bound", "slack")
-    ) and np.array_equal(first.blocks[0].rows, second.blocks[0].rows)
+        np.array_equal(getattr(first.rows, name), getattr(second.rows, name))
+        for name in ("spread", "bound", "slack")
+    ) and np.array_equal(first.parts[0].shown.index, second.parts[0].shown.index)
     vector = np.random.default_rng(0).normal(size=first.operator.shape[1])
     if not same_rows or not np.array_equal(first.operator @ vector, second.operator @ vector):
         return None
@@ -112,16 +113,16 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
 
 def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) -> Array:
     """The target of each release, a column each, from that of the first."""
-    rows = evidence.blocks[0].rows
+    rows = evidence.parts[0].shown.index
     counts = np.stack([count_scale(release, public)[0][rows] for release in releases], axis=1)
     return np.asarray(evidence.target[:, None] + (counts - counts[:, :1]))
 
 
 def _nothing_settled(system: System, target: Array) -> bool:
     """Whether the bounds on the errors leave every count open."""
-    if not np.isfinite(system.bound).any():
+    if not np.isfinite(system.rows.bound).any():
         return True
-    box = enclose(system.operator, target, bound=system.bound, upper=system.size)
+    box = enclose(system.operator, target, bound=system.rows.bound, upper=system.size)
     return bool(not box.empty and (box.lower == 0).all() and (box.upper == system.size).all())
 
 
@@ -186,7 +187,7 @@ class _Shared:
     def __init__(self, evidence: Evidence, release: Release, public: Public) -> None:
         self.statistic, self.public = release.statistic, public
         self._counts, _ = count_scale(release, public)
-        equations, rows = release.statistic.equations(public, self._counts), evidence.blocks[0].rows
+        equations, rows = release.statistic.equations(public, self._counts), evidence.parts[0].shown.index
         size = equations.target.size
         self._gain, self._doubt, self._floor = (
             np.broadcast_to(part, size)[rows] for part in (equations.gain, equations.doubt, equations.floor)

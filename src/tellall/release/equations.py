@@ -1,11 +1,12 @@
-"""Evidence: equations about people, A s ≈ z, with how far each may be off."""
+"""Evidence: equations about people, A s ≈ z, and how far each may be off."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,117 +19,213 @@ from tellall.algebra.solvers.base import row_space
 from tellall.algebra.solvers.intervals import Enclosure, enclose
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
-from tellall.release.protections.law import Noise
+
+if TYPE_CHECKING:
+    from tellall.release.protections.law import Noise
 
 __all__ = [
     "COUNT_FLOOR",
     "Account",
     "Addition",
-    "Block",
+    "Equations",
     "Evidence",
-    "Intervals",
+    "ReleaseEquations",
+    "Rows",
     "System",
 ]
 
-# The spread that exact counts are given, so that the evidence never counts as infinitely sure of a rounding
-# to whole people; chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
+# The least spread that an attack assumes for a count, exact ones included: an attack that is infinitely sure
+# of whole numbers locks in. Chosen among 0.3, 0.2, 0.1, 0.05 on two data sets of statsmodels (fair, randhie).
 COUNT_FLOOR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
-    """Rows of which no value is known, only where it lies: a value withheld because it is small, say.
-
-    Attributes
-    ----------
-    operator, target, slack
-        A s is within ``slack`` of ``target``, the middle of the interval,
-    rest
-        but for an error of this standard deviation, never below the floor of an attack;
-    bound
-        and further than this from ``target`` it cannot be at all (below zero: what is said cannot be).
-    """
-
-    operator: LinearOperator
-    target: Array
-    slack: Array
-    rest: Array
-    bound: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Block:
-    """The equations of one release.
+class Equations:
+    """What a statistic's values say about the secret: operator @ secret ≈ target, one row per value.
 
     Attributes
     ----------
     operator, target
-        A and z: on an exact release ``operator @ secret == target``.
-    noise
-        The law of the error of a published value, on the count scale.
+        On an exact release ``operator @ secret == target``; a row whose target is missing (NaN) says nothing.
     alike
         A label per person; equal labels promise equal columns of the operator.
-    std, bound, slack, rest
-        The standard deviation of each row's error, the largest it can be, the half-width of the interval
-        that rounding leaves it (zero where nothing was rounded), and the standard deviation of what is left
-        of its error beside rounding and gross errors.
+    gain, reach
+        What the standard deviation and the bound of a published value's error are multiplied by in each row.
+    doubt
+        The standard deviation of a further error of each row, beyond what was done to the published value.
     floor
         The least spread that each row is given in an attack.
     skipped
         Values that give no equation, and why.
-    rows
-        Which of the release's values each equation comes from.
-    notes
-        What is odd about the values, which are used all the same.
-    intervals
-        What is known of values that are not shown; no rows of ``operator``.
     """
 
     operator: LinearOperator
     target: Array
-    noise: Noise
     alike: IntArray
-    rows: IntArray
+    gain: Array | float = 1.0
+    reach: Array | float = 1.0
+    doubt: Array | float = 0.0
+    floor: Array | float = COUNT_FLOOR
+    skipped: tuple[str, ...] = ()
+
+    @cached_property
+    def squares(self) -> Array:
+        """The sum of squares of each row of the operator: for counts, how many people the row is about."""
+        return self.operator.squared() @ np.ones(self.operator.shape[1])
+
+    @cached_property
+    def sums(self) -> Array:
+        """The sum of each row of the operator."""
+        return self.operator @ np.ones(self.operator.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is known of the value and the error of each equation.
+
+    Attributes
+    ----------
+    target
+        z, the published value less the part that does not depend on the secret; the middle of the interval
+        where no value is shown.
+    std
+        The standard deviation of the error.
+    spread
+        The standard deviation that an attack assumes, never below the floor.
+    bound
+        The largest possible error, infinite without one; below zero where no value is possible at all.
+    slack
+        Half the width of the interval that rounding or hiding leaves; zero without one.
+    rest
+        The standard deviation of the error beside that interval and beside gross errors, never below the
+        floor.
+    unseen
+        Whether no value is shown, so that the interval is all there is.
+    """
+
+    target: Array
     std: Array
+    spread: Array
     bound: Array
     slack: Array
     rest: Array
-    floor: Array
+    unseen: npt.NDArray[np.bool_]
+
+    @classmethod
+    def exact(cls, target: Array) -> Rows:
+        """Equations between counts that hold without an error."""
+        none, floor = np.zeros(target.size), np.full(target.size, COUNT_FLOOR)
+        return cls(target, none, floor, none, none, floor, np.zeros(target.size, dtype=bool))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Rows]) -> Rows:
+        """The rows of all parts, one after the other."""
+        columns = ([getattr(part, field.name) for part in parts] for field in fields(cls))
+        return cls(*map(np.concatenate, columns))
+
+    def take(self, index: npt.NDArray[Any]) -> Rows:
+        """Some of the rows, by index or by mask."""
+        return Rows(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def __len__(self) -> int:
+        return self.target.size
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseEquations:
+    """The equations of one release.
+
+    Attributes
+    ----------
+    source
+        An operator with a row for every published value.
+    index, rows
+        Which value each equation comes from, and what is known of it. Values that are hidden come last and
+        may appear again there, with an interval.
+    noise
+        The law of the error of a published value, on the count scale.
+    alike
+        A label per person; equal labels promise equal columns of the operator.
+    skipped
+        Values that give no equation, and why.
+    notes
+        What is odd about the values, which are used all the same.
+    """
+
+    source: LinearOperator
+    index: IntArray
+    rows: Rows
+    noise: Noise
+    alike: IntArray
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    intervals: Intervals | None = None
 
     @property
-    def everything(self) -> LinearOperator:
-        """The operator with the rows of the intervals after its own."""
-        if self.intervals is None:
-            return self.operator
-        shown, hidden = self.operator, self.intervals.operator
-        if not isinstance(shown, RowSelect) or not isinstance(hidden, RowSelect):
-            return Stack([shown, hidden])
-        if shown.operator is not hidden.operator:
-            return Stack([shown, hidden])
-        # two choices of rows of one operator cost no more than one
-        return RowSelect(shown.operator, np.concatenate([shown.index, hidden.index]))
+    def operator(self) -> LinearOperator:
+        """A: a row per equation, a column per person (n columns per value of a categorical secret)."""
+        whole = self.index.size == self.source.shape[0] and not self.rows.unseen.any()
+        return self.source if whole else RowSelect(self.source, self.index)
+
+    @cached_property
+    def shown(self) -> Self:
+        """The equations of the values that are shown."""
+        if not self.rows.unseen.any():
+            return self
+        seen = ~self.rows.unseen
+        return replace(self, index=self.index[seen], rows=self.rows.take(seen))
+
+    @cached_property
+    def hidden(self) -> Self | None:
+        """The intervals of values that are not shown; None where nothing is known of them."""
+        unseen = self.rows.unseen
+        if not unseen.any():
+            return None
+        return replace(self, index=self.index[unseen], rows=self.rows.take(unseen))
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """operator @ count ≈ target, an unknown count per group of people alike (and per value of the secret).
+
+    Attributes
+    ----------
+    rows
+        What is known of each equation.
+    size
+        The people of each unknown: no count is above it.
+    value
+        Which value of the secret each unknown counts; all zero for bits.
+    """
+
+    operator: LinearOperator
+    rows: Rows
+    size: Array
+    value: IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """All equations that one or several releases give about the same people.
 
-    ``device`` is where products with the system's operator are computed; ``consistent`` is False where the
-    values were found to contradict each other, so that no bound follows from them.
+    Attributes
+    ----------
+    parts
+        The equations of each release.
+    device
+        The device on which products with the system's operator are computed.
+    consistent
+        False where the values contradict each other, so that no bound follows from them.
     """
 
-    blocks: tuple[Block, ...]
+    parts: tuple[ReleaseEquations, ...]
     device: Device = HOST
     consistent: bool = True
 
     def __post_init__(self) -> None:
-        people = {block.alike.size for block in self.blocks}
+        people = {part.alike.size for part in self.parts}
         if len(people) != 1:
             raise invalid("releases", "one or more, about the same people", f"people: {sorted(people)}")
-        unknowns = {block.operator.shape[1] for block in self.blocks}
+        unknowns = {part.source.shape[1] for part in self.parts}
         if len(unknowns) != 1:
             values = sorted(count // people.copy().pop() for count in unknowns)
             raise invalid(
@@ -138,10 +235,10 @@ class Evidence:
     @classmethod
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
-        return cls(tuple(block for part in parts for block in part.blocks))
+        return cls(tuple(part for evidence in parts for part in evidence.parts))
 
     def on(self, device: Device) -> Evidence:
-        """The same with its products computed on that device; here, with a warning, where they cannot be."""
+        """The same with products computed on that device; on the CPU, with a warning, if they cannot be."""
         moved = replace(self, device=device)
         try:
             _ = moved.system
@@ -153,126 +250,86 @@ class Evidence:
     @property
     def n(self) -> int:
         """How many people."""
-        return self.blocks[0].alike.size
+        return self.parts[0].alike.size
 
     @property
     def values(self) -> int:
         """How many unknowns each person has: one, or one per value of a categorical secret."""
-        return self.blocks[0].operator.shape[1] // self.n
+        return self.parts[0].source.shape[1] // self.n
 
     @cached_property
     def operator(self) -> LinearOperator:
-        """A: a row per published value, a column per person in file order (a block of them per value)."""
-        if len(self.blocks) == 1:
-            return self.blocks[0].operator
-        return Stack([block.operator for block in self.blocks])
+        """A: a row per shown value, a column per person in file order (n columns per value)."""
+        if len(self.parts) == 1:
+            return self.parts[0].shown.operator
+        return Stack([part.shown.operator for part in self.parts])
 
     @cached_property
+    def rows(self) -> Rows:
+        """What is known of each row of the operator."""
+        return Rows.concat([part.shown.rows for part in self.parts])
+
+    @property
     def target(self) -> Array:
         """z, each published value less the part that does not depend on the secret."""
-        return np.concatenate([block.target for block in self.blocks])
+        return self.rows.target
+
+    @property
+    def std(self) -> Array:
+        """The standard deviation of each row's error."""
+        return self.rows.std
 
     @property
     def noise(self) -> Noise | tuple[Noise, ...]:
         """The law of the errors: one, or one per release."""
-        laws = tuple(block.noise for block in self.blocks)
+        laws = tuple(part.noise for part in self.parts)
         return laws[0] if len(laws) == 1 else laws
-
-    @cached_property
-    def std(self) -> Array:
-        """The standard deviation of each row's error."""
-        return np.concatenate([block.std for block in self.blocks])
-
-    @cached_property
-    def bound(self) -> Array:
-        """The largest error each row can have."""
-        return np.concatenate([block.bound for block in self.blocks])
-
-    @cached_property
-    def slack(self) -> Array:
-        """Half the width of the interval that rounding leaves each row, zero where nothing was rounded."""
-        return np.concatenate([block.slack for block in self.blocks])
-
-    @cached_property
-    def spread(self) -> Array:
-        """The standard deviation of each row's error that an attack reckons with, never below the floor."""
-        floor: Array = np.concatenate([block.floor for block in self.blocks])
-        return np.maximum(self.std, floor)
-
-    @cached_property
-    def rest(self) -> Array:
-        """The spread of each row's error beside rounding and gross errors, never below the floor."""
-        return np.concatenate([np.maximum(block.rest, block.floor) for block in self.blocks])
 
     @property
     def contaminated(self) -> bool | None:
         """Whether some rows have gross errors, as far as the declared laws say; None where they may."""
-        if any(block.noise.ordinary != block.noise for block in self.blocks):
+        if any(part.noise.ordinary != part.noise for part in self.parts):
             return True
-        return False if np.isfinite(self.bound).all() else None
+        return False if np.isfinite(self.rows.bound).all() else None
 
     @property
     def skipped(self) -> tuple[str, ...]:
         """Published values that give no equation, and why."""
-        return tuple(reason for block in self.blocks for reason in block.skipped)
+        return tuple(reason for part in self.parts for reason in part.skipped)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is odd about the published values, which are used all the same."""
-        return tuple(note for block in self.blocks for note in block.notes)
+        return tuple(note for part in self.parts for note in part.notes)
 
     @cached_property
     def groups(self) -> Patterns:
         """The people no release tells apart."""
-        return group_rows(np.stack([block.alike for block in self.blocks]))
+        return group_rows(np.stack([part.alike for part in self.parts]))
 
     @cached_property
     def system(self) -> System:
         """The same equations about groups of people instead of persons."""
-        rows = (self.target, self.spread, self.bound, self.slack, self.rest)
-        return self._grouped(self.operator, rows, np.zeros(self.target.size, dtype=bool))
+        return self._grouped(self.operator, self.rows)
 
     @cached_property
     def everything(self) -> System:
-        """The system, with a row for each interval that a value not shown lies in."""
-        if all(block.intervals is None for block in self.blocks):
+        """The system, with a row for each interval that a hidden value lies in."""
+        if all(part.hidden is None for part in self.parts):
             return self.system
-        operator = Stack([block.everything for block in self.blocks])
-        parts, unseen = [], []
-        for block in self.blocks:
-            spread, rest = np.maximum(block.std, block.floor), np.maximum(block.rest, block.floor)
-            parts.append((block.target, spread, block.bound, block.slack, rest))
-            unseen.append(np.zeros(block.target.size, dtype=bool))
-            if block.intervals is not None:
-                more = block.intervals
-                wide = np.hypot(more.rest, more.slack / np.sqrt(3))
-                parts.append((more.target, wide, more.bound, more.slack, more.rest))
-                unseen.append(np.ones(more.target.size, dtype=bool))
-        target, wide, bound, slack, rest = map(np.concatenate, zip(*parts, strict=True))
-        return self._grouped(operator, (target, wide, bound, slack, rest), np.concatenate(unseen))
+        operator = Stack([part.operator for part in self.parts])
+        return self._grouped(operator, Rows.concat([part.rows for part in self.parts]))
 
-    def _grouped(
-        self,
-        operator: LinearOperator,
-        rows: tuple[Array, Array, Array, Array, Array],
-        unseen: npt.NDArray[np.bool_],
-    ) -> System:
+    def _grouped(self, operator: LinearOperator, rows: Rows) -> System:
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)
-        places = (np.arange(self.values)[:, None] * self.n + first).ravel()
-        if not np.array_equal(places, np.arange(operator.shape[1])):  # else everybody is a group
-            operator = operator.take(places)
+        columns = (np.arange(self.values)[:, None] * self.n + first).ravel()
+        if not np.array_equal(columns, np.arange(operator.shape[1])):  # else everybody is a group
+            operator = operator.take(columns)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
-        if self.values == 1:
-            return System(OnDevice.move(operator, self.device), *rows, size, value, unseen)
-        # everybody has exactly one of the values
-        once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
-        exact = np.zeros(counts.size)
-        floor = np.full(counts.size, COUNT_FLOOR)
-        more = (counts, floor, exact, exact, floor)
-        target, spread, bound, slack, rest = map(np.concatenate, zip(rows, more, strict=True))
-        unseen = np.concatenate([unseen, np.zeros(counts.size, dtype=bool)])
-        both = OnDevice.move(Stack([operator, once]), self.device)
-        return System(both, target, spread, bound, slack, rest, size, value, unseen)
+        if self.values > 1:  # everybody has exactly one of the values
+            once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
+            operator, rows = Stack([operator, once]), Rows.concat([rows, Rows.exact(counts)])
+        return System(OnDevice.move(operator, self.device), rows, size, value)
 
     @property
     def grouped(self) -> LinearOperator:
@@ -285,7 +342,7 @@ class Evidence:
         system = self.everything
         if not self.consistent:
             return Enclosure(np.zeros(system.size.size), system.size.astype(np.float64), empty=True)
-        return enclose(system.operator, system.target, bound=system.bound, upper=system.size)
+        return enclose(system.operator, system.rows.target, bound=system.rows.bound, upper=system.size)
 
     @property
     def bounded(self) -> bool:
@@ -294,7 +351,7 @@ class Evidence:
         return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
 
     def unbounded(self) -> Evidence:
-        """The same without the bounds, which are none where values contradict each other."""
+        """The same without bounds: none follow from values that contradict each other."""
         return replace(self, consistent=False)
 
     @cached_property
@@ -328,8 +385,8 @@ class Evidence:
         least = energy[energy.size - self.rank] if self.rank else 0.0
         condition = float(np.sqrt(energy[-1] / least)) if least > 0 else float("inf")
         adds = []
-        for place in range(len(self.blocks)) if len(self.blocks) > 1 else ():
-            rest = Evidence((*self.blocks[:place], *self.blocks[place + 1 :]))
+        for left_out in range(len(self.parts)) if len(self.parts) > 1 else ():
+            rest = Evidence((*self.parts[:left_out], *self.parts[left_out + 1 :]))
             adds.append(Addition(self.rank - rest.rank, self.pinned - rest.pinned))
         size = self.grouped.shape
         found = (size[0], self.n, size[1], self.rank, condition, self.pinned)
@@ -379,36 +436,8 @@ class Account:
             f"rank {self.rank:,}, condition {self.condition:.3g}, {self.pinned:,} people pinned down"
         ]
         lines += [
-            f"  release {place} adds rank {add.rank:,} and pins down {add.pinned:,} people"
-            for place, add in enumerate(self.adds, start=1)
+            f"  release {number} adds rank {add.rank:,} and pins down {add.pinned:,} people"
+            for number, add in enumerate(self.adds, start=1)
         ]
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines)
-
-
-@dataclass(frozen=True, eq=False)
-class System:
-    """operator @ count ≈ target, an unknown count per group of people alike (and per value of the secret).
-
-    Attributes
-    ----------
-    spread, bound, slack, rest
-        Of each row's error: the standard deviation reckoned with, the most it can be, the half-width of the
-        interval that rounding leaves, and the standard deviation of what comes on top of that.
-    size
-        The people of each unknown: no count is above it.
-    value
-        Which value of the secret each unknown counts; all zero for bits.
-    unseen
-        Which rows have no value of their own, only an interval: ``target`` is its middle.
-    """
-
-    operator: LinearOperator
-    target: Array
-    spread: Array
-    bound: Array
-    slack: Array
-    rest: Array
-    size: Array
-    value: IntArray
-    unseen: npt.NDArray[np.bool_]

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, hypot, inf, isfinite, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import RowSelect
-from tellall.release.equations import COUNT_FLOOR, Intervals
+from tellall.release.equations import COUNT_FLOOR, Equations, Rows
 from tellall.release.protections.base import Protection, noise_of
-from tellall.release.protections.law import Exact, Noise, Rows, Sum
+from tellall.release.protections.law import Exact, Noise, Sum
 from tellall.release.protections.rounding import Rounding
-from tellall.release.statistics.base import Equations
 
 __all__ = [
     "Threshold",
-    "intervals_of",
+    "hidden_rows",
     "threshold_of",
     "whole_rounding",
 ]
@@ -55,7 +53,7 @@ class Threshold:
     @property
     def complete(self) -> bool:
         """Whether the intervals say all that the choice of what to show says, so that it misleads nobody."""
-        return isfinite(self.before.std) and (self.exact or isfinite(self.after.bound))
+        return self.exact or isfinite(self.after.bound)
 
     @property
     def most_hidden(self) -> int:
@@ -80,15 +78,16 @@ def threshold_of(protections: Sequence[Protection], units: float) -> Threshold |
     if not known or any(limit is None for limit in limits):
         return None
     before, after = (noise_of(part).scaled(units) for part in parts)
-    return Threshold(max(limits), units, before, after)
+    return Threshold(max(limits), units, before, after) if isfinite(before.std) else None
 
 
-def intervals_of(
+def hidden_rows(
     threshold: Threshold, equations: Equations, counts: Array, hidden: npt.NDArray[np.bool_]
-) -> Intervals | None:
-    """An interval for each value whose place beside the threshold says more than is said otherwise.
+) -> tuple[IntArray, Rows]:
+    """An interval for each value about which the threshold says more than is said otherwise.
 
-    ``equations`` are those of the counts with zero in place of the hidden ones.
+    Returns which values these are, and the rows. ``equations`` are those of the counts with zero in place of
+    the hidden ones.
 
     Notes
     -----
@@ -100,38 +99,28 @@ def intervals_of(
     are the same up to sign (the yes and no cells of a table) are met in one interval; what says no more than
     that a count is between none and all, or than an exact value shown beside it, is left out.
     """
-    if not isfinite(threshold.before.std):
-        return None
-    operator = equations.operator
-    everybody = np.ones(operator.shape[1])
-    reach, net = operator.squared() @ everybody, operator @ everybody
+    operator, target = equations.operator, equations.target
+    reach, offset = equations.squares, target - np.nan_to_num(counts)
     # entries are 0, 1 and −1: the extremes of A s, in units of the value
-    least = (net - reach) / 2 - equations.target + counts_or_zero(counts)
+    least = (equations.sums - reach) / 2 - offset
     most = least + reach
-    ends = _hidden_ends(threshold, reach, net, equations)
-    low = np.where(hidden, np.maximum(ends.low, least - _HALF - _FAR * ends.std), least - _HALF)
-    high = np.where(hidden, ends.high, most + _HALF)
-    std = np.where(hidden, ends.std, 0.0)
-    hard = np.where(hidden, ends.hard, most)
-    told = hidden.copy()
+    below, above, error, furthest = _hidden_ends(threshold, equations)
+    low = np.where(hidden, np.maximum(below, least - _HALF - _FAR * error), least - _HALF)
+    high = np.where(hidden, above, most + _HALF)
+    std = np.where(hidden, error, 0.0)
+    said = hidden.copy()
     if threshold.exact and threshold.after.bound > 0:
         near = threshold.after.bound if isfinite(threshold.after.bound) else 4 * threshold.after.std
-        told |= counts - near < threshold.most_hidden + 1
+        said |= counts - near < threshold.most_hidden + 1
         low = np.where(hidden, low, threshold.most_hidden + _HALF)
-    said = told & ~np.isnan(equations.target)
+    said &= ~np.isnan(target)
     said &= (high - _FAR * std < most + _HALF - _SAME) | (~hidden & (low > least))
-    chosen = np.flatnonzero(said)
-    if not chosen.size:
-        return None
-    offset = equations.target - counts_or_zero(counts)
-    parts = _Rows(
-        chosen, (low + offset)[chosen], (high + offset)[chosen], std[chosen], (hard + offset)[chosen]
-    )
-    if not parts.std.any():
+    hard = np.where(hidden, furthest, most)
+    ends = _Ends(np.arange(target.size), low + offset, high + offset, std, hard + offset).take(said)
+    if ends.index.size and not ends.std.any():
         exact = threshold.exact and not threshold.after.bound
-        known = np.flatnonzero(~hidden & ~np.isnan(equations.target) & exact)
-        parts = _met(parts, operator, known)
-    return parts.as_intervals(operator) if parts.place.size else None
+        ends = _met(ends, operator, np.flatnonzero(~hidden & ~np.isnan(target) & exact))
+    return ends.index, ends.rows()
 
 
 def whole_rounding(
@@ -157,25 +146,36 @@ def whole_rounding(
     return np.where(rounded, slack / sqrt(3), error), np.where(rounded, most, bound), slack
 
 
-def counts_or_zero(counts: Array) -> Array:
-    """The counts, zero where they are hidden."""
-    return np.nan_to_num(counts)
-
-
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """Where hidden values lie: between these, but for an error of this size; never above ``hard``."""
+    """Where A s lies in some rows: from low to high but for an error of this size; never above ``hard``."""
 
-    low: float
-    high: float
-    std: Array | float
-    hard: float
+    index: IntArray
+    low: Array
+    high: Array
+    std: Array
+    hard: Array
+
+    def take(self, which: npt.NDArray[np.bool_]) -> _Ends:
+        ends = (self.low[which], self.high[which], self.std[which], self.hard[which])
+        return _Ends(self.index[which], *ends)
+
+    def rows(self) -> Rows:
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        slack = np.maximum(half, 0.0)
+        sharp = half - _HALF  # below zero where nothing is possible
+        bound = np.where(self.std == 0, sharp, np.maximum(self.hard - middle, slack))
+        bound = np.where(np.isfinite(self.hard), bound, inf)
+        rest = np.maximum(self.std, COUNT_FLOOR)
+        spread = np.hypot(rest, slack / sqrt(3))
+        return Rows(middle, spread, spread, bound, slack, rest, np.ones(middle.size, dtype=bool))
 
 
-def _hidden_ends(threshold: Threshold, reach: Array, net: Array, equations: Equations) -> _Ends:
+def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, float, Array | float, float]:
+    """The least and the largest hidden value, but for an error of this size; and the largest possible one."""
     if threshold.exact:
         most = threshold.most_hidden
-        return _Ends(-_HALF, most + _HALF, 0.0, most)
+        return (-_HALF, most + _HALF, 0.0, most)
     law = threshold.before
     laws = law.parts if isinstance(law, Sum) else (law,)
     laws = tuple(part for part in laws if not isinstance(part, Exact))
@@ -186,45 +186,21 @@ def _hidden_ends(threshold: Threshold, reach: Array, net: Array, equations: Equa
         hard = top + last.bound + earlier.bound
         if earlier.bound == 0 and not jitter:
             most = floor(hard + _SAME)
-            return _Ends(-_HALF, most + _HALF, 0.0, most)
+            return (-_HALF, most + _HALF, 0.0, most)
         std = hypot(earlier.ordinary.std, jitter)
-        return _Ends(-_FAR * std, top + last.base / 2, std, hard)
+        return (-_FAR * std, top + last.base / 2, std, hard)
     whole = threshold.units == 1 and all(hasattr(part, "logpmf") or not part.ordinary.std for part in laws)
     edge = threshold.most_hidden + _HALF if whole else threshold.below
     size: Array | float = law.ordinary.std
     if law.ordinary.varies:
-        at = np.full(reach.size, threshold.below)
-        size = law.ordinary.spread(Rows(at, equations.target + threshold.below, reach, net))
+        at = np.full(equations.target.size, threshold.below)
+        size = law.ordinary.spread(at, replace(equations, target=equations.target + threshold.below))
     size = size * np.asarray(equations.gain)
     low = -_FAR * float(np.max(size, initial=0.0))
-    return _Ends(low, edge, size, threshold.below + law.bound)
+    return (low, edge, size, threshold.below + law.bound)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Intervals of some rows, on the scale of their targets."""
-
-    place: IntArray
-    low: Array
-    high: Array
-    std: Array
-    hard: Array
-
-    def take(self, which: npt.NDArray[np.bool_]) -> _Rows:
-        ends = (self.low[which], self.high[which], self.std[which], self.hard[which])
-        return _Rows(self.place[which], *ends)
-
-    def as_intervals(self, operator: LinearOperator) -> Intervals:
-        middle = (self.low + self.high) / 2
-        slack = np.maximum((self.high - self.low) / 2, 0.0)
-        sharp = (self.high - self.low) / 2 - _HALF  # below zero where nothing is possible
-        bound = np.where(self.std == 0, sharp, np.maximum(self.hard - middle, slack))
-        bound = np.where(np.isfinite(self.hard), bound, inf)
-        rest = np.maximum(self.std, COUNT_FLOOR)
-        return Intervals(RowSelect(operator, self.place), middle, slack, rest, bound)
-
-
-def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
+def _met(ends: _Ends, operator: LinearOperator, known: IntArray) -> _Ends:
     """One interval for rows that are equal up to sign; none for those equal to a ``known`` row.
 
     Found by two random projections: of r rows about r²/10²⁰ pairs are taken for equal that are not.
@@ -233,15 +209,15 @@ def _met(rows: _Rows, operator: LinearOperator, known: IntArray) -> _Rows:
     prints = np.round(np.asarray(operator @ draws, dtype=np.float64), 9)
     signs = np.where(prints[:, 0] < 0, -1.0, 1.0)
     keys = signs * (prints[:, 0] + 1j * prints[:, 1])
-    rows = rows.take(~np.isin(keys[rows.place], keys[known]))
-    sign = signs[rows.place]
-    _, first, index = np.unique(keys[rows.place], return_index=True, return_inverse=True)
+    ends = ends.take(~np.isin(keys[ends.index], keys[known]))
+    sign = signs[ends.index]
+    _, first, index = np.unique(keys[ends.index], return_index=True, return_inverse=True)
     low, high = np.full(first.size, -inf), np.full(first.size, inf)
-    np.maximum.at(low, index, np.where(sign > 0, rows.low, -rows.high))
-    np.minimum.at(high, index, np.where(sign > 0, rows.high, -rows.low))
+    np.maximum.at(low, index, np.where(sign > 0, ends.low, -ends.high))
+    np.minimum.at(high, index, np.where(sign > 0, ends.high, -ends.low))
     back = sign[first] > 0
-    ends = np.where(back, low, -high), np.where(back, high, -low)
+    low, high = np.where(back, low, -high), np.where(back, high, -low)
     # what a gross error hid may be anything
     loose = np.zeros(first.size, dtype=bool)
-    np.logical_or.at(loose, index, ~np.isfinite(rows.hard))
-    return _Rows(rows.place[first], *ends, rows.std[first], np.where(loose, inf, ends[1] - _HALF))
+    np.logical_or.at(loose, index, ~np.isfinite(ends.hard))
+    return _Ends(ends.index[first], low, high, ends.std[first], np.where(loose, inf, high - _HALF))

@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.core.errors import invalid
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.imprint import Imprint
-from tellall.release.equations import Block, Evidence
-from tellall.release.hidden import intervals_of, threshold_of, whole_rounding
+from tellall.release.equations import Equations, Evidence, ReleaseEquations, Rows
+from tellall.release.hidden import hidden_rows, threshold_of, whole_rounding
 from tellall.release.protections.base import (
     Protection,
     as_protections,
@@ -28,10 +27,10 @@ from tellall.release.protections.base import (
     prepare,
     tables_of,
 )
-from tellall.release.protections.law import Exact, Noise, Rng, Rows
+from tellall.release.protections.law import Exact, Noise, Rng
 from tellall.release.protections.sampling import turn_back
 from tellall.release.saved import Saved, load, save
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
@@ -265,7 +264,7 @@ def linearise(
     Notes
     -----
     One row per published value; suppressed values, and those of which nothing is known, have none (what is
-    known of a suppressed value is in the block's ``intervals``, apart from the equations). The target
+    known of a suppressed value is an interval, apart from the equations). The target
     is the value on the count scale less the part that does not depend on the secret, so that ``operator @
     secret == target`` on an exact release. Where more than half of the counts are of the people without the
     secret, all are turned round first.
@@ -298,35 +297,46 @@ def linearise(
     threshold = None
     if release.statistic.counts_people and release.levels:
         threshold = threshold_of(release.protections, release.statistic.units(view))
-    if threshold is None:
-        equations, intervals = release.statistic.equations_on(device, view, counts), None
-    else:
-        equations = release.statistic.equations_on(device, view, np.nan_to_num(counts))
-        intervals = intervals_of(threshold, equations, counts, hidden)
+    equations = release.statistic.equations_on(
+        device, view, counts if threshold is None else np.nan_to_num(counts)
+    )
+    between, intervals = None, None
+    if threshold is not None:
+        between, intervals = hidden_rows(threshold, equations, counts, hidden)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)
     if turned:  # what hides a complemented count says nothing simple about the count
-        everybody = equations.operator @ np.ones(equations.operator.shape[1])
-        equations, intervals = replace(equations, target=everybody - equations.target), None
-    rows = equations.target.size
-    error = np.hypot(_times(_spread(noise, equations, counts), equations.gain, rows), equations.doubt)
-    shown = np.flatnonzero(~np.isnan(equations.target) & np.isfinite(error))
-    bound = _times(noise.bound, equations.reach, rows)
-    bound[np.broadcast_to(equations.doubt, rows) > 0] = np.inf  # how far a fit is off is not known for sure
-    slack = _times(noise.half_width, equations.reach, rows)
-    if release.levels and release.statistic.counts_people and release.statistic.units(view) == 1:
-        error, bound, slack = whole_rounding(noise, counts, error, bound, slack)
-    floor = np.broadcast_to(equations.floor, rows)
-    ordinary = error
-    if noise.ordinary != noise:
-        std = _times(_spread(noise.ordinary, equations, counts), equations.gain, rows)
-        ordinary = np.hypot(std, equations.doubt)
+        equations = replace(equations, target=equations.sums - equations.target)
+        between = None
+    whole = bool(release.levels) and release.statistic.counts_people and release.statistic.units(view) == 1
+    rows = _rows(equations, noise, counts, whole=whole)
+    index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
+    rows = rows.take(index)
+    if between is not None and intervals is not None:
+        index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
+    notes = _inconsistent_totals(release, view, counts)
+    part = ReleaseEquations(equations.operator, index, rows, noise, equations.alike, equations.skipped, notes)
+    return Evidence((part,))
+
+
+def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> Rows:
+    """What the law of the values' errors says of each equation's; ``whole``: the values are whole counts."""
+    size = equations.target.size
+
+    def error_of(law: Noise) -> Array:
+        std = law.spread(counts, equations) if law.varies else law.std
+        return np.hypot(_times(std, equations.gain, size), equations.doubt)
+
+    std = error_of(noise)
+    bound = _times(noise.bound, equations.reach, size)
+    bound[np.broadcast_to(equations.doubt, size) > 0] = np.inf  # how far a fit is off is not known for sure
+    slack = _times(noise.half_width, equations.reach, size)
+    if whole:
+        std, bound, slack = whole_rounding(noise, counts, std, bound, slack)
+    ordinary = std if noise.ordinary == noise else error_of(noise.ordinary)
     rest = np.sqrt(np.maximum(ordinary**2 - slack**2 / 3, 0.0))
-    operator = equations.operator if shown.size == rows else RowSelect(equations.operator, shown)
-    target = equations.target[shown]
-    spread = (error[shown], bound[shown], slack[shown], rest[shown], floor[shown])
-    told = (equations.skipped, _inconsistent_totals(release, view, counts))
-    return Evidence((Block(operator, target, noise, equations.alike, shown, *spread, *told, intervals),))
+    spread, rest = np.maximum(std, equations.floor), np.maximum(rest, equations.floor)
+    return Rows(equations.target, std, spread, bound, slack, rest, np.zeros(size, dtype=bool))
 
 
 def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:
@@ -345,15 +355,6 @@ def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tup
         f"{wrong.size:,} of {len(tables):,} tables add up to another number than the {public.n:,} people "
         f"(from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used as they are",
     )
-
-
-def _spread(noise: Noise, equations: Equations, counts: Array) -> Array | float:
-    """The standard deviation of each published value's error."""
-    if not noise.varies:
-        return noise.std
-    operator, everybody = equations.operator, np.ones(equations.operator.shape[1])
-    reach, net = operator.squared() @ everybody, operator @ everybody
-    return noise.spread(Rows(counts, equations.target, reach, net))
 
 
 def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:

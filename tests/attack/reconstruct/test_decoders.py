@@ -64,7 +64,7 @@ def test_exhaustive_is_brute_force():
         fits = [
             bits
             for bits in product((0, 1), repeat=8)
-            if (np.abs(matrix @ bits - evidence.target) <= evidence.bound + 1e-9).all()
+            if (np.abs(matrix @ bits - evidence.target) <= evidence.rows.bound + 1e-9).all()
         ]
         same = np.ptp(np.array(fits), axis=0) == 0
         assert ((attack.identified == "proved") == same).all()

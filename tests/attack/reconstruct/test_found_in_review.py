@@ -166,7 +166,7 @@ def test_what_a_gross_error_may_have_hidden_proves_nothing(gross):
         crowd = people(6 + 2 * seed, 3, seed, rate=0.3)
         release = ta.publish(crowd, ta.Marginals(3), [gross, ta.Suppression(3)], rng=seed)
         evidence = ta.linearise(release, crowd.public)
-        assert np.isinf(evidence.blocks[0].intervals.bound).all()
+        assert np.isinf(evidence.parts[0].hidden.rows.bound).all()
         assert (evidence.enclosure.lower == 0).all()
         assert (evidence.enclosure.upper == evidence.system.size).all()
 
@@ -224,9 +224,9 @@ def test_of_two_thresholds_in_a_row_the_higher_counts():
         hide = [[*noise, ta.Suppression(3), ta.Suppression(6)], [*noise, ta.Suppression(6)]]
         both, one = (ta.publish(crowd, ta.Marginals(3), protect, rng=4) for protect in hide)
         assert np.array_equal(both.values, one.values, equal_nan=True)
-        told, wanted = (ta.linearise(each, crowd.public).blocks[0].intervals for each in (both, one))
+        told, wanted = (ta.linearise(each, crowd.public).parts[0].hidden for each in (both, one))
         for name in ("target", "slack", "rest", "bound"):
-            assert np.array_equal(getattr(told, name), getattr(wanted, name))
+            assert np.array_equal(getattr(told.rows, name), getattr(wanted.rows, name))
     apart = [ta.Suppression(3), ta.Gaussian(1.0), ta.Suppression(6)]
     release = ta.publish(crowd, ta.Marginals(3), apart, rng=4)
-    assert ta.linearise(release, crowd.public).blocks[0].intervals is None
+    assert ta.linearise(release, crowd.public).parts[0].hidden is None

@@ -7,7 +7,8 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import Statistic
 from tellall.testing import check_statistic
 
 

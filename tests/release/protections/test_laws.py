@@ -5,6 +5,7 @@ discrete laws too. Moments: six standard errors, with the kurtosis of the densit
 """
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from tellall.release.protections.discrete import DiscreteGaussian, Finite, Geometric
-from tellall.release.protections.law import Exact, Layout, Rows, Sum
+from tellall.release.protections.law import Exact, Layout, Sum
 from tellall.release.protections.mixture import Corruption
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import Complemented, Sampled, Swapped, Unknown
@@ -255,20 +256,20 @@ def test_the_sampling_law_has_golden_variances_and_tails(golden):
 def test_laws_of_changed_records_depend_on_the_value():
     for law in (Sampled(100, 50), Swapped(0.2, 100), Complemented(0.1, 100)):
         reach, counts = np.array([10.0, 50.0]), np.array([2.0, 20.0])
-        rows = Rows(counts, counts, reach, reach)
-        spread = law.spread(rows)
+        about = SimpleNamespace(target=counts, squares=reach, sums=reach)
+        spread = law.spread(counts, about)
         assert law.varies
         assert (spread > 0).all()
         assert (spread <= law.std * (1 + 1e-12)).all()
-        small = Rows(0.01 * counts, 0.01 * counts, reach, reach)
-        assert law.scaled(0.01).spread(small) == pytest.approx(0.01 * spread)
+        small = SimpleNamespace(target=0.01 * counts, squares=reach, sums=reach)
+        assert law.scaled(0.01).spread(0.01 * counts, small) == pytest.approx(0.01 * spread)
         assert law.sample(5, 0).shape == (5,)
         both = Sum((law, Gaussian(3.0)))
         assert both.varies
-        assert both.spread(rows) == pytest.approx(np.hypot(spread, 3.0))
+        assert both.spread(counts, about) == pytest.approx(np.hypot(spread, 3.0))
     assert Sampled(100, 100).bound == 0
     assert Sampled(1, 1).std == 0
     assert Unknown().scaled(3).std == math.inf
     assert not Gaussian(1).varies
-    assert Gaussian(2).spread(Rows(*np.zeros((4, 3)))).tolist() == [2, 2, 2]
+    assert Gaussian(2).spread(np.zeros(3), None).tolist() == [2, 2, 2]
     assert Exact().half_width == 0

@@ -243,7 +243,7 @@ def test_a_fit_elsewhere_counts_what_its_solver_left():
         statistic = ta.Estimator("logistic", 2, weighting=weighting, tolerance=1e-3)
         evidence = ta.linearise(ta.Release.from_values(statistic, values, public=people), people.public)
         assert (evidence.std > 0).all()
-        assert np.isinf(evidence.bound).all()
+        assert np.isinf(evidence.rows.bound).all()
     np.testing.assert_allclose(evidence.std, 50 * 1e-3, rtol=1e-3)  # the papers' rows: n × tolerance
 
 

@@ -84,7 +84,9 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
 def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     shown, undecided = undecided, undecided.everything or undecided
-    even = bool((undecided.bound <= undecided.slack * (1 + 1e-9)).all())  # exact, or anywhere in its interval
+    even = bool(
+        (undecided.rows.bound <= undecided.rows.slack * (1 + 1e-9)).all()
+    )  # exact, or anywhere in its interval
     if undecided.size.size <= _LISTED and even:
         listed = _exhaustive(undecided, rng)
         if listed.status.settled:
@@ -96,7 +98,7 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
             return tried[0]
         # intervals of withheld values tell more, and are harder to be sure with; under noise it is chance
         # which values are withheld, and leaving them out would mislead
-        if undecided is not shown and np.isfinite(shown.bound).all():
+        if undecided is not shown and np.isfinite(shown.rows.bound).all():
             alone = _posterior(replace(shown, everything=None), rng)
             if alone.status.settled:
                 return alone
@@ -121,7 +123,7 @@ def _worth_keeping(loose: Decoded, undecided: Undecided) -> bool:
     """
     if loose.status.word != "uncalibrated":
         return False
-    fits = _misfit(undecided, np.round(loose.value)) <= undecided.target.size
+    fits = _misfit(undecided, np.round(loose.value)) <= undecided.rows.target.size
     return "temperature" in loose.stats or fits
 
 
@@ -137,26 +139,26 @@ def _posterior_is_affordable(undecided: Undecided) -> bool:
 
 def _misfit(undecided: Undecided, value: Array) -> float:
     """How far counts are from the values, beyond the intervals and in units of the noise."""
-    off = np.abs(undecided.operator @ value - undecided.target) - undecided.slack
-    return float(np.sum(np.maximum(off, 0.0) / undecided.rest))
+    off = np.abs(undecided.operator @ value - undecided.rows.target) - undecided.rows.slack
+    return float(np.sum(np.maximum(off, 0.0) / undecided.rows.rest))
 
 
 def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
     """The counts within the box that come nearest to the values, by least squares; see :func:`_box`."""
-    return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.target)
+    return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.rows.target)
 
 
 def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
     """Least squares within the box, with the ridge at the prior, or a share of it."""
     prior = undecided.prior
-    weights, ridge = 1 / undecided.spread**2, share / prior.variance
+    weights, ridge = 1 / undecided.rows.spread**2, share / prior.variance
     return BoxProblem(undecided.operator, weights, ridge, prior.mean, undecided.lower, undecided.upper)
 
 
 def _least_squares(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
     prepared = LeastSquares().prepare(_box(undecided))
-    solution = prepared.solve(undecided.target)
+    solution = prepared.solve(undecided.rows.target)
     chance = _gaussian_chance(undecided, prepared, rng)
     return Decoded(solution.value, chance, solution.status, "least-squares", dict(solution.stats))
 
@@ -164,7 +166,7 @@ def _least_squares(undecided: Undecided, rng: np.random.Generator) -> Decoded:
 def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generator) -> Array:
     """Each person's chance from the evidence's own Gaussian opinion: the posterior divided by the prior."""
     ridge, center = prepared.problem.ridge, prepared.problem.center
-    mean, variance = prepared.posterior(undecided.target, rng=rng)
+    mean, variance = prepared.posterior(undecided.rows.target, rng=rng)
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (mean / variance - ridge * center) / precision
     if undecided.rates.size == 1:
@@ -180,18 +182,20 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     Rows missed by more than four times the usual (median) residual are taken for gross errors.
     """
     undecided = undecided.everything or undecided
-    inside = np.minimum(undecided.slack, undecided.bound)  # of whole counts the interval ends at the last
+    inside = np.minimum(
+        undecided.rows.slack, undecided.rows.bound
+    )  # of whole counts the interval ends at the last
     problem = AbsoluteProblem(
-        undecided.operator, 1 / undecided.rest, undecided.lower, undecided.upper, inside
+        undecided.operator, 1 / undecided.rows.rest, undecided.lower, undecided.upper, inside
     )
     # of several minimisers the steps find one within the box, the simplex method a corner of it
-    solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.target)
+    solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.rows.target)
     image = undecided.operator @ solution.value
-    off = np.maximum(np.abs(image - undecided.target) - undecided.slack, 0.0) / undecided.rest
-    seen = off[~undecided.unseen]
+    off = np.maximum(np.abs(image - undecided.rows.target) - undecided.rows.slack, 0.0) / undecided.rows.rest
+    seen = off[~undecided.rows.unseen]
     usual = max(1.0, float(np.median(seen)) / 0.6745) if seen.size else 1.0
-    spread = np.hypot(undecided.rest * usual, undecided.slack / np.sqrt(3))
-    weights = np.where((off <= _GROSS * usual) & ~undecided.unseen, 1 / spread**2, 0.0)
+    spread = np.hypot(undecided.rows.rest * usual, undecided.rows.slack / np.sqrt(3))
+    weights = np.where((off <= _GROSS * usual) & ~undecided.rows.unseen, 1 / spread**2, 0.0)
     prior = undecided.prior
     box = BoxProblem(
         undecided.operator, weights, 1 / prior.variance, prior.mean, undecided.lower, undecided.upper
@@ -205,25 +209,25 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     """The posterior mean of every count under prior, noise and all evidence."""
     undecided = undecided.everything or undecided
     operator, group, left = undecided.operator, None, None
-    rows = slice(0, undecided.target.size)
+    rows = slice(0, undecided.rows.target.size)
     if undecided.rates.size > 1:  # that everybody has one of the values is the prior's business, not a row's
-        rows = slice(0, undecided.target.size - undecided.groups)
+        rows = slice(0, undecided.rows.target.size - undecided.groups)
         operator = RowSelect(operator, np.arange(rows.stop))
-        group, left = undecided.places % undecided.groups, undecided.target[rows.stop :]
+        group, left = undecided.places % undecided.groups, undecided.rows.target[rows.stop :]
     problem = CountProblem(
         operator,
-        undecided.rest[rows],
+        undecided.rows.rest[rows],
         undecided.size,
         undecided.lower,
         undecided.upper,
         undecided.rate,
-        undecided.slack[rows],
+        undecided.rows.slack[rows],
         undecided.contaminated,
-        undecided.unseen[rows] if undecided.unseen.any() else None,
+        undecided.rows.unseen[rows] if undecided.rows.unseen.any() else None,
         group,
         left,
     )
-    solution = Posterior().prepare(problem).solve(undecided.target[rows], rng=rng)
+    solution = Posterior().prepare(problem).solve(undecided.rows.target[rows], rng=rng)
     return Decoded(solution.value, solution.chance, solution.status, "posterior", dict(solution.stats))
 
 
@@ -233,14 +237,14 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     That is the posterior where every error within its bound is as likely as any other.
     """
     undecided = undecided.everything or undecided
-    if not np.isfinite(undecided.bound).all():
+    if not np.isfinite(undecided.rows.bound).all():
         raise invalid(
             "decoder",
             "another than 'exhaustive', since the noise has no bound and every secret fits",
             "exhaustive",
         )
-    problem = WholeProblem(undecided.operator, undecided.bound, undecided.lower, undecided.upper)
-    found = Exhaustive().prepare(problem).solve(undecided.target, sizes=undecided.size)
+    problem = WholeProblem(undecided.operator, undecided.rows.bound, undecided.lower, undecided.upper)
+    found = Exhaustive().prepare(problem).solve(undecided.rows.target, sizes=undecided.size)
     value = found.value if not found.count else _weighed(found.solutions, undecided)
     stats = {**found.stats, "solutions": float(found.count), "secrets": float(found.secrets)}
     chance = np.clip(value / undecided.size, 0.0, 1.0)

@@ -63,7 +63,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     """
     off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
     odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
-    exact = bool((evidence.system.bound <= 0).all())
+    exact = bool((evidence.system.rows.bound <= 0).all())
     if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
         return Misfit(excess)
     solution = nearest(undecided, ridge=_LOOSE)
@@ -90,22 +90,22 @@ def with_misfits(status: Status, misfits: int, values: int) -> Status:
 def _off(evidence: Evidence, value: Array) -> Array:
     """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
     system = evidence.system
-    off = np.abs(system.operator @ value - system.target)
-    bounded = np.isfinite(system.bound)
-    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.bound, 0.0), 0.0), 0.0)
-    return beyond / (system.spread * np.where(bounded, 1.0, _GROSS / CONTRADICTION))
+    off = np.abs(system.operator @ value - system.rows.target)
+    bounded = np.isfinite(system.rows.bound)
+    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.rows.bound, 0.0), 0.0), 0.0)
+    return beyond / (system.rows.spread * np.where(bounded, 1.0, _GROSS / CONTRADICTION))
 
 
 def _excess(evidence: Evidence, value: Array) -> float:
     system = evidence.system
-    missed = (system.operator @ value - system.target) / system.spread
+    missed = (system.operator @ value - system.rows.target) / system.rows.spread
     return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
 
 
 def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
     """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
     system, prior = evidence.system, undecided.prior
-    missed = (system.operator @ value - system.target) / system.spread
+    missed = (system.operator @ value - system.rows.target) / system.rows.spread
     furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
     return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
 
@@ -202,7 +202,7 @@ def with_little_shown(
     Where values are hidden and nothing is known of them, as after complementary suppression, those shown are
     no fair sample of all: a rate read off them is wrong where they are the fewer.
     """
-    silent = all(block.intervals is None for block in evidence.blocks)
+    silent = all(part.hidden is None for part in evidence.parts)
     if not status.settled or not silent:
         return status
     if not evidence.target.size:

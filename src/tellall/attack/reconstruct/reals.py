@@ -93,7 +93,7 @@ def reconstruct_reals(
             " × ".join(map(str, system.operator.shape)),
         )
     whitened = Whitened.of(system)
-    estimate, mean, variance = whitened.estimate(system.target)
+    estimate, mean, variance = whitened.estimate(system.rows.target)
     shares = whitened.singular**2 / (variance * whitened.singular**2 + 1)
     total_variance = np.maximum(variance - variance**2 * (shares @ whitened.right**2), 0.0)
     status = Status("solved")
@@ -110,9 +110,9 @@ def reconstruct_reals(
 
 def _with_trouble(status: Status, system: System, estimate: Array) -> Status:
     """The status, changed where nothing was published or no secret comes near it."""
-    if not system.target.size:
+    if not system.rows.target.size:
         return Status("uncalibrated", "nothing is published about the secret")
-    misfit = (system.operator @ (estimate * system.size) - system.target) / system.spread
+    misfit = (system.operator @ (estimate * system.size) - system.rows.target) / system.rows.spread
     excess = float(np.sqrt(np.mean(misfit**2)))
     if status.settled and excess > _CONTRADICTION:
         missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
@@ -133,7 +133,7 @@ class Whitened:
     @classmethod
     def of(cls, system: System) -> Whitened:
         """The decomposition, O(m n min(m, n))."""
-        return Factored.of(system).whitened(system.spread)
+        return Factored.of(system).whitened(system.rows.spread)
 
     def scaled(self, factor: float) -> Whitened:
         """The same system with the spread of every row so many times larger."""
@@ -231,11 +231,11 @@ def _within(
     size = system.size
     problem = BoxProblem(
         system.operator,
-        1 / system.spread**2,
+        1 / system.rows.spread**2,
         1 / (variance * size),
         mean * size,
         low * size,
         high * size,
     )
-    solution = LeastSquares().prepare(problem).solve(system.target)
+    solution = LeastSquares().prepare(problem).solve(system.rows.target)
     return solution.value / size, solution.status

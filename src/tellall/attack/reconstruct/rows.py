@@ -16,9 +16,10 @@ from tellall.people.columns import Column
 from tellall.people.dataset import Dataset, Public
 from tellall.people.imprint import Imprint
 from tellall.people.layout import unknown_name
+from tellall.release.equations import Equations
 from tellall.release.protections.law import Rng
 from tellall.release.release import Release
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.solvers.channel import observation
 from tellall.algebra.solvers.counts import CountPrior
-from tellall.release.equations import Evidence, System
+from tellall.release.equations import Evidence, Rows, System
 
 __all__ = [
     "Undecided",
@@ -36,11 +35,8 @@ class Undecided:
     ----------
     places
         Which unknowns of the evidence's system these are.
-    operator, target
-        Their equations, less what is decided.
-    spread, slack, rest, bound
-        Of each row's error: the standard deviation, the half-width of the interval that rounding leaves, the
-        standard deviation of what comes on top of that, and the most it can be.
+    operator, rows
+        Their equations, less what is decided; no bound is below zero.
     contaminated
         Whether a share of the rows has gross errors; None where that is not known.
     lower, upper, size
@@ -49,8 +45,6 @@ class Undecided:
         The value of the secret each counts.
     rates
         The chance of each value before the evidence.
-    unseen
-        Which rows have no value, only an interval of this slack about the target.
     groups
         How many groups of people alike there are; of several values, the last so many rows say that
         everybody has exactly one.
@@ -61,18 +55,13 @@ class Undecided:
 
     places: IntArray
     operator: LinearOperator
-    target: Array
-    spread: Array
-    slack: Array
-    rest: Array
-    bound: Array
+    rows: Rows
     contaminated: bool | None
     lower: Array
     upper: Array
     size: Array
     value: IntArray
     rates: Array
-    unseen: npt.NDArray[np.bool_]
     groups: int
     everything: Undecided | None = None
 
@@ -112,14 +101,14 @@ def _open_rows(
     rates: Array,
 ) -> Undecided:
     """The rows of a system less what is decided."""
-    operator, target = system.operator, system.target
+    operator, target = system.operator, system.rows.target
     if places.size < system.size.size:
         target = target - operator @ np.where(lower < upper, 0.0, lower)
         operator = operator.take(places)
-    errors = (system.spread, system.slack, system.rest, np.maximum(system.bound, 0.0), contaminated)
+    rows = replace(system.rows, target=target, bound=np.maximum(system.rows.bound, 0.0))
     box = (lower[places], upper[places], system.size[places], system.value[places])
     groups = system.size.size // rates.size
-    return Undecided(places, operator, target, *errors, *box, rates, system.unseen, groups)
+    return Undecided(places, operator, rows, contaminated, *box, rates, groups)
 
 
 def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
@@ -132,13 +121,16 @@ def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
     interval it has another mean and variance, and the row is taken for the normal observation that makes
     the one into the other (a step of expectation propagation). Repeated until the rates settle.
     """
-    rates = estimate_rates(shown.operator, shown.target, shown.spread, shown.size, shown.value, values)
+    rates = estimate_rates(
+        shown.operator, shown.rows.target, shown.rows.spread, shown.size, shown.value, values
+    )
     if whole is shown:
         return rates
-    unseen, target, spread = whole.unseen, whole.target.copy(), whole.spread.copy()
+    known, unseen = whole.rows, whole.rows.unseen
+    target, spread = known.target.copy(), known.spread.copy()
     rows = RowSelect(whole.operator, np.flatnonzero(unseen))
     squares = RowSelect(whole.operator.squared(), np.flatnonzero(unseen))
-    interval = (whole.target[unseen], whole.slack[unseen], whole.rest[unseen] ** 2)
+    interval = (known.target[unseen], known.slack[unseen], known.rest[unseen] ** 2)
     for _ in range(_RATE_ROUNDS):
         each = rates[whole.value]
         mean, variance = rows @ (whole.size * each), squares @ (whole.size * each * (1 - each))

@@ -18,11 +18,12 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict
 from tellall.promise.record import NumberRecord
+from tellall.release.equations import Equations
 from tellall.release.protections.base import Protection, as_protections, noise_of, prepare
 from tellall.release.protections.calibrated import SuLQ
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
 from tellall.release.protections.law import Noise, Rng, as_rng
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.predicates import Predicates
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,15 @@ import numpy.typing as npt
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 
+if TYPE_CHECKING:
+    from tellall.release.equations import Equations
+
 __all__ = [
     "Array",
     "Exact",
     "Layout",
     "Noise",
     "Rng",
-    "Rows",
     "Sum",
     "as_rng",
     "point_mass",
@@ -40,27 +42,6 @@ def as_rng(rng: Rng) -> np.random.Generator:
     if not is_whole(rng) or rng < 0:
         raise invalid("rng", "a seed of zero or more, a numpy Generator or None", rng)
     return np.random.default_rng(int(rng))
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What is known of published values by whoever weighs their errors.
-
-    Attributes
-    ----------
-    values
-        As published.
-    target
-        The same less what does not depend on the secret: A s but for the error.
-    reach, net
-        Of each row of A the sum of squares, which for counts is the number of people it is about, and the
-        plain sum.
-    """
-
-    values: Array
-    target: Array
-    reach: Array
-    net: Array
 
 
 class Noise(ABC):
@@ -96,12 +77,12 @@ class Noise(ABC):
         """Whether publishing twice may give two answers."""
         return self.std > 0
 
-    def spread(self, rows: Rows) -> Array:
+    def spread(self, values: Array, equations: Equations) -> Array:
         """The standard deviation of the error of each published value.
 
         Where the spread varies, ``std`` is the largest that it can be.
         """
-        return np.full(rows.values.shape, self.std)
+        return np.full(values.shape, self.std)
 
     @abstractmethod
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
@@ -169,8 +150,8 @@ class Sum(Noise):
     def random(self) -> bool:
         return any(part.random for part in self.parts)
 
-    def spread(self, rows: Rows) -> Array:
-        squares = [part.spread(rows) ** 2 for part in self.parts]
+    def spread(self, values: Array, equations: Equations) -> Array:
+        squares = [part.spread(values, equations) ** 2 for part in self.parts]
         return np.asarray(np.sqrt(np.sum(squares, axis=0)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:

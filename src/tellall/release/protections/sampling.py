@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tellall.release.protections.law import Array, Exact, Noise, Rng, Rows, Sum, as_rng
+from tellall.release.equations import Equations
+from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rng
 
 __all__ = [
     "Complemented",
@@ -70,10 +71,10 @@ class Sampled(Noise):
         room = kept * (1 - (kept - 1) / n)
         return min(1.0, 2 * math.exp(-2 * (distance * kept / n) ** 2 / room))
 
-    def spread(self, rows: Rows) -> Array:
-        counts = np.clip(np.nan_to_num(rows.values / self.unit), 0.0, self.people)
+    def spread(self, values: Array, equations: Equations) -> Array:
+        counts = np.clip(np.nan_to_num(values / self.unit), 0.0, self.people)
         likely = self.people * (counts * self.kept / self.people + 1) / (self.kept + 2)
-        return self.unit * self.count_std(np.minimum(likely, np.maximum(rows.reach, counts)))
+        return self.unit * self.count_std(np.minimum(likely, np.maximum(equations.squares, counts)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         half = self.people // 2
@@ -109,10 +110,12 @@ class Swapped(Noise):
     def std(self) -> float:
         return self.unit * math.sqrt(self.fraction * self.people / 2)
 
-    def spread(self, rows: Rows) -> Array:
-        held = np.clip(np.abs(np.nan_to_num(rows.target / self.unit)), 0.0, rows.reach)
-        rate = np.where(np.abs(rows.net) == rows.reach, (held + 1) / (rows.reach + 2), 0.5)
-        mixed = (rows.reach - rows.net**2 / self.people) * 2 * rate * (1 - rate)
+    def spread(self, values: Array, equations: Equations) -> Array:
+        held = np.clip(np.abs(np.nan_to_num(equations.target / self.unit)), 0.0, equations.squares)
+        rate = np.where(
+            np.abs(equations.sums) == equations.squares, (held + 1) / (equations.squares + 2), 0.5
+        )
+        mixed = (equations.squares - equations.sums**2 / self.people) * 2 * rate * (1 - rate)
         return np.asarray(self.unit * np.sqrt(self.fraction * np.maximum(mixed, 0.0)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
@@ -148,8 +151,8 @@ class Complemented(Noise):
     def std(self) -> float:
         return self.unit * math.sqrt(self.fraction) * self.people
 
-    def spread(self, rows: Rows) -> Array:
-        turned = np.abs(rows.net - 2 * np.nan_to_num(rows.target) / self.unit)
+    def spread(self, values: Array, equations: Equations) -> Array:
+        turned = np.abs(equations.sums - 2 * np.nan_to_num(equations.target) / self.unit)
         return np.asarray(self.unit * math.sqrt(self.fraction) * turned)
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.error_rates import ErrorRates
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
@@ -12,7 +12,6 @@ from tellall.release.statistics.subset_counts import SubsetCounts
 from tellall.release.statistics.tables import Tables
 
 __all__ = [
-    "Equations",
     "ErrorRates",
     "Estimator",
     "Marginals",

@@ -4,53 +4,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.device import Device
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
-from tellall.release.equations import COUNT_FLOOR
+from tellall.release.equations import Equations
 
 __all__ = [
     "SCALES",
-    "Equations",
     "Statistic",
     "check_scale",
 ]
 
 SCALES = ("counts", "fractions")
-
-
-@dataclass(frozen=True, eq=False)
-class Equations:
-    """operator @ secret ≈ target, one row per published value.
-
-    Attributes
-    ----------
-    operator, target
-        On an exact release ``operator @ secret == target``; a row whose target is missing (NaN) says nothing.
-    alike
-        Equal labels promise equal columns of the operator.
-    gain, reach
-        What the standard deviation and the bound of a published value's error are multiplied by in each row.
-    doubt
-        The standard deviation of a further error of each row, beyond what was done to the published value.
-    floor
-        The least spread that each row is given in an attack.
-    skipped
-        Values that give no equation, and why.
-    """
-
-    operator: LinearOperator
-    target: Array
-    alike: IntArray
-    gain: Array | float = 1.0
-    reach: Array | float = 1.0
-    doubt: Array | float = 0.0
-    floor: Array | float = COUNT_FLOOR
-    skipped: tuple[str, ...] = ()
 
 
 class Statistic(ABC):

@@ -17,7 +17,8 @@ from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.people.layout import told_left_out
-from tellall.release.statistics.base import Equations, Statistic
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import Conditions, Published, ScoreRows, conditions, score_rows

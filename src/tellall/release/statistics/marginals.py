@@ -21,7 +21,8 @@ from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public
 from tellall.people.layout import Layout
-from tellall.release.statistics.base import Equations, Statistic, check_scale
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.predicates import counting_type, factor_bytes, packed_or_plain
 
 __all__ = [

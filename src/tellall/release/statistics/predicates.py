@@ -23,7 +23,8 @@ from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.release.statistics.base import Equations, Statistic, check_scale
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.boolean import (
     NAMES,
     as_table,

@@ -16,7 +16,8 @@ from tellall.algebra.operators.dense import Dense, Sparse
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.release.statistics.base import Equations, Statistic, check_scale
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.conditions import (
     Condition,
     Subset,

@@ -14,7 +14,7 @@ from tellall.core import files as store
 from tellall.core.schemas import NAMES, load
 from tellall.core.schemas.documents import AuditDocument, schema_of
 from tellall.experiment.audit import jobs_of, key_of, published, reveal
-from tellall.report.html import render
+from tellall.report.audit_page import render
 
 from .conftest import PLAN, small_people
 

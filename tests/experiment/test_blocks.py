@@ -13,8 +13,8 @@ from tellall.experiment.audit_areas import _promised, worst_first
 from tellall.experiment.audited import block_rows, judged
 from tellall.experiment.summary import Promised
 from tellall.people.areas import split
-from tellall.report.block_page import _worst, audit_lines
-from tellall.report.html import render
+from tellall.report.areas import _worst, audit_lines
+from tellall.report.audit_page import render
 from tests.report.pages import Tags, refuses_the_world
 
 HOSTILE = ("../../etc/passwd", "<script>alert(1)</script>", "", "x" * 3000, "Łódź\u202e\x1b[31m", None)

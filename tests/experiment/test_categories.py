@@ -12,7 +12,7 @@ from tellall import cli
 from tellall.core import files
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.draft import draft
-from tellall.report.html import render
+from tellall.report.audit_page import render
 
 TABLES = {
     "repeats": 2,

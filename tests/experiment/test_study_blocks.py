@@ -10,8 +10,8 @@ from tellall.experiment.each_area import Study
 from tellall.experiment.studied_areas import study_key, worst_block_first
 from tellall.experiment.swept import SweptBlock
 from tellall.people.areas import split
-from tellall.report.block_page import swept_blocks, swept_lines
-from tellall.report.study_page import render_block_calibration, render_sweep
+from tellall.report.areas import swept_areas, swept_lines
+from tellall.report.study_page import render_calibration, render_sweep
 
 QUICK = {"decoders": ["least-squares"], "repeats": 3}
 TRIED = [None, ta.Gaussian]
@@ -162,7 +162,7 @@ def test_calibrations_of_blocks_are_those_of_each_alone(people, tmp_path):
         "releases": [{"name": "tables", **found.as_json()}],
         "skipped": [],
     }
-    page = render_block_calibration(json.loads(json.dumps(document)))
+    page = render_calibration(json.loads(json.dumps(document)))
     assert "&lt;b&gt;a" in page
     assert "<b>a" not in page
 
@@ -199,7 +199,7 @@ def test_the_worst_row_of_a_block_is_that_of_the_largest_advantage(done):
         narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0},
         wide | {"advantage": 0.3, "low": -0.1, "high": 0.6},
     ]
-    shown = swept_blocks({**release, "blocks": [block]}, 0.05)
+    shown = swept_areas({**release, "blocks": [block]}, 0.05)
     assert shown is not None
     assert shown["shown"][0]["advantage"] == 0.3
 

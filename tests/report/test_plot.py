@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -8,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.report.axes import Scale, log_ticks
-from tellall.report.drawing import draw
-from tellall.report.figures import GLYPH, SLIM, WIDTH
+from tellall.report.drawing import GLYPH, SLIM, WIDTH, Scale, draw, log_ticks
 from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
 
 reals = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])
@@ -33,14 +32,24 @@ def figures(draw_):
     return Figure("title", "caption", x, y, tuple(series), tuple(rules))
 
 
-def pixels(drawing):
-    for shape in drawing.shapes:
-        for line in (*shape.lines, *shape.bands):
-            yield from (float(value) for point in line.split() for value in point.split(","))
-        for whisker in shape.whiskers:
-            yield from whisker
-    for rule in drawing.rules:
-        yield from (rule.x1, rule.x2, rule.y1, rule.y2, rule.text_x, *(line.at for line in rule.text))
+def of(marks, tag, kind=""):
+    """The marks of this tag whose class begins so."""
+    return [mark for mark in marks if mark.tag == tag and mark.at["class"].startswith(kind)]
+
+
+def pixels(chart):
+    """Every coordinate of every mark, those inside path data included."""
+    for mark in (*chart.under, *chart.inside, *chart.over):
+        for name, value in mark.at.items():
+            if name in ("d", "points"):
+                yield from map(float, re.findall(r"-?[\d.]+(?:e[-+]?\d+)?", value))
+            elif name not in ("class", "transform"):
+                yield value
+
+
+def tick_ends(chart, axis):
+    """Where ticks stand along an axis, with their words."""
+    return [(mark.at[axis], mark.text) for mark in of(chart.under, "text", f"{axis}-tick")]
 
 
 @given(figures(), st.sampled_from([WIDTH, SLIM]))
@@ -48,19 +57,21 @@ def test_every_figure_can_be_drawn_tabled_and_kept_as_json(figure, width):
     drawing = draw(figure, width)
     assert drawing.width == width
     assert all(math.isfinite(value) and abs(value) <= 4200 for value in pixels(drawing))
-    for tick in drawing.x_ticks:
-        assert drawing.left - 0.2 <= tick.at <= drawing.right + 0.2
-    for before, after in pairwise(drawing.x_ticks):
-        assert after.at - before.at >= GLYPH * (len(before.text) + len(after.text)) / 2
-    for tick in drawing.y_ticks:
-        assert drawing.top - 0.2 <= tick.at <= drawing.bottom + 0.2
+    frame = drawing.frame
+    for at, _ in tick_ends(drawing, "x"):
+        assert frame["x"] + 5.8 <= at <= frame["x"] + frame["width"] - 5.8
+    for before, after in pairwise(tick_ends(drawing, "x")):
+        assert after[0] - before[0] >= GLYPH * (len(before[1]) + len(after[1])) / 2
+    for at, _ in tick_ends(drawing, "y"):
+        assert frame["y"] + 5.8 <= at - 4 <= frame["y"] + frame["height"] - 5.8
+    assert [label for label, _ in drawing.key] == [one.label for one in figure.series]
     head, rows, count = numbers(figure)
     assert all(len(row) == len(head) for row in rows)
     assert count == len(rows)
     plain = json.loads(json.dumps(figure.as_json(), allow_nan=False))
     again = Figure.from_json(plain)
     assert again.as_json() == plain
-    assert draw(again, width).shapes == drawing.shapes or any(
+    assert draw(again, width).inside == drawing.inside or any(
         math.isinf(value) for one in figure.series for value in (*one.x, *one.y, *one.low, *one.high)
     )
 
@@ -83,31 +94,38 @@ def test_a_scale_keeps_order_and_ends(low, ratio, log):
 
 def test_a_gap_splits_the_line_and_zero_leaves_a_log_chart():
     series = Series("s", [1, 2, 3, 4, 5], [1, 0.1, math.nan, 1, 0])
-    (shape,) = draw(Figure("t", "c", Axis("x"), Axis("y", log=True, low=0.01), (series,))).shapes
-    assert len(shape.lines) == 2
-    assert float(shape.lines[1].split()[-1].split(",")[1]) == 4000
+    chart = draw(Figure("t", "c", Axis("x"), Axis("y", log=True, low=0.01), (series,)))
+    first, second = of(chart.inside, "polyline", "curve c0")
+    assert len(first.at["points"].split()) == 2
+    assert float(second.at["points"].split()[-1].split(",")[1]) == 4000
 
 
 def test_kinds_have_their_own_marks():
-    def shape(kind, **interval):
-        return draw(
-            Figure("t", "c", Axis("x"), Axis("y"), (Series("s", [0, 1], [1, 2], kind=kind, **interval),))
-        ).shapes[0]
+    def drawn(kind, **interval):
+        series = (Series("s", [0, 1], [1, 2], kind=kind, **interval),)
+        return draw(Figure("t", "c", Axis("x"), Axis("y"), series)).inside
+
+    def count(kind, **interval):
+        marks = drawn(kind, **interval)
+        kinds = (("polyline", "curve"), ("path", "m0"), ("path", "bar-of"), ("polygon", "band"))
+        return tuple(len(of(marks, *one)) for one in kinds)
 
     interval = {"low": [0, 1], "high": [2, 3]}
-    assert (len(shape("line").lines), len(shape("line").marks)) == (1, 0)
-    assert (len(shape("points").lines), len(shape("points").marks)) == (0, 2)
-    assert (len(shape("both").lines), len(shape("both").marks)) == (1, 2)
-    assert len(shape("points", **interval).whiskers) == 2
-    assert len(shape("line", **interval).bands) == 1
-    assert len(shape("steps").lines[0].split()) == 3
+    assert count("line") == (1, 0, 0, 0)
+    assert count("points") == (0, 2, 0, 0)
+    assert count("both") == (1, 2, 0, 0)
+    assert count("points", **interval) == (0, 2, 2, 0)
+    assert count("line", **interval) == (1, 0, 0, 1)
+    assert len(of(drawn("steps"), "polyline")[0].at["points"].split()) == 3
 
 
 def test_a_histogram_stands_on_zero():
     series = Series("h", [0, 1, 2], [3, 1], kind="histogram")
-    drawing = draw(Figure("t", "c", Axis("x"), Axis("y"), (series,)))
-    points = [tuple(map(float, p.split(","))) for p in drawing.shapes[0].lines[0].split()]
-    assert points[0][1] == points[-1][1] == drawing.bottom
+    chart = draw(Figure("t", "c", Axis("x"), Axis("y"), (series,)))
+    (area,), (outline,) = of(chart.inside, "polygon", "fill"), of(chart.inside, "polyline")
+    assert area.at["points"] == outline.at["points"]
+    points = [tuple(map(float, p.split(","))) for p in outline.at["points"].split()]
+    assert points[0][1] == points[-1][1] == chart.frame["y"] + chart.frame["height"] - 6
     assert points[1][1] < points[3][1]
 
 
@@ -115,9 +133,11 @@ def test_categories_name_their_places():
     axis = Axis("what", categories=("and", "exclusive or, which is a long name for a small place"))
     figure = Figure("t", "c", axis, Axis("y"), (Series("s", [0, 1], [0.5, 0.7], kind="points"),))
     assert numbers(figure)[1][0] == ["and", "0.5"]
-    assert draw(figure).x_ticks[0].text == "and"
+    assert tick_ends(draw(figure), "x")[0][1] == "and"
     many = Axis("what", categories=tuple(f"category number {k}" for k in range(12)))
-    assert draw(Figure("t", "c", many, Axis("y"), figure.series)).slanted
+    slanted = of(draw(Figure("t", "c", many, Axis("y"), figure.series)).under, "text", "x-tick")
+    assert len(slanted) == 12
+    assert all("rotate" in mark.at["transform"] for mark in slanted)
 
 
 def test_words_are_set_in_lines_where_a_telephone_is_too_narrow_for_them():
@@ -125,13 +145,14 @@ def test_words_are_set_in_lines_where_a_telephone_is_too_narrow_for_them():
     rule = Rule(0.6, "threshold (the middle one: each target has its own)", "x")
     figure = Figure("t", "c", axis, axis, (Series("s", [0, 1], [1, 2]),), (rule,))
     for width, counts in ((WIDTH, (1, 1, 1)), (SLIM, (2, 2, 2))):
-        drawing = draw(figure, width)
-        (line,) = drawing.rules
-        assert tuple(map(len, (drawing.x_label, drawing.y_label, line.text))) == counts
-        for one in (*drawing.x_label, *drawing.y_label, *line.text):
+        chart = draw(figure, width)
+        x_words, y_words = (of(chart.under, "text", kind) for kind in ("middle soft-word", "soft-word"))
+        assert tuple(map(len, (x_words, y_words, of(chart.over, "text", "rule-word")))) == counts
+        for one in (*x_words, *y_words, *chart.over):
             assert GLYPH * len(one.text) <= width
-        assert drawing.y_label[-1].at < drawing.top
-        assert drawing.bottom < drawing.x_label[0].at <= drawing.x_label[-1].at < drawing.height
+        top, bottom = chart.frame["y"] + 6, chart.frame["y"] + chart.frame["height"] - 6
+        assert y_words[-1].at["y"] < top
+        assert bottom < x_words[0].at["y"] <= x_words[-1].at["y"] < chart.height
 
 
 def test_long_tables_keep_the_rows_that_compare():

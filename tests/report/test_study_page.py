@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.report.study_figures import calibration_figures, sweep_figures
-from tellall.report.study_page import render_calibration, render_sweep
+from tellall.report.study_page import calibration_figures, render_calibration, render_sweep, sweep_figures
 from tests.conftest import random_people
 from tests.report.pages import NASTY, Tags, browser_page, fits_a_telephone, refuses_the_world
 
@@ -59,7 +58,7 @@ def test_four_figures_with_units_legends_and_intervals(swept):
         assert figure.x.log
     assert [one.label for one in accuracy.series] == ["Gaussian", "Laplace", "strongest baseline"]
     assert all(one.has_interval for one in advantage.series)
-    assert [rule.label for rule in advantage.rules] == ["nothing done", "limit"]
+    assert [rule.label for rule in advantage.rules] == ["unprotected", "limit"]
     assert {one.label for one in frontier.series} == {"Gaussian", "Laplace", "Suppression", "frontier"}
     marked = frontier.series[-1]
     best = [row for row in swept["releases"][0]["rows"] if row["frontier"] and row["loss"] > 0]

@@ -5,9 +5,9 @@ import pytest
 
 import tellall as ta
 from tellall.release import catalogue
-from tellall.report.protection_topics import WHY
-from tellall.report.topics import explain, topic_names
-from tellall.report.word_topics import SEE, WORDS
+from tellall.report.topics import explain, legend, topic_names, word_list
+
+WHY = word_list()["why"]
 
 PEOPLE = ta.Dataset.from_arrays(np.random.default_rng(0).integers(0, 2, (40, 4)), np.arange(40) % 2)
 SAMPLES = {
@@ -26,22 +26,23 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", ["sweep", "calibrate", "frontier", "guarantee", "utility"])
-def test_the_words_of_studies_are_explained(name):
+@pytest.mark.parametrize("name", [*word_list()["words"], *word_list()["see"]])
+def test_every_word_is_explained_in_whole_sentences(name):
     found = explain(name)
     assert name in topic_names()
     assert all(len(text) > 20 for text in (found.what, found.why, found.fix, found.read))
+    assert explain(f" {name.upper()} ") == found
+    for text in (found.what, found.why, found.fix, found.read):
+        assert text == " ".join(text.split())
+        assert text.endswith(".")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*WORDS, *SEE, "advantage", "exposed", "baseline"],
-)
-def test_the_words_of_an_audits_tables_are_explained(name):
-    found = explain(name)
-    assert name in topic_names()
-    assert all(len(text) > 20 for text in (found.what, found.why, found.fix, found.read))
-    assert explain(name.upper()) == found
+def test_the_words_of_tables_and_studies_are_listed():
+    tables = {"right", "advantage", "named", "proved", "exposed", "bought"}
+    baselines = {"baseline", "majority", "public", "population"}
+    studies = {"sweep", "calibrate", "frontier", "guarantee", "utility", "foreseen", "promised"}
+    assert tables | baselines | studies | {"verdict", "pass", "review", "fail"} <= set(topic_names())
+    assert all(legend(*tables).values())
 
 
 def test_every_protection_says_why_it_matters():

@@ -64,7 +64,7 @@ def audit(
     from tellall.algebra.operators.device import find_device
     from tellall.experiment.audit import reveal as name_people
     from tellall.report import text
-    from tellall.report.block_page import audit_lines
+    from tellall.report.areas import audit_lines
 
     talk = text.talk_console(quiet=quiet)
     folder = out or Path(f"{plan.stem}-audit")

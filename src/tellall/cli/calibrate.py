@@ -156,8 +156,7 @@ def calibrate(
         "releases": found,
         "skipped": skipped,
     }
-    render = study_page.render_calibration if chosen.by is None else study_page.render_block_calibration
-    write_study(document, render, out=out, as_json=as_json, talk=talk)
+    write_study(document, study_page.render_calibration, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
         raise typer.Exit(_INCONCLUSIVE)
 

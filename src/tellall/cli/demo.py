@@ -20,7 +20,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
 
     from tellall.cli import demonstration
     from tellall.report import text
-    from tellall.report.html import render
+    from tellall.report.audit_page import render
 
     where = Path("tellall-demo.html") if out is None else out.with_suffix(".html")
     check_out(out)

@@ -68,7 +68,7 @@ def sweep(
     from tellall.experiment.study_areas import suggest_block_scales
     from tellall.experiment.study_verdict import exposed_lines
     from tellall.report import study_page, text
-    from tellall.report.block_page import swept_lines
+    from tellall.report.areas import swept_lines
 
     check_page(out)
     talk = text.talk_console(quiet=quiet)

@@ -263,7 +263,7 @@ class Audit:
 
     def save(self, folder: str | Path) -> Path:
         """The page's path, after ``audit.json``, ``report.html`` and, of blocks, ``blocks.csv`` are there."""
-        from tellall.report.html import render
+        from tellall.report.audit_page import render
 
         place = Path(folder)
         if place.exists() and not place.is_dir():

@@ -1,130 +1,286 @@
-"""Where everything in a figure goes: pixels for lines, bands, points, bars, ticks and words.
+"""Charts as lists of marks: where every line, band, point, bar and word goes, in pixels.
 
-Nothing here writes markup, so that every word passes through the template's escaping.
+Nothing here writes markup. A template turns each mark into one SVG element, so every word is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isfinite
+from math import ceil, floor, isfinite, log10
+from textwrap import wrap
+from typing import Any
 
-from tellall.report.axes import LONGEST, Scale, axis_ticks, crowded, ends, tick_text
-from tellall.report.figures import GLYPH, LINE, WIDTH, Tick, lines, short
-from tellall.report.plot import Figure, Series
+from tellall.core.amounts import MINUS, points, signed
+from tellall.report.plot import Axis, Figure, Series
 
 __all__ = [
-    "Drawing",
-    "Line",
-    "Shape",
+    "GLYPH",
+    "SLIM",
+    "WIDTH",
+    "Chart",
+    "Mark",
+    "Scale",
+    "bars",
     "draw",
+    "log_ticks",
+    "ticks",
 ]
 
-_TOP, _RIGHT, _FOOT = 30.0, 20.0, 46.0
-_DEEP, _STEEP = 300.0, 0.65  # the frame's height, and the most of its width that it may be
+WIDTH, SLIM = 720.0, 360.0  # for a desk and for a phone; letters have the same size on both
+GLYPH, LINE = 6.6, 15.0  # the average width of a letter, the height of a line
+_LONGEST = 30  # letters of a category
+_FAR = 4000.0  # pixels: a line that goes beyond has left the chart
+_TINY = 1e-250  # smaller values are off a log scale, like zero
+_SAME = 1e-9  # values with a smaller relative difference are drawn as one
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Shape:
-    """One series, placed: lines and bands may be in several parts where values are missing."""
+class Mark:
+    """One SVG element: its tag, its attributes and its words."""
 
-    label: str
-    style: int
-    lines: tuple[str, ...] = ()
-    bands: tuple[str, ...] = ()
-    marks: tuple[str, ...] = ()
-    whiskers: tuple[tuple[float, float, float], ...] = ()
-    filled: bool = False
-    key_mark: str = ""
+    tag: str
+    at: dict[str, Any]
+    text: str = ""
 
 
 @dataclass(frozen=True)
-class Line:
-    """A rule, placed, with its words, line by line."""
+class Chart:
+    """A chart in three layers, and its legend.
 
-    x1: float
-    y1: float
-    x2: float
-    y2: float
-    text: tuple[Tick, ...]
-    text_x: float
-    anchor: str
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A whole figure, placed."""
+    Attributes
+    ----------
+    under, inside, over
+        The marks, drawn in this order; those inside are clipped at the frame.
+    frame
+        The clipping rectangle; empty where nothing is clipped.
+    key
+        For each series its label and a sample of its marks.
+    """
 
     width: float
     height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    x_label: tuple[Tick, ...]
-    y_label: tuple[Tick, ...]
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    shapes: tuple[Shape, ...]
-    rules: tuple[Line, ...]
-    slanted: bool
+    under: tuple[Mark, ...]
+    inside: tuple[Mark, ...] = ()
+    over: tuple[Mark, ...] = ()
+    frame: dict[str, float] | None = None
+    key: tuple[tuple[str, tuple[Mark, ...]], ...] = ()
 
 
-def draw(figure: Figure, width: float = WIDTH) -> Drawing:
-    """The places of a figure's parts.
+@dataclass(frozen=True)
+class Scale:
+    """Maps values to pixels, evenly or by their logarithm."""
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        """The pixel of a value; on a log scale zero and below are far off."""
+        if self.log:
+            span = log10(self.high) - log10(self.low)
+            share = -_FAR if value <= 0 else (log10(value) - log10(self.low)) / span
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        pixel = self.start + share * (self.stop - self.start)
+        return round(min(max(pixel, -_FAR), _FAR), 1)
+
+
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
+    """Round numbers that span an interval.
+
+    Examples
+    --------
+    >>> ticks(0, 0.23)
+    [0.0, 0.05, 0.1, 0.15, 0.2, 0.25]
+    """
+    if high <= low:
+        return [low]
+    rough = (high - low) / count
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+    return [float(f"{step * k:.12g}") for k in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
+
+
+def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
+    """Powers of ten in an interval, with 2 and 5 between them where there are few.
+
+    Examples
+    --------
+    >>> log_ticks(0.5, 30)
+    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
+    >>> log_ticks(1e-12, 1.0)
+    [1e-12, 1e-10, 1e-08, 1e-06, 0.0001, 0.01, 1.0]
+    """
+    first, last = floor(log10(low) + 1e-9), floor(log10(high) + 1e-9)
+    decades = last - first + 1
+    factors = (1, 2, 5) if decades <= 2 or log10(high) - log10(low) < 2 else (1,)
+    step = max(1, ceil(decades / count))
+    marks = [float(f"{factor}e{k}") for k in range(last, first - 1, -step) for factor in factors]
+    return sorted(mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9))
+
+
+# bars
+
+
+def bars(rows: Sequence[tuple[str, float, Sequence[float]]], *, limit: float, width: float = WIDTH) -> Chart:
+    """Horizontal bars of advantage: (label, value, interval) each, in shares; the axis is in points."""
+    thick, gap, foot, left, right = 16.0, 14.0, 40.0, 16.0, 56.0
+    lowest = min([0.0, *(interval[0] for _, _, interval in rows)])
+    highest = max([limit * 1.2, 0.01, *(interval[1] for _, _, interval in rows)])
+    marks = ticks(100 * lowest, 100 * highest)
+    scale = Scale(marks[0] / 100, marks[-1] / 100, left, width - right)
+    zero, edge = scale(0.0), scale(limit)
+    indent = zero if zero < 40 else left
+    drawn: list[Mark] = []
+    words: list[Mark] = []
+    down = 0.0
+    for label, value, (low, high) in rows:
+        named = _lines(label, width - left, 2)
+        words += _words("over-word", indent, down + LINE - 3, named)
+        top = down + LINE * len(named) + 2
+        ends, at = (scale(low), scale(high)), scale(value)
+        whisker = f"M{ends[0]:g} {top + 8:g}H{ends[1]:g}" + "".join(f"M{x:g} {top + 3:g}v10" for x in ends)
+        kind = "over" if low > limit else "bar"
+        drawn += [
+            _mark("rect", kind, x=min(zero, at), y=top, width=abs(at - zero), height=thick),
+            _mark("path", "whisker", d=whisker),
+            _word("", width - 44, top + 12, points(value)),
+            _line("limit", edge, top - 3, edge, top + thick + 3),
+        ]
+        down = top + thick + gap
+    grid = [mark for at in marks for mark in _tick_across(scale(at / 100), down, signed(at, ""))]
+    axis = _line("axis", zero, 4, zero, down)
+    foot_note = (
+        _line("limit", edge, down - 4, edge, down + 4),
+        _word("middle limit-word", edge, down + 32, "limit"),
+    )
+    return Chart(width, down + foot, (*grid, axis, *drawn, *words, *foot_note))
+
+
+def _tick_across(at: float, foot: float, text: str) -> Iterator[Mark]:
+    yield _line("grid", at, 4, at, foot)
+    yield _word("middle", at, foot + 16, text)
+
+
+# figures
+
+
+def draw(figure: Figure, width: float = WIDTH) -> Chart:
+    """The marks of a figure.
 
     Notes
     -----
-    The template clips at the frame: what is beyond an axis with given ends is not drawn, and a line to it
+    The template clips at the frame: points beyond an axis with given ends are not drawn, and a line to them
     leaves the frame. O(number of points).
     """
-    y_low, y_high = ends(figure.y, [v for one in figure.series for v in _heights(one)] + _ruled(figure, "y"))
-    y_marks = axis_ticks(figure.y, y_low, y_high)
-    longest = max((len(tick_text(figure.y, mark, y_marks)) for mark in y_marks), default=1)
-    left, right = 18 + GLYPH * longest, width - _RIGHT
-    x_low, x_high = ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
-    x_marks = axis_ticks(figure.x, x_low, x_high)
-    over, under = lines(figure.y.words, width - 8), lines(figure.x.words, width - 8)
-    top = _TOP + LINE * (len(over) - 1)
-    bottom = top + min(_DEEP, _STEEP * width)
+    y_low, y_high = _ends(figure.y, [v for one in figure.series for v in _heights(one)] + _ruled(figure, "y"))
+    y_marks = _axis_ticks(figure.y, y_low, y_high)
+    longest = max((len(_tick_text(figure.y, mark, y_marks)) for mark in y_marks), default=1)
+    left, right = round(18 + GLYPH * longest, 1), width - 20
+    x_low, x_high = _ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
+    x_marks = _axis_ticks(figure.x, x_low, x_high)
+    heading, footing = _lines(figure.y.words, width - 8), _lines(figure.x.words, width - 8)
+    top = 30 + LINE * (len(heading) - 1)
+    bottom = top + min(300.0, 0.65 * width)
     x = Scale(x_low, x_high, left, right, figure.x.log)
     y = Scale(y_low, y_high, bottom, top, figure.y.log)
-    slanted = crowded(figure.x.categories, right - left)
-    longest_name = max((len(short(name, LONGEST)) for name in figure.x.categories), default=0)
-    foot = bottom + _FOOT + (0.5 * GLYPH * longest_name if slanted else 0)
-    x_ticks = [Tick(x(mark), tick_text(figure.x, mark, x_marks)) for mark in x_marks]
-    return Drawing(
-        width=width,
-        height=foot + LINE * (len(under) - 1),
-        left=round(left, 1),
-        right=right,
-        top=top,
-        bottom=bottom,
-        x_label=_stacked(under, foot - 6),
-        y_label=_stacked(over, 16.0),
-        x_ticks=tuple(x_ticks if slanted else _apart(x_ticks)),
-        y_ticks=tuple(Tick(y(mark), tick_text(figure.y, mark, y_marks)) for mark in y_marks),
-        shapes=tuple(_shape(one, style, x, y) for style, one in enumerate(figure.series)),
-        rules=_rules(figure, x, y),
-        slanted=slanted,
+    names = [_short(name) for name in figure.x.categories]
+    slanted = any(GLYPH * len(name) > 0.95 * (right - left) / len(names) for name in names)
+    foot = bottom + 46 + (0.5 * GLYPH * max(map(len, names)) if slanted else 0)
+    x_ticks = [(x(mark), _tick_text(figure.x, mark, x_marks)) for mark in x_marks]
+    shapes = [_shape(series, style, x, y) for style, series in enumerate(figure.series)]
+    lines, words = _rules(figure, x, y)
+    return Chart(
+        width,
+        foot + LINE * (len(footing) - 1),
+        under=(
+            *_words("soft-word", 4, 16, heading),
+            *(
+                mark
+                for at in y_marks
+                for mark in (
+                    _line("grid", left, y(at), right, y(at)),
+                    _word("y-tick end", left - 8, y(at) + 4, _tick_text(figure.y, at, y_marks)),
+                )
+            ),
+            *_x_axis(x_ticks if slanted else _apart(x_ticks), bottom, slanted),
+            _line("axis", left, bottom, right, bottom),
+            _line("axis", left, top, left, bottom),
+            *_words("middle soft-word", width / 2, foot - 6, footing),
+        ),
+        inside=(
+            *(mark for areas, _ in shapes for mark in areas),
+            *lines,
+            *(mark for _, curves in shapes for mark in curves),
+        ),
+        over=words,
+        frame={"x": left - 6, "y": top - 6, "width": right - left + 12, "height": bottom - top + 12},
+        key=tuple((series.label, _sample(series, style)) for style, series in enumerate(figure.series)),
     )
 
 
-def _stacked(words: Sequence[str], down: float) -> tuple[Tick, ...]:
-    """Lines of words one under another, the first at this height."""
-    return tuple(Tick(down + LINE * place, line) for place, line in enumerate(words))
+def _ends(axis: Axis, values: Iterable[float]) -> tuple[float, float]:
+    """Where an axis begins and ends."""
+    if axis.categories:
+        return -0.5, len(axis.categories) - 0.5
+    seen = [value for value in values if isfinite(value) and (value > _TINY or not axis.log)]
+    least, most = (min(seen), max(seen)) if seen else (1.0, 10.0)
+    low, high = least if axis.low is None else axis.low, most if axis.high is None else axis.high
+    if axis.log:
+        if high <= low * (1 + _SAME):
+            low, high = low / 2, low * 2
+        pad = 10 ** (0.03 * (log10(high) - log10(low)))
+        return low / (pad if axis.low is None else 1), high * (pad if axis.high is None else 1)
+    if high - low <= _SAME * max(abs(low), abs(high), 1e-200):  # one value: give it room
+        room = 0.5 * abs(low) or 0.5
+        low, high = low - room, low + room
+    marks = ticks(low, high)
+    return marks[0] if axis.low is None else low, marks[-1] if axis.high is None else high
 
 
-def _apart(ticks: Sequence[Tick]) -> list[Tick]:
+def _axis_ticks(axis: Axis, low: float, high: float) -> list[float]:
+    if axis.categories:
+        return [float(index) for index in range(len(axis.categories))]
+    marks = log_ticks(low, high) if axis.log else ticks(low, high)
+    slack = 1e-9 * (high - low)
+    return [mark for mark in marks if low - slack <= mark <= high + slack]
+
+
+def _tick_text(axis: Axis, value: float, marks: Sequence[float]) -> str:
+    """A tick's words: a category, a power of ten where the axis is wide, else the number."""
+    if axis.categories:
+        return _short(axis.categories[int(value)])
+    wide = axis.log and (min(marks) < 0.00099 or max(marks) > 99_999)
+    power = round(log10(value)) if wide else 0
+    if wide and abs(value / 10.0**power - 1) < 1e-9:
+        return "1" if power == 0 else "10" + str(power).translate(_SUPERSCRIPT)
+    text = f"{value:,g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    return text.replace("-", MINUS, 1) if value < 0 else text
+
+
+def _x_axis(ticks_there: Sequence[tuple[float, str]], bottom: float, slanted: bool) -> Iterator[Mark]:
+    for at, text in ticks_there:
+        yield _line("axis", at, bottom, at, bottom + 4)
+        if slanted:
+            turned = f"translate({at + 4:g} {bottom + 16:g}) rotate(-30)"
+            yield _mark("text", "x-tick end", text, transform=turned)
+        else:
+            yield _word("x-tick middle", at, bottom + 18, text)
+
+
+def _apart(ticks_there: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
     """The ticks whose words do not run into those before them."""
-    kept: list[Tick] = []
-    for tick in ticks:
-        wide = GLYPH * (len(tick.text) + len(kept[-1].text)) / 2 if kept else 0.0
-        if not kept or tick.at - kept[-1].at >= wide + 4:
-            kept.append(tick)
+    kept: list[tuple[float, str]] = []
+    for at, text in ticks_there:
+        if not kept or at - kept[-1][0] >= GLYPH * (len(text) + len(kept[-1][1])) / 2 + 4:
+            kept.append((at, text))
     return kept
 
 
@@ -138,71 +294,80 @@ def _ruled(figure: Figure, axis: str) -> list[float]:
     return [rule.value for rule in figure.rules if rule.axis == axis]
 
 
-def _shape(series: Series, style: int, x: Scale, y: Scale) -> Shape:
+def _shape(series: Series, style: int, x: Scale, y: Scale) -> tuple[list[Mark], list[Mark]]:
+    """The shaded areas of a series, and its curves and points; several of each where values are missing."""
+    curve, fill = f"c{style}", f"m{style}"
     if series.kind == "histogram":
-        return Shape(series.label, style, lines=(_histogram(series, x, y),), filled=True)
-    parts = _parts(series)
-    points = [[(x(series.x[place]), y(series.y[place])) for place in part] for part in parts]
-    lined, pointed = series.kind != "points", series.kind in ("points", "both")
-    joined = [_stepped(part) if series.kind == "steps" else part for part in points]
-    bands: tuple[str, ...] = ()
-    whiskers: tuple[tuple[float, float, float], ...] = ()
-    if series.has_interval and lined:
-        bands = tuple(_band(series, part, x, y) for part in parts)
+        outline = _joined(_histogram(series, x, y))
+        return [_mark("polygon", f"fill {fill}", points=outline)], [
+            _mark("polyline", f"curve {curve}", points=outline)
+        ]
+    areas: list[Mark] = []
+    curves: list[Mark] = []
+    for part in _parts(series):
+        placed = [(x(series.x[i]), y(series.y[i])) for i in part]
+        if series.kind != "points":
+            bent = _stepped(placed) if series.kind == "steps" else placed
+            curves.append(_mark("polyline", f"curve {curve}", points=_joined(bent)))
+        if series.has_interval:
+            upper, lower = ([(x(series.x[i]), y(end[i])) for i in part] for end in (series.high, series.low))
+            if series.kind == "points":
+                for (at, over), (_, under) in zip(upper, lower, strict=True):
+                    d = f"M{at:g} {over:g}V{under:g}M{at - 4:g} {over:g}h8M{at - 4:g} {under:g}h8"
+                    curves.append(_mark("path", f"bar-of {curve}", d=d))
+            else:
+                if series.kind == "steps":
+                    upper, lower = _stepped(upper), _stepped(lower)
+                areas.append(_mark("polygon", f"band {fill}", points=_joined([*upper, *reversed(lower)])))
+        if series.kind in ("points", "both"):
+            curves += [_mark("path", fill, d=_outline(style, *point)) for point in placed]
+    return areas, curves
+
+
+def _sample(series: Series, style: int) -> tuple[Mark, ...]:
+    """What the legend shows of a series, in a box of 48 by 12."""
+    curve, fill = f"c{style}", f"m{style}"
+    lined = series.kind != "points"
+    found = []
+    if series.kind == "histogram":
+        found.append(_mark("rect", f"fill {fill}", x=8, y=1, width=32, height=10))
+    elif series.has_interval and lined:
+        found.append(_mark("rect", f"band {fill}", x=0, y=1, width=48, height=10))
+    if lined:
+        found.append(_line(f"curve {curve}", 0, 6, 48, 6))
     elif series.has_interval:
-        places = [place for part in parts for place in part]
-        whiskers = tuple((x(series.x[p]), y(series.high[p]), y(series.low[p])) for p in places)
-    return Shape(
-        series.label,
-        style,
-        lines=tuple(_polyline(part) for part in joined) if lined else (),
-        bands=bands,
-        marks=tuple(_mark(style, *point) for part in points for point in part) if pointed else (),
-        whiskers=whiskers,
-        key_mark=_mark(style, 24, 6) if pointed else "",
-    )
+        found.append(_mark("path", f"bar-of {curve}", d="M24 0V12"))
+    if series.kind in ("points", "both"):
+        found.append(_mark("path", fill, d=_outline(style, 24, 6)))
+    return tuple(found)
 
 
 def _parts(series: Series) -> list[list[int]]:
-    """The runs of places without a gap."""
+    """The runs of indices without a gap."""
     parts: list[list[int]] = [[]]
-    for place, (across, up) in enumerate(zip(series.x, series.y, strict=True)):
-        if isfinite(across) and isfinite(up):
-            parts[-1].append(place)
+    for index, point in enumerate(zip(series.x, series.y, strict=True)):
+        if all(map(isfinite, point)):
+            parts[-1].append(index)
         elif parts[-1]:
             parts.append([])
     return [part for part in parts if part]
 
 
-def _polyline(points: Iterable[Point]) -> str:
-    return " ".join(f"{across:g},{down:g}" for across, down in points)
+def _stepped(placed: Sequence[Point]) -> list[Point]:
+    corners = [(after[0], before[1]) for before, after in pairwise(placed)]
+    pairs = [pair for joint in zip(placed, corners, strict=False) for pair in joint]
+    return [*pairs, *placed[-1:]]
 
 
-def _stepped(points: Sequence[Point]) -> list[Point]:
-    corners = [(after[0], before[1]) for before, after in pairwise(points)]
-    pairs = [pair for joint in zip(points, corners, strict=False) for pair in joint]
-    return [*pairs, *points[-1:]]
+def _histogram(series: Series, x: Scale, y: Scale) -> list[Point]:
+    base = y(y.low) if y.log else y(0.0)
+    tops = [y(height) if isfinite(height) else base for height in series.y]
+    sides = [(x(edge), top) for edges, top in zip(pairwise(series.x), tops, strict=True) for edge in edges]
+    return [(x(series.x[0]), base), *sides, (x(series.x[-1]), base)]
 
 
-def _band(series: Series, part: Sequence[int], x: Scale, y: Scale) -> str:
-    over = [(x(series.x[place]), y(series.high[place])) for place in part]
-    under = [(x(series.x[place]), y(series.low[place])) for place in part]
-    if series.kind == "steps":
-        over, under = _stepped(over), _stepped(under)
-    return _polyline([*over, *reversed(under)])
-
-
-def _histogram(series: Series, x: Scale, y: Scale) -> str:
-    base = y(0.0) if not y.log else y(y.low)
-    points: list[Point] = [(x(series.x[0]), base)]
-    for place, height in enumerate(series.y):
-        top = y(height) if isfinite(height) else base
-        points += [(x(series.x[place]), top), (x(series.x[place + 1]), top)]
-    return _polyline([*points, (x(series.x[-1]), base)])
-
-
-def _mark(style: int, x: float, y: float, size: float = 4.0) -> str:
-    """The outline of a point: each series has its own, for those who cannot tell the colours."""
+def _outline(style: int, x: float, y: float, size: float = 4.0) -> str:
+    """The outline of a point. Each series has its own, for readers who cannot tell the colours apart."""
     a, b = size, 1.2 * size
     outlines = (
         f"M{x - a:g} {y:g}a{a:g} {a:g} 0 1 0 {2 * a:g} 0a{a:g} {a:g} 0 1 0 {-2 * a:g} 0z",
@@ -215,50 +380,92 @@ def _mark(style: int, x: float, y: float, size: float = 4.0) -> str:
     return outlines[style % len(outlines)]
 
 
-def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[Line, ...]:
-    """Rules with their words; those of upright ones one under another, at the emptier end."""
-    placed: list[Line] = []
+def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[list[Mark], tuple[Mark, ...]]:
+    """The rules, and their words: at the emptier end, those of upright rules one under another."""
+    lines: list[Mark] = []
+    words: list[Mark] = []
     said = 0  # lines of words on upright rules so far
-    points = [
-        (x(across), y(up))
-        for one in figure.series
-        for across, up in zip(one.x, one.y, strict=False)
-        if isfinite(across) and isfinite(up)
+    busy = [
+        (x(series.x[i]), y(series.y[i]))
+        for series in figure.series
+        for i in range(min(len(series.x), len(series.y)))
+        if isfinite(series.x[i]) and isfinite(series.y[i])
     ]
     for rule in figure.rules:
         if not isfinite(rule.value):
             continue
         if rule.axis == "x":
             at = x(rule.value)
+            lines.append(_line("rule", at, y.stop, at, y.start))
             rightwards = at + 6 + GLYPH * len(rule.label) < x.stop or x.stop - at > at - x.start
-            words = lines(rule.label, (x.stop - at if rightwards else at - x.start) - 6)
-            wide = GLYPH * max(map(len, words))
-            text_x, anchor = (at + 5, "start") if rightwards else (at - 5, "end")
-            span = (text_x, text_x + wide) if rightwards else (text_x - wide, text_x)
-            first = _emptier(
-                points, span, (y.stop + 12 + LINE * said, y.start - 10 - LINE * (said + len(words) - 1))
-            )
-            placed.append(Line(at, y.stop, at, y.start, _stacked(words, first), text_x, anchor))
-            said += len(words)
+            text = _lines(rule.label, (x.stop - at if rightwards else at - x.start) - 6)
+            begin, anchor = (at + 5, "start") if rightwards else (at - 5, "end")
+            wide = GLYPH * max(map(len, text)) * (1 if rightwards else -1)
+            span = sorted((begin, begin + wide))
+            heights = (y.stop + 12 + LINE * said, y.start - 10 - LINE * (said + len(text) - 1))
+            words += _words(f"rule-word {anchor}", begin, _emptier(busy, span, heights), text)
+            said += len(text)
         else:
             at = y(rule.value)
-            over = at - 5 if at > y.stop + LINE else at + 14
-            (label,) = lines(rule.label, x.stop - x.start, 1)
-            text_x, anchor = _freer(points, over, GLYPH * len(label), x)
-            placed.append(Line(x.start, at, x.stop, at, _stacked([label], over), text_x, anchor))
-    return tuple(placed)
+            lines.append(_line("rule", x.start, at, x.stop, at))
+            height = at - 5 if at > y.stop + LINE else at + 14
+            (label,) = _lines(rule.label, x.stop - x.start, 1)
+            begin, anchor = _freer(busy, height, GLYPH * len(label), x)
+            words.append(_word(f"rule-word {anchor}", begin, height, label))
+    return lines, tuple(words)
 
 
-def _freer(points: Sequence[Point], height: float, wide: float, x: Scale) -> tuple[float, str]:
+def _freer(busy: Sequence[Point], height: float, wide: float, x: Scale) -> tuple[float, str]:
     """Where words of this width go along a flat rule: right or, where fewer points are near, left."""
-    near = [across for across, down in points if abs(down - height) < 20]
+    near = [across for across, down in busy if abs(down - height) < 20]
     right = sum(across > x.stop - wide - 8 for across in near)
     left = sum(across < x.start + wide + 8 for across in near)
     return (x.start + 6, "start") if left < right else (x.stop - 4, "end")
 
 
-def _emptier(points: Sequence[Point], span: tuple[float, float], heights: tuple[float, float]) -> float:
-    """Of two heights for words over this span, the one with fewer points near them."""
-    near = [down for across, down in points if span[0] - 30 <= across <= span[1] + 30]
-    crowd = [sum(abs(down - place) < 30 for down in near) for place in heights]
+def _emptier(busy: Sequence[Point], span: Sequence[float], heights: tuple[float, float]) -> float:
+    """Of two heights for words over this span, the one with fewer points near it."""
+    near = [down for across, down in busy if span[0] - 30 <= across <= span[1] + 30]
+    crowd = [sum(abs(down - height) < 30 for down in near) for height in heights]
     return heights[1] if crowd[1] < crowd[0] else heights[0]
+
+
+# words and marks
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _lines(text: str, width: float, most: int = 9) -> list[str]:
+    """The text in lines of this width, cut where it would need more than the most of them.
+
+    Examples
+    --------
+    >>> _lines("every 3-way table", 80), _lines("every 3-way table", 80, most=1)
+    (['every 3-way', 'table'], ['every 3-way…'])
+    """
+    found = wrap(text, max(1, int(width / GLYPH))) or [""]
+    return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1]}…"]
+
+
+def _mark(tag: str, kind: str, text: str = "", **at: Any) -> Mark:
+    rounded = {name: round(value, 1) if isinstance(value, float) else value for name, value in at.items()}
+    return Mark(tag, {"class": kind, **rounded}, text)
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Mark:
+    return _mark("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
+
+
+def _word(kind: str, x: float, y: float, text: str) -> Mark:
+    return _mark("text", kind, text, x=x, y=y)
+
+
+def _words(kind: str, x: float, y: float, text: Sequence[str]) -> list[Mark]:
+    """Lines of words one under another, the first at this height."""
+    return [_word(kind, x, y + LINE * index, line) for index, line in enumerate(text)]
+
+
+def _joined(placed: Iterable[Point]) -> str:
+    return " ".join(f"{across:g},{down:g}" for across, down in placed)

@@ -1,7 +1,9 @@
-"""The pages of a sweep and of a calibration, from their documents alone."""
+"""The pages of a sweep and of a calibration, from their documents: privacy and utility against noise."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.experiment.study_verdict import (
@@ -10,59 +12,303 @@ from tellall.experiment.study_verdict import (
     no_answers,
     sweep_answer,
 )
-from tellall.report.block_page import calibrated_blocks, swept_blocks
+from tellall.report.areas import calibrated_areas, swept_areas
 from tellall.report.html import fill, laid_out
-from tellall.report.study_figures import calibration_figures, sweep_figures
+from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series
 
 __all__ = [
-    "render_block_calibration",
+    "calibration_figures",
     "render_calibration",
     "render_sweep",
+    "sweep_figures",
 ]
+
+Row = dict[str, Any]
+_OTHERS = "other protections"
+_WHISKERS = "Bars are 95 % intervals over people and draws of the noise."
+_SHADED = "Shaded areas are 95 % intervals over people and draws of the noise."
+_DRAWS = "Shaded areas are 95 % intervals over draws of the noise."
+_BELOW = "Values further below zero are not drawn: there the attack does far worse than the baseline."
+_LOST = "Mean absolute error of a published value; a value that is not shown counts as zero."
+_DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 
 
 def render_sweep(document: dict[str, Any]) -> str:
     """The page of a sweep's document: for each release its figures, then its table."""
-    found = [
+    limit, most = document["limit"], document.get("exposed_limit")
+    releases = [
         {
             **release,
-            "figures": [laid_out(one) for one in sweep_figures(release, limit=document["limit"])],
-            "blocks": swept_blocks(release, document["limit"]),
+            "figures": [laid_out(one) for one in sweep_figures(release, limit=limit)],
+            "areas": swept_areas(release, limit),
         }
         for release in document["releases"]
     ]
-    most = document.get("exposed_limit")
-    answers = [sweep_answer(release, document["limit"], most) for release in document["releases"]]
-    return fill("sweep.html", document=document, releases=found, answers=answers)
+    answers = [sweep_answer(release, limit, most) for release in document["releases"]]
+    return fill("sweep.html", document=document, releases=releases, answers=answers)
 
 
 def render_calibration(document: dict[str, Any]) -> str:
-    """The page of a calibration's document: for each release the answer, its figures and what was tried."""
-    found = [
-        {**release, "figures": [laid_out(one) for one in calibration_figures(release)]}
+    """The page of a calibration's document: the answers, then for each release how they were found.
+
+    With areas (``by``), the answer is one noise for all, and a table shows what each area needs.
+    """
+    most, by = document.get("exposed_limit"), document.get("by")
+    answer = calibration_answer if by is None else block_calibration_answer
+    answers = [*(answer(release, most) for release in document["releases"]), *no_answers(document)]
+    given = [release["warnings"] for release in document["releases"]]
+    shared = [line for line in given[0] if all(line in several for several in given)] if given else []
+    releases = [
+        {
+            **release,
+            "real": document["real"],
+            "warnings": [line for line in release["warnings"] if line not in shared],
+            "figures": [] if by else [laid_out(one) for one in calibration_figures(release)],
+            "areas": calibrated_areas(release) if by else None,
+        }
         for release in document["releases"]
     ]
-    most = document.get("exposed_limit")
-    found_out = [calibration_answer(release, most) for release in document["releases"]]
-    answers = [*found_out, *no_answers(document)]
-    return fill("calibrate.html", document=document, answers=answers, **_warned(found))
+    return fill("calibrate.html", document=document, answers=answers, releases=releases, warnings=shared)
 
 
-def render_block_calibration(document: dict[str, Any]) -> str:
-    """The page of a calibration of many blocks: one noise for all, then what each block needs."""
-    found = [{**release, "view": calibrated_blocks(release)} for release in document["releases"]]
-    most = document.get("exposed_limit")
-    found_out = [block_calibration_answer(release, most) for release in document["releases"]]
-    answers = [*found_out, *no_answers(document)]
-    return fill("calibrate_blocks.html", document=document, answers=answers, **_warned(found))
+@dataclass(frozen=True)
+class _Words:
+    """How privacy is measured: as shares of people or, for a real secret, as the error of the guesses."""
+
+    factor: float
+    attack_title: str
+    attack: str
+    attack_axis: Axis
+    advantage: str
+    advantage_axis: Axis
+
+    @classmethod
+    def of(cls, plain: dict[str, Any]) -> _Words:
+        if not plain["real"]:
+            return cls(
+                100.0,
+                "How many are guessed right",
+                "The share of people whose secret the attack guesses.",
+                Axis("people guessed right", "in 100"),
+                "People guessed right beyond the strongest baseline: what the release itself gives away.",
+                Axis("advantage", "people in 100"),
+            )
+        unit = f"unit of {plain['secret']}"
+        return cls(
+            1.0,
+            "How far off the guesses are",
+            "The mean absolute error of the attack's guesses: lower is less private.",
+            Axis("mean absolute error of a guess", unit),
+            "How much closer the attack comes than the strongest baseline: what the release gives away.",
+            Axis("advantage", unit),
+        )
 
 
-def _warned(releases: list[dict[str, Any]]) -> dict[str, Any]:
-    """The releases, and once for all of them the warnings that each has."""
-    given = [release["warnings"] for release in releases]
-    shared = [line for line in given[0] if all(line in several for several in given)] if given else []
-    rest = [
-        {**release, "warnings": [line for line in release["warnings"] if line not in shared]}
-        for release in releases
-    ]
-    return {"releases": rest, "warnings": shared}
+def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple[Figure, ...]:
+    """The figures of a sweep: the attack, its advantage and the reader's error against noise; the frontier.
+
+    Notes
+    -----
+    Of several decoders, the one whose interval ends highest is drawn. A protection without a law of noise
+    (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
+    log scale has no zero. A limit is a share of people, so it is not drawn for a real secret.
+    """
+    words = _Words.of(plain)
+    limit = None if plain["real"] else limit
+    worst = _worst(plain["rows"])
+    exact = [row for row in worst if row["loss"] == 0]
+    noisy = [row for row in worst if row["loss"] > 0]
+    lawful = [row for row in noisy if row["std"]]
+    figures = []
+    if lawful:
+        noise = Axis("noise on a published value, standard deviation", plain["units"], log=True)
+        figures += [
+            _attack(lawful, exact, noise, words),
+            _advantage(lawful, exact, noise, limit, words),
+            _error(lawful, noise, plain["units"]),
+            *_predictions(lawful, noise),
+        ]
+    if noisy:
+        figures.append(_frontier(noisy, exact, plain["units"], limit, words))
+    return tuple(figures)
+
+
+def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
+    """The figures of a calibration: advantage and error at every scale tried, the limit, the answer."""
+    tried = sorted((one for one in plain["history"] if one["scale"] > 0), key=lambda one: one["scale"])
+    if not tried:
+        return ()
+    words, x = _Words.of(plain), [one["scale"] for one in tried]
+    wide = x[-1] > _DECADES * x[0]
+    axis = Axis(f"scale of {plain['family']}", log=wide)
+    answer = (Rule(plain["scale"], f"{plain['scale']:.4g} is enough", "x"),) if plain["scale"] else ()
+    low, high = ([words.factor * one["interval"][side] for one in tried] for side in (0, 1))
+    advantage = Series(
+        "the decoder that gains most",
+        x,
+        [words.factor * one["advantage"] for one in tried],
+        low=low,
+        high=high,
+        kind="points",
+    )
+    return (
+        Figure(
+            "Advantage at every scale tried",
+            f"{words.advantage} {_WHISKERS} A scale passes if its bar ends under the limit.",
+            axis,
+            words.advantage_axis,
+            (advantage,),
+            (Rule(words.factor * plain["max_advantage"], "limit"), *answer),
+        ),
+        Figure(
+            "What the reader loses at every scale tried",
+            _LOST,
+            axis,
+            Axis("mean error", plain["units"], log=wide and all(one["loss"] > 0 for one in tried)),
+            (Series("mean error", x, [one["loss"] for one in tried], kind="both"),),
+            answer,
+        ),
+    )
+
+
+def _attack(rows: Sequence[Row], exact: Sequence[Row], noise: Axis, words: _Words) -> Figure:
+    ends = ("accuracy_low", "accuracy_high")
+    drawn = _by_family(rows, "accuracy", ends, factor=words.factor, most=MOST_SERIES - 1)
+    baseline = sorted({row["std"]: words.factor * row["baseline_accuracy"] for row in rows}.items())
+    guess = Series("strongest baseline", *zip(*baseline, strict=True))
+    return Figure(
+        words.attack_title,
+        f"{words.attack} {_SHADED} The strongest baseline guesses without the person's own record.",
+        noise,
+        words.attack_axis,
+        (*drawn, guess),
+        _unprotected(exact, "accuracy", words),
+    )
+
+
+def _advantage(
+    rows: Sequence[Row], exact: Sequence[Row], noise: Axis, limit: float | None, words: _Words
+) -> Figure:
+    axis, note = _cut(rows, words)
+    return Figure(
+        "Advantage against noise",
+        f"{words.advantage} {_SHADED}{note}",
+        noise,
+        axis,
+        _by_family(rows, "advantage", ("low", "high"), factor=words.factor),
+        (*_unprotected(exact, "advantage", words), *_limit(limit)),
+    )
+
+
+def _error(rows: Sequence[Row], noise: Axis, units: str) -> Figure:
+    return Figure(
+        "What the reader loses against noise",
+        f"{_LOST} {_DRAWS}",
+        noise,
+        Axis("mean error", units, log=True),
+        _by_family(rows, "loss", ("loss_low", "loss_high")),
+    )
+
+
+def _predictions(rows: Sequence[Row], noise: Axis) -> tuple[Figure, ...]:
+    """How far off predictions are, where coefficients are published."""
+    known = [row for row in rows if row.get("mae_ratio") is not None]
+    if not known:
+        return ()
+    ratios = [row["mae_ratio"] for row in known]
+    return (
+        Figure(
+            "Predictions against noise",
+            "How many times as far off the models' predictions are as without protection, averaged over "
+            "models and draws of the noise.",
+            noise,
+            Axis("error of a prediction", "times that of the exact model", log=max(ratios) > _DECADES),
+            _by_family(known, "mae_ratio"),
+            (Rule(1.0, "unprotected"),),
+        ),
+    )
+
+
+def _frontier(
+    rows: Sequence[Row], exact: Sequence[Row], units: str, limit: float | None, words: _Words
+) -> Figure:
+    drawn = _by_family(
+        rows,
+        "advantage",
+        ("low", "high"),
+        x="loss",
+        kind="points",
+        factor=words.factor,
+        most=MOST_SERIES - 1,
+    )
+    best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
+    marked = (Series("frontier", *zip(*best, strict=True)),) if best else ()
+    axis, note = _cut(rows, words)
+    return Figure(
+        "Privacy against utility",
+        "Down is more private, left is more useful. No other protection beats those on the frontier on both "
+        "counts; a protection above it can be replaced by a better one, unless the difference is within the "
+        f"bars. {_WHISKERS}{note}",
+        Axis("mean error of a published value", units, log=True),
+        axis,
+        (*drawn, *marked),
+        (*_unprotected(exact, "advantage", words), *_limit(limit)),
+    )
+
+
+def _cut(rows: Sequence[Row], words: _Words) -> tuple[Axis, str]:
+    """The axis of the advantage, cut as far below zero as it goes above, and a note if it is cut."""
+    most = words.factor * max(row["high"] for row in rows)
+    if most <= 0 or words.factor * min(row["low"] for row in rows) >= -2 * most:
+        return words.advantage_axis, ""
+    return replace(words.advantage_axis, low=-most), f" {_BELOW}"
+
+
+def _by_family(
+    rows: Sequence[Row],
+    name: str,
+    ends: tuple[str, str] | None = None,
+    *,
+    x: str = "std",
+    kind: Any = "both",
+    factor: float = 1.0,
+    most: int = MOST_SERIES,
+) -> tuple[Series, ...]:
+    """A series for each family; the families beyond the most that can be drawn share one."""
+    families: dict[str, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row[x]):
+        families.setdefault(row["family"], []).append(row)
+    named = sorted(families, key=lambda family: -len(families[family]))
+    if len(named) > most:
+        rest = [row for family in named[most - 1 :] for row in families.pop(family)]
+        families[_OTHERS] = sorted(rest, key=lambda row: row[x])
+        named = [*named[: most - 1], _OTHERS]
+    return tuple(
+        Series(
+            family,
+            [row[x] for row in families[family]],
+            [factor * row[name] for row in families[family]],
+            low=[factor * row[ends[0]] for row in families[family]] if ends else (),
+            high=[factor * row[ends[1]] for row in families[family]] if ends else (),
+            kind="points" if family == _OTHERS else kind,
+        )
+        for family in named
+    )
+
+
+def _worst(rows: Sequence[Row]) -> list[Row]:
+    """For each protection the decoder whose interval ends highest; on the frontier if any decoder is."""
+    chosen: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = (row["family"], row["scale"], row["protection"])
+        if key not in chosen or row["high"] > chosen[key]["high"]:
+            chosen[key] = {**row, "frontier": row["frontier"] or chosen.get(key, row)["frontier"]}
+    return list(chosen.values())
+
+
+def _unprotected(exact: Sequence[Row], name: str, words: _Words) -> tuple[Rule, ...]:
+    return (Rule(words.factor * exact[0][name], "unprotected"),) if exact else ()
+
+
+def _limit(limit: float | None) -> tuple[Rule, ...]:
+    return () if limit is None else (Rule(100 * limit, "limit"),)

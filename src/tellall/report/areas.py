@@ -1,0 +1,195 @@
+"""Many areas on pages and terminals: the worst of them, all people together, and those not attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tellall.experiment.study_verdict import least_enough
+from tellall.experiment.verdict import block_name
+from tellall.people.areas import count_blocks, count_people
+from tellall.report.html import bar_figure
+
+__all__ = [
+    "audit_lines",
+    "audited_areas",
+    "calibrated_areas",
+    "swept_areas",
+    "swept_lines",
+]
+
+Row = dict[str, Any]
+SHOWN = 100  # areas in the table of a page; the document has all
+_DRAWN = 12
+_LINES = 10
+
+
+def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
+    """The areas of an audit's document as its page shows them; None where it has none."""
+    known = document.get("blocks")
+    if known is None:
+        return None
+    attacked = [row for row in map(_worst, known["rows"]) if row is not None]
+    worst = [(row["name"], row["advantage"], row["interval"]) for row in attacked[:_DRAWN]]
+    totals = [row for row in document["findings"] if row["role"] != "step" and row["outcome"] == "found"]
+    chart = bar_figure(
+        "Advantage in the worst areas",
+        f"The {len(worst)} areas that surely give away most, ordered by the lower end of the interval. "
+        "By the advantage itself the smallest areas come first, because luck is largest there. "
+        "The table has the same numbers.",
+        worst,
+        document["limit"],
+    )
+    return {
+        **{name: known[name] for name in known if name != "rows"},
+        **_tabled(attacked),
+        **_left_out(known["rows"]),
+        "several": len(totals) > 1,
+        "totals": [_total(row) for row in totals],
+        "chart": chart,
+    }
+
+
+def swept_areas(release: dict[str, Any], limit: float) -> dict[str, Any] | None:
+    """The areas of a sweep's document as its page shows them; None where it has none."""
+    if release.get("by") is None:
+        return None
+    measured = [row for row in release["blocks"] if row["rows"]]
+    return {
+        "by": release["by"],
+        "areas": len(release["blocks"]),
+        "measured": len(measured),
+        **_tabled([_swept(row, limit) for row in measured]),
+        **_left_out(release["blocks"]),
+    }
+
+
+def calibrated_areas(release: dict[str, Any]) -> dict[str, Any]:
+    """The areas of a calibration's document as its page shows them."""
+    answered = [
+        {**row["answer"], "name": block_name(row["name"]), "people": row["people"]}
+        for row in release["blocks"]
+        if row["answer"] is not None
+    ]
+    return {**_tabled(answered), **_left_out(release["blocks"])}
+
+
+def audit_lines(document: dict[str, Any]) -> list[str]:
+    """The worst areas of an audit in lines for a terminal, all people last; narrow enough for 80 columns."""
+    view = audited_areas(document)
+    if view is None:
+        return []
+    head = ["area", "people", "right", "guess", "advantage [95 %]", "exposed", "named right"]
+    worst = [_line(row["name"], row) for row in view["shown"][:_LINES]]
+    whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
+    lines = _aligned(head, [*worst, *whole])
+    more, missing = view["attacked"] - len(worst), view["blocks"] - view["attacked"]
+    listed = [f"... and {count_blocks(more, 'more')}, in audit.json"] if more > 0 else []
+    left_out = view["people_not_attacked"]
+    gone = [f"not attacked: {count_blocks(missing)} with {count_people(left_out)}"] if left_out else []
+    return [*lines[: 1 + len(worst)], *listed, *lines[1 + len(worst) :], *gone]
+
+
+def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
+    """The worst areas of a sweep in lines for a terminal."""
+    view = swept_areas(release, limit)
+    if view is None:
+        return []
+    enough = f"enough for {limit:.0%}"
+    head = [_cell(block_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", enough]
+    body = [
+        [
+            _cell(row["name"]),
+            f"{row['people']:,}",
+            f"{row['protection']}, {row['decoder']}",
+            _interval(row["advantage"], (row["low"], row["high"])),
+            f"{row['exposed']:.1f}",
+            row["enough"] or "none of these",
+        ]
+        for row in view["shown"][:_LINES]
+    ]
+    more = view["measured"] - len(body)
+    return [*_aligned(head, body), *([f"... and {count_blocks(more, 'more')}"] if more > 0 else [])]
+
+
+def _worst(row: Row) -> Row | None:
+    """An area with its finding of the largest advantage; None where nothing was found in it."""
+    found = [one for one in row["findings"] if one["outcome"] == "found"]
+    if not found:
+        return None
+    worst = max(found, key=lambda one: (one["advantage"], one["interval"][0]))
+    kept = {"name": block_name(row["name"]), "people": row["people"], "note": row["note"]}
+    return {**worst, "release": worst["name"], **kept}
+
+
+def _total(row: Row) -> Row:
+    """A release's numbers over all people, named as those of one area are."""
+    found = row["summary"]
+    return {
+        **found,
+        "name": row["name"],
+        "baseline_accuracy": found["baselines"][found["baseline"]],
+        "exposed": sum(found["exposed"]["0.95"].values()),
+    }
+
+
+def _swept(area: Row, limit: float) -> Row:
+    """An area's row of the largest advantage, and the protection of least error that keeps to the limit."""
+    worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
+    enough = least_enough(area["rows"], limit)
+    return {
+        **worst,
+        "name": block_name(area["name"]),
+        "people": area["people"],
+        "enough": None if enough is None else enough["protection"],
+    }
+
+
+def _tabled(rows: Sequence[Row]) -> dict[str, Any]:
+    return {"shown": rows[:SHOWN], "more": max(0, len(rows) - SHOWN)}
+
+
+def _left_out(rows: Sequence[Row]) -> dict[str, Any]:
+    """The areas without an answer, as a page lists them."""
+    reasons = [(row, _reason(row)) for row in rows]
+    left_out = [{"name": block_name(row["name"]), "reason": why} for row, why in reasons if why is not None]
+    return {"left_out": left_out[:SHOWN], "left_out_more": max(0, len(left_out) - SHOWN)}
+
+
+def _reason(row: Row) -> str | None:
+    if row["reason"] is not None:
+        return str(row["reason"])
+    skipped = [one for one in row.get("findings", ()) if one["outcome"] == "skipped"]
+    return "; ".join(f"{one['name']}: {one['reason']}" for one in skipped) or None
+
+
+def _line(name: str, row: Row) -> list[str]:
+    return [
+        _cell(name),
+        f"{row['people']:,}",
+        f"{row['accuracy']:.1%}",
+        f"{row['baseline_accuracy']:.1%}",
+        _interval(row["advantage"], row["interval"]),
+        f"{row['exposed']:,}",
+        f"{row['named_right']:,} of {row['named']:,}",
+    ]
+
+
+def _interval(value: float, ends: Sequence[float]) -> str:
+    return f"{100 * value:+.1f} [{100 * ends[0]:+.1f}, {100 * ends[1]:+.1f}]"
+
+
+def _cell(name: str) -> str:
+    return name if len(name) <= 24 else f"{name[:23]}…"
+
+
+def _aligned(head: list[str], body: Sequence[list[str]]) -> list[str]:
+    """Columns side by side, the first to the left."""
+    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (head, *body)
+    ]

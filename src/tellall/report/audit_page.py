@@ -1,0 +1,171 @@
+"""The page of an audit, from its document alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from tellall.algebra.solvers.base import SETTLED
+from tellall.core import files
+from tellall.core.amounts import percent
+from tellall.experiment.verdict import Answer
+from tellall.report.areas import audited_areas
+from tellall.report.html import bar_figure, fill, laid_out
+from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
+from tellall.report.topics import legend
+
+__all__ = [
+    "render",
+]
+
+Row = dict[str, Any]
+_LEVELS = ("0.95", "0.99")
+
+
+def render(document: dict[str, Any]) -> str:
+    """The page of an audit; the document is the content of ``audit.json``."""
+    found = [row for row in document["findings"] if row["outcome"] == "found"]
+    judged = [row for row in found if row["role"] != "step"]
+    steps, limit, word = _steps(found), document["limit"], document["verdict"]["word"]
+    return fill(
+        "audit.html",
+        document=document,
+        answer=Answer(word, word.capitalize(), document["verdict"]["sentence"]),
+        judged=[{**row, "beside": _beside(row["summary"])} for row in judged],
+        skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
+        baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
+        levels=_LEVELS,
+        legend=_legend(document["data"], judged),
+        bought=legend("bought")["bought"],
+        advantage=_bars(
+            "Advantage of each release",
+            "Advantage in points: of 100 people, how many more secrets an outsider guesses right with the "
+            "release than without it. Thin lines are 95 % intervals. The table has the same numbers.",
+            {row["name"]: row for row in judged},
+            limit,
+        ),
+        exposed=laid_out(_curves(judged)) if judged else None,
+        steps=steps,
+        after_steps=_bars(
+            "Advantage after each protection",
+            "The same statistics without protection, then with more and more of their protections: advantage "
+            "in points. The table has the same numbers.",
+            {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
+            limit,
+        ),
+        areas=audited_areas(document),
+        plan=files.dump(document["plan"]),
+    )
+
+
+def _legend(data: dict[str, Any], judged: Sequence[Row]) -> dict[str, str]:
+    """The meaning of the table's columns, with the names of the baselines and of the secret's value."""
+    words = legend("right", "baseline", "advantage", "named", "proved", "exposed", "foreseen", "promised")
+    secret, meaning = data["secret"], data["meaning"]
+    value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"some value of {secret}"
+    words["named"] = words["named"].replace("{value}", value)
+    baselines = ", ".join(judged[0]["summary"]["baselines"]) if judged else ""
+    return {baselines if word == "baseline" else word: said for word, said in words.items()}
+
+
+def _bars(title: str, caption: str, rows: dict[str, Row], limit: float) -> dict[str, Any] | None:
+    shown = [(name, row["summary"]["advantage"], row["summary"]["interval"]) for name, row in rows.items()]
+    return bar_figure(title, caption, shown, limit)
+
+
+def _curves(rows: Sequence[Row]) -> Figure:
+    """People exposed at each confidence, a line for each of the releases that expose most."""
+    ranked = sorted(rows, key=lambda row: -sum(row["summary"]["exposed"]["0.95"].values()))
+    most = {id(row) for row in ranked[:MOST_SERIES]}
+    drawn = [row for row in rows if id(row) in most]
+    levels = [f"{confidence:g}" for confidence, _ in drawn[0]["summary"]["curve"]]
+    counts = [[count for _, count in row["summary"]["curve"]] for row in drawn]
+    some = f" Drawn: the {len(drawn)} releases that expose most." if len(drawn) < len(rows) else ""
+    return Figure(
+        "People exposed by confidence",
+        "How many people are guessed right with at least this confidence when no baseline was that sure. A "
+        f"line can rise: at higher confidence a baseline knows fewer people already.{some}",
+        Axis("confidence", categories=tuple(levels)),
+        Axis("people exposed", low=0.0, high=None if max(map(max, counts)) >= 5 else 5.0),
+        tuple(
+            Series(row["name"], range(len(levels)), several, kind="both")
+            for row, several in zip(drawn, counts, strict=True)
+        ),
+    )
+
+
+def _steps(rows: Sequence[Row]) -> list[Row]:
+    """Each protected release with none, one, two, ... of its protections, in this order.
+
+    ``bought`` is how much advantage a step removed, compared with the step before; None for the first.
+    """
+    steps: list[Row] = []
+    for row in rows:
+        if row["role"] != "alone" or not row["protect"][0]:
+            continue
+        wanted = [[row["protect"][0][:kept]] for kept in range(len(row["protect"][0]) + 1)]
+        found = [
+            next((r for r in rows if (r["statistic"], r["protect"]) == (row["statistic"], protect)), None)
+            for protect in wanted
+        ]
+        known = [one["summary"] for one in found if one is not None]
+        if len(known) > 1:
+            bought = [before["advantage"] - after["advantage"] for before, after in pairwise(known)]
+            steps += [
+                {"name": row["name"], "summary": one, "bought": less}
+                for one, less in zip(known, [None, *bought], strict=True)
+            ]
+    return steps
+
+
+def _beside(found: Row) -> list[str]:
+    """Lines below an attack's numbers: its status, what was foreseen, recovered, promised and skipped."""
+    decoder = [f"decoded by {found['decoder']}"] if found.get("decoder") else []
+    short = "; ".join([*_promised(found.get("promised")), *decoder])
+    return [
+        *([found["status"]] if found["status"] not in SETTLED else []),
+        *_foreseen(found.get("foreseen"), found["accuracy"]),
+        *_recovered(found.get("recovery", ())),
+        *([short] if short else []),
+        *(f"no equation from {reason}" for reason in found.get("skipped", ())),
+    ]
+
+
+def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:
+    if known is None:
+        return []
+    limit = None if known["limit"] is None else percent(known["limit"])
+    vacuous = limit is None or limit.startswith("100.0")
+    best = "" if vacuous else f", at most {limit} for any attack on secrets drawn at random"
+    without = f" (leaving out {', '.join(known['ignored'])})" if known["ignored"] else ""
+    return [
+        f"foreseen before any attack: {known['equations']:,} equations about {known['people']:,} people, "
+        f"at most {known['rank_cap']:,} unknowns solvable, predicted {percent(known['accuracy'])}{best}"
+        f"{without}; found {percent(accuracy)}"
+    ]
+
+
+def _recovered(several: Sequence[Row]) -> list[str]:
+    """Definition 1 of the linear-reconstruction paper: at most α n people wrong, except in a share β."""
+    if not several:
+        return []
+    draws = several[0]["draws"]
+    if draws == 1:
+        within = [one["alpha"] for one in several if not one["beta"]]
+        most = f"at most {100 * min(within):g} %" if within else f"more than {100 * several[-1]['alpha']:g} %"
+        return [f"wrong about {most} of the people"]
+    often = "; ".join(
+        f"α = {one['alpha']:g}: β = {one['beta']:.2g} [{one['low']:.2f}, {one['high']:.2f}]"
+        for one in several
+    )
+    return [f"wrong about more than a share α of the people in a share β of {draws} draws: {often}"]
+
+
+def _promised(known: dict[str, Any] | None) -> list[str]:
+    if known is None:
+        return []
+    if known["epsilon"] is None:
+        return ["promised: nothing"]
+    delta = f", δ = {known['delta']:g}" if known["delta"] else ""
+    return [f"promised: ε = {known['epsilon']:.4g}{delta} for {known['relation']} ({known['text']})"]

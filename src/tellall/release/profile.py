@@ -277,7 +277,8 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
 
     def gap(at: float) -> float:
         value = falling(at)
-        return float(np.log(value / goal)) if value > 0.0 else -np.inf
+        ratio = float(np.log(value / goal)) if value > 0.0 else -np.inf
+        return max(ratio, 1e-300) if value > goal else ratio  # a quotient may round to 1, a goal is a goal
 
     at_low, at_high = gap(low), gap(high)
     side = 0
@@ -382,8 +383,8 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
 
     Notes
     -----
-    Inverts `gaussian_delta` in c = sensitivity/std (δ increases in c) to about 1e-13 relative, always on the
-    private side. The classical √(2 ln(1.25/δ))/ε is larger for small ε and too small for large ε.
+    Inverts `gaussian_delta` in std (δ falls in it) to about 1e-13 relative, always on the private side:
+    `gaussian_delta` at what is returned is at most δ. The classical √(2 ln(1.25/δ))/ε is larger for small ε and too small for large ε.
 
     Examples
     --------
@@ -395,8 +396,8 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
     eps = as_epsilons(epsilon)
     if moved == 0.0:
         return 0.0
-    ratio = least_meeting(lambda inverse: float(gaussian_delta(eps, 1.0, inverse)), goal, start=1.0)
-    return moved * ratio
+    # for this sensitivity itself: scaled from that of 1, the noise could round to the wrong side
+    return least_meeting(lambda std: float(gaussian_delta(eps, moved, std)), goal, start=moved)
 
 
 def gaussian_epsilon(delta: float, sensitivity: float, std: float) -> float:

@@ -109,7 +109,7 @@ def test_confidence_is_the_formula_for_people_alone_in_their_row():
     release = ta.publish(people, ta.Marginals(3), ta.Gaussian(1.5), rng=6)
     attack = ta.reconstruct(release, people.public, "least-squares", prior=0.4)
     evidence = ta.linearise(release, people.public)
-    A, w = evidence.operator.to_dense(), 1 / 1.5**2
+    A, w = evidence.operator.to_dense().astype(np.float64), 1 / 1.5**2
     pi, v = 0.4, 0.24
     C = np.linalg.inv(w * A.T @ A + np.eye(n) / v)
     x = C @ (w * A.T @ evidence.target + pi / v)

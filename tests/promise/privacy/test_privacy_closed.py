@@ -44,6 +44,16 @@ def test_gaussian_calibration_golden() -> None:
         assert privacy.gaussian_epsilon(delta, moved, std) == pytest.approx(eps, rel=1e-10)
 
 
+def test_calibrated_noise_keeps_its_promise_whatever_the_sensitivity() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        eps, delta = float(rng.uniform(0.1, 4)), float(10 ** rng.uniform(-9, -1))
+        moved = float(10 ** rng.uniform(-6, 6))
+        std = privacy.gaussian_std(eps, delta, sensitivity=moved)
+        assert privacy.gaussian_delta(eps, moved, std) <= delta
+        assert privacy.gaussian_delta(eps, moved, std * (1 - 1e-12)) > delta * (1 - 1e-10)
+
+
 def test_projection_golden() -> None:
     for case in cases("random_projection_delta"):
         args = float(case["eps"]), float(case["p"]), case["r"]

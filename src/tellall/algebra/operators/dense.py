@@ -50,7 +50,8 @@ class Dense(LinearOperator):
         return self.device.xp.astype(self.matrix, block.dtype)
 
     def gram(self, weights: Array | None = None) -> Array:
-        out: Array = self.matrix.T @ (self.matrix if weights is None else self.matrix * weights[:, None])
+        matrix = self.to_dense().astype(np.float64, copy=False)
+        out: Array = matrix.T @ (matrix if weights is None else matrix * weights[:, None])
         return out
 
     def take(self, columns: IntArray) -> Dense:

@@ -224,8 +224,7 @@ class Moments(LinearOperator):
         if scale is not None:
             return scale * _elementary_symmetric(self._whole(), self.order)
         assert weights is not None
-        n = self.shape[1]
-        out = np.zeros((n, n), dtype=np.result_type(self.dtype, weights.dtype))
+        out = np.zeros((self.shape[1], self.shape[1]))
         start = 0
         for rows in self._row_blocks():
             stop = start + rows.shape[0]
@@ -405,13 +404,16 @@ def _spread_triangle(d: int) -> IntArray:
 
 def _elementary_symmetric(T: Array, order: int) -> Array:
     """The elementary symmetric polynomial of T[i, a] T[i, b] over i, for every a and b."""
-    p1: Array = T.T @ T
+    p1: Array
+    p2: Any
+    if is_two_valued(T):  # power sums are whole numbers, exact in any precision, and powers of T are T or 1
+        p1 = p3 = (T.T @ T).astype(np.float64)
+        p2 = T.shape[0] if (T < 0).any() else p1
+    else:
+        first, second, third = (T.astype(np.float64) ** power for power in (1, 2, 3))
+        p1, p2, p3 = first.T @ first, second.T @ second, third.T @ third
     if order == 1:
         return p1
-    square = T * T
-    p2: Array = square.T @ square
     if order == 2:
         return (p1 * p1 - p2) / 2
-    cube = square * T
-    p3: Array = cube.T @ cube
     return (p1**3 - 3 * p1 * p2 + 2 * p3) / 6

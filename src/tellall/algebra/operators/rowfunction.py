@@ -197,13 +197,11 @@ class RowFunction(LinearOperator):
     def gram(self, weights: Array | None = None) -> Array:
         if self.tuples == "subsets" and self.k <= 3 and set(self.coefficients) == {self.table.size - 1}:
             product_of_all = self.coefficients[self.table.size - 1]
-            out: Array = Moments(self.factor, self.k).gram(weights) * self.dtype.type(product_of_all**2)
-            return out
+            return Moments(self.factor, self.k).gram(weights) * product_of_all**2
         if weights is None or weights.size == 0 or np.all(weights == weights[0]):
             one = 1.0 if weights is None or weights.size == 0 else float(weights[0])
-            kind = self.dtype if weights is None else np.result_type(self.dtype, weights)
-            return (one * closed_gram(self.table, self._whole, self.tuples)).astype(kind, copy=False)
-        total = np.zeros((self.shape[1], self.shape[1]), dtype=np.result_type(self.dtype, weights))
+            return one * closed_gram(self.table, self._whole, self.tuples)
+        total = np.zeros((self.shape[1], self.shape[1]))
         start = 0
         for rows in self._row_blocks():
             stop = start + rows.shape[0]

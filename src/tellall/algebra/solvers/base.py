@@ -109,7 +109,7 @@ def row_space(operator: LinearOperator) -> tuple[int, npt.NDArray[np.bool_]]:
     """
     from scipy.linalg import lapack, solve_triangular
 
-    gram = np.asarray(operator.gram(), dtype=np.float64)
+    gram = operator.gram().copy()
     n = gram.shape[0]
     norms = np.sqrt(gram.diagonal())
     safe = np.where(norms > 0, norms, 1.0)

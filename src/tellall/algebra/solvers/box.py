@@ -59,11 +59,6 @@ class BoxProblem:
             raise invalid("target", f"{self.operator.shape[0]} finite numbers", f"shape {target.shape}")
         return target
 
-    def right_side(self, target: Array) -> Array:
-        """Aᵀ W z + ridge · center."""
-        work = (self.weights * self.check_target(target)).astype(self.operator.dtype, copy=False)
-        return self.operator.rmatvec(work) + self.ridge * self.center
-
 
 class Prepared(ABC):
     """A problem that has been factorised, or scaled, once."""
@@ -75,8 +70,7 @@ class Prepared(ABC):
         self.options = options
         self.device = device
         self.lower, self.upper = self.device.put(problem.lower), self.device.put(problem.upper)
-        # single precision cannot settle further than some of its own roundings
-        self.tolerance = max(options.tolerance, 1000 * float(np.finfo(problem.operator.dtype).eps))
+        self.tolerance = options.tolerance
 
     @abstractmethod
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:

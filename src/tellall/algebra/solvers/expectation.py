@@ -97,7 +97,7 @@ class GaussianSteps:
         known = np.where(np.isnan(held), 0.0, held)
         if not free.size:
             return GaussianPosterior(known, np.zeros(known.size), lambda: np.zeros(weights.size))
-        settled = np.asarray(self.operator.matvec(known.astype(self.operator.dtype)), dtype=np.float64)
+        settled = np.asarray(self.operator.matvec(known), dtype=np.float64)
         part = self._among(free, precision, pull, weights, row_pull - weights * settled, fixed)
         mean, variance = known, np.zeros(known.size)
         mean[free], variance[free] = part.mean, part.variance
@@ -107,7 +107,7 @@ class GaussianSteps:
         self, free: Indices, precision: Array, pull: Array, weights: Array, row_pull: Array, fixed: bool
     ) -> GaussianPosterior:
         """The posterior of these unknowns, the others absent."""
-        right = np.asarray(self.operator.rmatvec(row_pull.astype(self.operator.dtype, copy=False))) + pull
+        right = self.operator.rmatvec(row_pull) + pull
         m, n = self.operator.shape
         if not m or not free.size:  # LAPACK prints its complaints about matrices of no size
             nothing = np.zeros_like(weights)
@@ -177,12 +177,12 @@ class GaussianSteps:
         m, n = self.operator.shape
         if fixed:
             if self._kept is None or not np.array_equal(self._kept[0], weights):
-                self._kept = weights, np.asarray(self.operator.gram(weights), dtype=np.float64)
+                self._kept = weights, self.operator.gram(weights)
             kept = self._kept[1]
             return kept.copy() if free.size == n else kept[np.ix_(free, free)]
         if m * n > _MOST_ENTRIES:
             operator = self.operator if free.size == n else self.operator.take(free)
-            return np.asarray(operator.gram(weights), dtype=np.float64)
+            return operator.gram(weights)
         matrix, merged = self._columns(free), self._distinct.gather(weights)
         if self._sparse is None:
             return np.asarray(matrix.T @ (matrix * merged[:, None]))

@@ -33,7 +33,7 @@ class Factorised(Prepared):
         from scipy.linalg import lapack
 
         super().__init__(problem, options, HOST)
-        self.hessian = np.asarray(problem.operator.gram(problem.weights), dtype=np.float64)
+        self.hessian = problem.operator.gram(problem.weights)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
         self.factor, info = lapack.dpotrf(self.hessian, lower=1, clean=1)
         if info != 0:
@@ -42,13 +42,19 @@ class Factorised(Prepared):
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         from scipy.linalg import cho_solve, lapack
 
-        mean = cho_solve((self.factor, True), self.problem.right_side(target))
+        mean = cho_solve((self.factor, True), self._right_side(target))
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return mean, np.einsum("ij,ij->j", inverse, inverse)
 
     def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
-        right = self.problem.right_side(target)
+        right = self._right_side(target)
         return lambda x: self._hessian_product(x) - right
+
+    def _right_side(self, target: Array) -> Array:
+        """Aᵀ W z + ridge · center, in double precision whatever the operator's."""
+        problem = self.problem
+        weighted = (problem.weights * problem.check_target(target)).astype(np.float64, copy=False)
+        return problem.operator.rmatvec(weighted) + problem.ridge * problem.center
 
     def _hessian_product(self, vector: Array) -> Array:
         out: Array = self.hessian @ vector
@@ -86,12 +92,13 @@ class MatrixFree(Prepared):
         super().__init__(problem, options, self.operator.device)
         self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
         self._dtype = self.device.dtype(self.operator.dtype)
+        # single precision cannot settle further than some of its own roundings
+        self.tolerance = max(options.tolerance, 1000 * float(np.finfo(self.operator.dtype).eps))
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         n, device = self.problem.center.size, self.device
         everybody, zero = self.lower < self.upper, device.put(np.zeros(n))
-        right = device.put(self.problem.right_side(target))
-        mean, _ = self._free_step(everybody, zero, -right, self.tolerance)
+        mean, _ = self._free_step(everybody, zero, self._gradient_for(target)(zero), self.tolerance)
         total, squares = zero, zero
         probes = count_probes(self.options.probes, n)
         for _ in range(probes):

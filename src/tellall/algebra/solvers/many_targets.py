@@ -87,7 +87,7 @@ class ManyTargets:
         # equal weights keep the closed form that an operator may have for its gram
         gram = operator.gram() * row_weights[0] if even else operator.gram(row_weights)
         root = np.sqrt(size)
-        kernel = np.asarray(gram, dtype=np.float64) * root[:, None] * root
+        kernel = gram * root[:, None] * root
         values, vectors = eigh(kernel)
         return cls(operator, row_weights, size, kernel, vectors, np.maximum(values, 0.0))
 
@@ -98,8 +98,9 @@ class ManyTargets:
             raise invalid("targets", f"{m} finite numbers for each of {rates.size} rates", targets.shape)
         root = np.sqrt(self.size)[:, None]
         ridge = 1 / (rates * (1 - rates))
-        weighted = (self.row_weights[:, None] * targets).astype(self.operator.dtype, copy=False)
-        right = weight * root * self.operator.rmatmat(weighted) + ridge * rates * root
+        right = (
+            weight * root * self.operator.rmatmat(self.row_weights[:, None] * targets) + ridge * rates * root
+        )
         inverse = 1 / (weight * self.values[:, None] + ridge)
         mean = self.vectors @ (inverse * (self.vectors.T @ right))
         variance = self.vectors**2 @ inverse

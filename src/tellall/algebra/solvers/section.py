@@ -119,7 +119,7 @@ def _plain_starts(operator: LinearOperator, rng: np.random.Generator, count: int
     yield np.ones(n)
     yield np.eye(1, n)[0]
     if m * n**2 <= _FACTORISED:
-        gram = np.asarray(operator.gram(), dtype=np.float64)
+        gram = operator.gram()
         yield np.linalg.eigh(gram)[1][:, 0]
     else:
         yield bidiagonalise(operator, 20, rng).least_vector
@@ -180,7 +180,7 @@ class _Search:
             return
         for _ in range(self.steps):
             weights = 1 / np.maximum(np.abs(image), 1e-8 * float(np.abs(image).max()))
-            hessian = np.asarray(self.operator.gram(weights), dtype=np.float64)
+            hessian = self.operator.gram(weights)
             hessian[np.diag_indices(n)] += 1e-10 * hessian.diagonal().max()
             _, x, info = lapack.dposv(hessian, self._back(image))
             norm = float(np.linalg.norm(x))

@@ -384,7 +384,8 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
     Notes
     -----
     Inverts `gaussian_delta` in std (δ falls in it) to about 1e-13 relative, always on the private side:
-    `gaussian_delta` at what is returned is at most δ. The classical √(2 ln(1.25/δ))/ε is larger for small ε and too small for large ε.
+    `gaussian_delta` at what is returned is at most δ. The classical √(2 ln(1.25/δ))/ε is larger for small ε
+    and too small for large ε.
 
     Examples
     --------

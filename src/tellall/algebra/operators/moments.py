@@ -405,10 +405,10 @@ def _spread_triangle(d: int) -> IntArray:
 def _elementary_symmetric(T: Array, order: int) -> Array:
     """The elementary symmetric polynomial of T[i, a] T[i, b] over i, for every a and b."""
     p1: Array
-    p2: Any
+    p2: Array | float
     if is_two_valued(T):  # power sums are whole numbers, exact in any precision, and powers of T are T or 1
         p1 = p3 = (T.T @ T).astype(np.float64)
-        p2 = T.shape[0] if (T < 0).any() else p1
+        p2 = float(T.shape[0]) if (T < 0).any() else p1
     else:
         first, second, third = (T.astype(np.float64) ** power for power in (1, 2, 3))
         p1, p2, p3 = first.T @ first, second.T @ second, third.T @ third

@@ -43,7 +43,7 @@ def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
     document = json.loads(out)
     assert document["blocks"]["by"] == "county"
     assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
-    for words in ("block", "<b>b", "all", "not attacked: 1 block with 2 people"):
+    for words in ("block", "<b>b", "all", "not attacked: 1 area with 2 people"):
         assert words in err
     assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
     monkeypatch.setattr(audit_areas, "attack_block", None)  # nothing is left to compute
@@ -79,7 +79,7 @@ def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
         "sweep", "people.toml", "--scales", "1,50", "--repeats", "2", "-o", "out", *QUICK
     )
     assert code == 0
-    assert "22 people in 3 blocks by county, 1 of them not measured" in out
+    assert "22 people in 3 areas by county, 1 of them not measured" in out
     assert "enough for 30%" in out
     assert "The page is out/sweep.html" in err
     assert sorted(path.name for path in Path("out").iterdir()) == [
@@ -102,7 +102,7 @@ def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
         "calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "-o", "out", *QUICK
     )
     assert code == 0
-    assert out.startswith("One noise for 2 blocks by county")
+    assert out.startswith("One noise for 2 areas by county")
     document = json.loads(Path("out/calibrate.json").read_text(encoding="utf-8"))
     assert document["by"] == "county"
     assert "The least noise that stops the attacks in every county" in Path("out/calibrate.html").read_text(

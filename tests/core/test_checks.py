@@ -8,7 +8,7 @@ import pytest
 from tellall.core.checks import above_zero, at_least_zero, is_number, is_whole, share, whole
 from tellall.core.errors import InvalidInput
 
-NOT_NUMBERS = [True, np.bool_(True), "1", None, 1j, [1], math.nan]
+NOT_NUMBERS = [-(10**400), True, np.bool_(True), "1", None, 1j, [1], math.nan]
 
 
 @pytest.mark.parametrize("value", [1, np.int8(1), np.uint64(1)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.jobs import Done, Failed, Kept, Task, Workers, run
+from tellall.core.jobs import Checkpoint, Done, Failed, Task, Workers, run
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says of its own workers' end is not ours
@@ -74,7 +74,7 @@ def test_audits_and_single_sweeps_run_there_too(cluster, people):
 
 
 def test_errors_come_back_as_sentences_and_pieces_are_kept_here(cluster, tmp_path):
-    kept = Kept.in_folder(tmp_path)
+    kept = Checkpoint.in_folder(tmp_path)
     bad = "(_ for _ in ()).throw(__import__('tellall').InvalidInput('x must be y'))"
     texts = ["{'x': 1}", bad, "{'x': 3}"]
     tasks = [Task(text, partial(str, text), f"{place:032x}") for place, text in enumerate(texts)]

@@ -136,7 +136,7 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
     assert (blocks["people_attacked"], blocks["people_not_attacked"]) == (30, 3)
     tags = Tags.of(render(document))
     refuses_the_world(tags)
-    for words in ("Block by block: county", "all blocks", "one person", "2 people"):
+    for words in ("Block by block: county", "all blocks", "1 person", "2 people"):
         assert words in tags.text
     some = {**blocks, "above": 2, "surely_above": 0}
     lines = {
@@ -146,8 +146,8 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
     }
     for words, told in lines.items():
         assert words in Tags.of(render({**document, "blocks": told})).text
-    assert "3 of 5 blocks" not in done.verdict.sentence
-    assert any("2 of 5 blocks, with 3 people" in line for line in document["not_tested"])
+    assert "3 of 5 areas" not in done.verdict.sentence
+    assert any("2 of 5 areas, with 3 people" in line for line in document["not_tested"])
 
 
 def test_without_by_there_are_no_blocks(people):
@@ -348,21 +348,21 @@ def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, expose
     monkeypatch.setattr(room, "attack_block", partly)
     audit = ta.audit(people, plan)
     assert audit.verdict.word == "review"
-    assert "counts (not attacked in 2 of 3 blocks)" in audit.verdict.sentence
-    assert audit.findings[0].summary.status == "not attacked in 2 of 3 blocks"
+    assert "counts (not attacked in 2 of 3 areas)" in audit.verdict.sentence
+    assert audit.findings[0].summary.status == "not attacked in 2 of 3 areas"
     assert audit.findings[1].summary.status in ("solved", "trusted")
     said = audit.document["not_tested"]
-    assert "counts: not attacked in 2 of 3 blocks" in said
-    assert any(line.startswith("counts in 2 of 3 blocks, with 22 people") for line in said)
+    assert "counts: not attacked in 2 of 3 areas" in said
+    assert any(line.startswith("counts in 2 of 3 areas, with 22 people") for line in said)
     assert any(line.endswith("no equations") for line in said)
     AuditDocument.model_validate_json(json.dumps(audit.document))
-    assert "not attacked in 2 of 3 blocks" in render(audit.document)
+    assert "not attacked in 2 of 3 areas" in render(audit.document)
 
 
 def test_one_block_of_one_person_is_told_in_the_singular():
     people = people_in({"a": 10, "b": 12, "one": 1})
     audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": PLAN["releases"][:1]})
-    assert audit_lines(audit.document)[-1] == "not attacked: 1 block with 1 person"
-    assert audit.verdict.sentence.endswith("1 of 3 blocks could not be: “one” (1 person).")
-    assert "1 of 3 blocks, with 1 person, which could not be attacked." in audit.document["not_tested"]
+    assert audit_lines(audit.document)[-1] == "not attacked: 1 area with 1 person"
+    assert audit.verdict.sentence.endswith("1 of 3 areas could not be: “one” (1 person).")
+    assert "1 of 3 areas, with 1 person, which could not be attacked." in audit.document["not_tested"]
     assert "1 person is in blocks" in render(audit.document)

@@ -238,7 +238,7 @@ def test_a_block_where_all_have_the_same_secret_sets_no_noise():
     options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"]}
     with pytest.raises(ta.TooLittlePower, match="same secret") as told:
         ta.calibrate_blocks(mixed_people(40, 6), ta.Marginals(3), ta.Gaussian, 0.02, **options)
-    assert "7 blocks, 6 with too few people to tell, 1 where everybody has the same secret" in str(told.value)
+    assert "7 areas, 6 with too few people to tell, 1 where everybody has the same secret" in str(told.value)
 
 
 def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
@@ -264,8 +264,8 @@ def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
     assert not found.enough
     assert found.warnings[0].startswith("This is not enough: over all 88 people")
     assert "none is needed" not in str(found)
-    assert "One noise for 1 block by town" in str(found)
-    assert "6 blocks, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)
+    assert "One noise for 1 area by town" in str(found)
+    assert "6 areas, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)
     computed = []
     monkeypatch.setattr(room, "_calibrate_block", computed.append)
     again = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)

@@ -71,7 +71,7 @@ def test_what_is_enough_over_all_people_may_not_be_in_a_block():
     blocks = [{"rows": [row("some", 0.2)]}, {"rows": [row("some", 0.0)]}, {"rows": []}]
     answer = sweep_answer(release(row("some", 0.04), blocks=blocks), LIMIT)
     assert answer.word == "some is enough over all people"
-    assert "In 1 of 2 blocks that is not surely enough" in answer.sentence
+    assert "In 1 of 2 areas that is not surely enough" in answer.sentence
 
 
 def test_a_real_secret_has_no_limit_and_the_choice_is_left():

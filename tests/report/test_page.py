@@ -130,10 +130,10 @@ def summary(advantage=0.0, low=0.0, high=0.0, **changes) -> ReleaseSummary:
             "limit of 5.0 in 100. “release” was attacked, but how sure the attack is cannot be trusted: mu",
         ),
         (
-            summary(0.01, 0.0, 0.02, status="not attacked in 1 of 2 blocks"),
+            summary(0.01, 0.0, 0.02, status="not attacked in 1 of 2 areas"),
             {},
             "review",
-            "not everything could be: release (not attacked in 1 of 2 blocks).",
+            "not everything could be: release (not attacked in 1 of 2 areas).",
         ),
         (summary(0.01, 0.0, 0.02), {"skipped": ["other"]}, "review", "other"),
         (

@@ -48,22 +48,25 @@ def whole(name: str, value: object, least: int = 1, most: int | None = None, *, 
 
 def at_least_zero(name: str, value: object, *, finite: bool = True) -> float:
     """A number of zero or more, infinite only with ``finite=False``."""
-    if is_number(value) and value >= 0 and (math.isfinite(value) or not finite):
-        return float(value)
+    number = _real(value)
+    if number >= 0 and (math.isfinite(number) or not finite):
+        return number
     raise invalid(name, "a finite number, zero or more" if finite else "zero or more", value)
 
 
 def above_zero(name: str, value: object, *, finite: bool = True) -> float:
     """A number above zero, infinite only with ``finite=False``."""
-    if is_number(value) and value > 0 and (math.isfinite(value) or not finite):
-        return float(value)
+    number = _real(value)
+    if number > 0 and (math.isfinite(number) or not finite):
+        return number
     raise invalid(name, "a finite number above zero" if finite else "above zero", value)
 
 
 def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
     """A number from 0 to 1, its ends included as said."""
-    if is_number(value) and 0 <= value <= 1 and (zero or value > 0) and (one or value < 1):
-        return float(value)
+    number = _real(value)
+    if 0 <= number <= 1 and (zero or number > 0) and (one or number < 1):
+        return number
     rules = {
         (True, True): "a share from 0 to 1",
         (False, True): "a share above 0 and at most 1",
@@ -71,3 +74,13 @@ def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> f
         (False, False): "a share strictly between 0 and 1",
     }
     raise invalid(name, rules[zero, one], value)
+
+
+def _real(value: object) -> float:
+    """The value as a float; NaN, which no rule allows, if it is not a number."""
+    if not is_number(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # a whole number too large for a float
+        return math.inf if value > 0 else -math.inf

@@ -17,9 +17,9 @@ from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
 from tellall.core.version import __version__
 
 __all__ = [
+    "Checkpoint",
     "Done",
     "Failed",
-    "Kept",
     "Progress",
     "Task",
     "Workers",
@@ -27,13 +27,13 @@ __all__ = [
     "run",
 ]
 
-# Kept: the folder where finished pieces wait for the rest, so that work that was stopped goes on.
+# Checkpoint: the folder where finished pieces wait for the rest, so that work that was stopped goes on.
 
 _DIGITS = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True)
-class Kept:
+class Checkpoint:
     """Finished pieces, a JSON file each, under the hash of everything that decides what is in it.
 
     Notes
@@ -45,7 +45,7 @@ class Kept:
     Examples
     --------
     >>> import tempfile
-    >>> kept = Kept.in_folder(tempfile.mkdtemp())
+    >>> kept = Checkpoint.in_folder(tempfile.mkdtemp())
     >>> kept.keep("ab" * 12, {"right": 3})
     >>> kept.load("ab" * 12), kept.load("cd" * 12)
     ({'right': 3}, None)
@@ -54,7 +54,7 @@ class Kept:
     folder: Path
 
     @classmethod
-    def in_folder(cls, folder: str | Path) -> Kept:
+    def in_folder(cls, folder: str | Path) -> Checkpoint:
         """The pieces in this folder, which is made if need be."""
         place = Path(folder)
         if place.is_symlink() or (place.exists() and not place.is_dir()):
@@ -183,7 +183,7 @@ def run(
     tasks: Sequence[Task],
     *,
     workers: Workers | None = None,
-    kept: Kept | None = None,
+    kept: Checkpoint | None = None,
     parse: Callable[[Any], Any] | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Done | Failed]:
@@ -239,7 +239,7 @@ def run(
         yield replace(outcome, piece=parse(outcome.piece)) if parse and isinstance(outcome, Done) else outcome
 
 
-def _kept_before(kept: Kept | None, task: Task, parse: Callable[[Any], Any] | None) -> Any:
+def _kept_before(kept: Checkpoint | None, task: Task, parse: Callable[[Any], Any] | None) -> Any:
     if kept is None or task.key is None or (piece := kept.load(task.key)) is None:
         return None
     try:

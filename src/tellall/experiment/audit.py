@@ -15,7 +15,7 @@ from tellall.algebra.operators.device import find_device
 from tellall.attack.baselines import Baseline, majority, population_if_any, public_only
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import TellallError, invalid
-from tellall.core.jobs import Failed, Kept, Progress, Task, Workers, filed_under, run
+from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, filed_under, run
 from tellall.experiment.audited import Audit, describe_people
 from tellall.experiment.finding import Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.foresight import foreseen, promised
@@ -88,7 +88,7 @@ def audit(
         return audit_blocks(
             dataset, chosen, progress, workers=workers, work=work, name=called, command=command
         )
-    kept = None if work is None else Kept.in_folder(work)
+    kept = None if work is None else Checkpoint.in_folder(work)
     found = attack_all(dataset, chosen, workers, kept, progress)
     return Audit(
         plan=chosen,
@@ -184,7 +184,7 @@ def attack_all(
     dataset: Dataset,
     plan: Plan,
     workers: Workers | None = None,
-    kept: Kept | None = None,
+    kept: Checkpoint | None = None,
     progress: Progress | None = None,
 ) -> list[Finding | Skipped]:
     """The findings of a plan on these people, in the order of its jobs; each is kept once it is there."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core.jobs import Failed, Kept, Progress, Task, Workers, run
+from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, run
 from tellall.experiment.audit import attack_all, jobs_of, key_of, named_people
 from tellall.experiment.audited import Audit, describe_people
 from tellall.experiment.finding import BlockFindings, Finding, Job, Skipped, from_plain, to_plain
@@ -19,7 +19,7 @@ from tellall.experiment.plan import Plan
 from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary
 from tellall.experiment.tally import total
 from tellall.experiment.verdict import PARTLY
-from tellall.people.areas import Block, count_blocks, split, too_small
+from tellall.people.areas import Area, count_areas, split, too_small
 from tellall.people.dataset import Dataset
 
 __all__ = [
@@ -108,10 +108,10 @@ def _found(found: Sequence[tuple[Finding, int]]) -> float:
 
 def _status(rows: Sequence[ReleaseSummary], blocks: int) -> str:
     if len(rows) < blocks:
-        return f"{PARTLY}{blocks - len(rows):,} of {count_blocks(blocks)}"
+        return f"{PARTLY}{blocks - len(rows):,} of {count_areas(blocks)}"
     troubled = [row.status for row in rows if row.status not in SETTLED]
     if troubled:
-        return f"in {len(troubled):,} of {count_blocks(len(rows))} not settled, the first {troubled[0]}"
+        return f"in {len(troubled):,} of {count_areas(len(rows))} not settled, the first {troubled[0]}"
     return "solved" if all(row.status == "solved" for row in rows) else "trusted"
 
 
@@ -169,7 +169,7 @@ def audit_blocks(
     blocks = _blocks(dataset, plan)
     small = {place: reason for place, block in enumerate(blocks) if (reason := too_small(block)) is not None}
     attacked = [place for place in range(len(blocks)) if place not in small]
-    kept = None if work is None else Kept.in_folder(work)
+    kept = None if work is None else Checkpoint.in_folder(work)
     tasks = [_task(blocks[place], plan, kept) for place in attacked]
     jobs = jobs_of(plan)
     found: dict[int, BlockFindings] = {}
@@ -241,17 +241,17 @@ def named_in_blocks(dataset: Dataset, plan: Plan, level: float) -> dict[str, lis
     return named
 
 
-def _blocks(dataset: Dataset, plan: Plan) -> list[Block]:
+def _blocks(dataset: Dataset, plan: Plan) -> list[Area]:
     assert plan.by is not None
     return split(dataset, plan.by)
 
 
-def _alone(block: Block, plan: Plan) -> Plan:
+def _alone(block: Area, plan: Plan) -> Plan:
     """The plan for one block alone."""
     return replace(plan, by=None, seed=block.seed(plan.seed))
 
 
-def _task(block: Block, plan: Plan, kept: Kept | None) -> Task:
+def _task(block: Area, plan: Plan, kept: Checkpoint | None) -> Task:
     alone = _alone(block, plan)
     key = None if kept is None else key_of(alone, block.dataset)
     return Task(block.name, lambda: (block.dataset, alone), key, block.n)

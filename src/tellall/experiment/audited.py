@@ -20,7 +20,7 @@ from tellall.core.version import __version__, versions
 from tellall.experiment.finding import BlockFindings, Finding, Job, Skipped
 from tellall.experiment.plan import Plan
 from tellall.experiment.verdict import JudgedBlock, Verdict, block_name, judge, judge_blocks
-from tellall.people.areas import count_blocks, count_people
+from tellall.people.areas import count_areas, count_people
 from tellall.people.dataset import Dataset
 from tellall.release.protections.base import is_random
 
@@ -157,7 +157,7 @@ def not_tested_in_blocks(blocks: Sequence[BlockFindings]) -> list[str]:
     """What an audit of blocks says nothing about."""
     left_out = [block for block in blocks if block.worst is None]
     same = [block for block in blocks if block.constant and block.reason is None]
-    people, of_all = sum(block.people for block in left_out), count_blocks(len(blocks))
+    people, of_all = sum(block.people for block in left_out), count_areas(len(blocks))
     return [
         *_partly_attacked(blocks),
         *(
@@ -185,7 +185,7 @@ def _partly_attacked(blocks: Sequence[BlockFindings]) -> list[str]:
             if isinstance(finding, Skipped):
                 skipped.setdefault(finding.name, []).append((block, finding.reason))
     return [
-        f"{name} in {len(found):,} of {count_blocks(len(blocks))}, with "
+        f"{name} in {len(found):,} of {count_areas(len(blocks))}, with "
         f"{count_people(sum(block.people for block, _ in found))}, "
         f"the first “{block_name(found[0][0].name)}”: {found[0][1]}"
         for name, found in skipped.items()

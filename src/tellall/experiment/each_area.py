@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import invalid
-from tellall.core.jobs import Failed, Kept, Progress, Task, Workers, run
+from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, run
 from tellall.experiment.studied_areas import Lack, few_people, study_key
-from tellall.people.areas import Block, fingerprint, split
+from tellall.people.areas import Area, fingerprint, split
 from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
 
@@ -31,7 +31,7 @@ class Study:
     options: dict[str, Any]
 
 
-def blocks_of(dataset: Dataset, by: str) -> list[Block]:
+def blocks_of(dataset: Dataset, by: str) -> list[Area]:
     """The blocks of people whose secret can be studied block by block."""
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
@@ -43,7 +43,7 @@ def blocks_of(dataset: Dataset, by: str) -> list[Block]:
 def each_block(
     function: Any,
     what: str,
-    blocks: Sequence[Block],
+    blocks: Sequence[Area],
     statistic: Statistic,
     seed: int,
     options: dict[str, Any],
@@ -52,15 +52,15 @@ def each_block(
     progress: Progress | None,
     *,
     parse: Callable[[dict[str, Any]], dict[str, Any]],
-    lacks: Callable[[Block], Lack | None] = few_people,
-) -> list[tuple[Block, dict[str, Any] | Lack]]:
+    lacks: Callable[[Area], Lack | None] = few_people,
+) -> list[tuple[Area, dict[str, Any] | Lack]]:
     """Each block with what the function made of it, or why it did not."""
     found: dict[int, dict[str, Any] | Lack] = {
         place: lack for place, block in enumerate(blocks) if (lack := lacks(block)) is not None
     }
     places = [place for place in range(len(blocks)) if place not in found]
     studies = [Study(statistic, blocks[place].seed(seed), options) for place in places]
-    kept = None if work is None else Kept.in_folder(work)
+    kept = None if work is None else Checkpoint.in_folder(work)
     tasks = [
         Task(
             blocks[place].name,
@@ -81,5 +81,5 @@ def each_block(
     return [(block, found[place]) for place, block in enumerate(blocks)]
 
 
-def _payload(block: Block, study: Study) -> tuple[Dataset, Study]:
+def _payload(block: Area, study: Study) -> tuple[Dataset, Study]:
     return block.dataset, study

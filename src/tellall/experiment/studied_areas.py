@@ -16,7 +16,7 @@ from tellall.experiment.intervals import NORMAL
 from tellall.experiment.measurement import frontier
 from tellall.experiment.sweep_table import Sweep
 from tellall.experiment.tally import Tally, total
-from tellall.people.areas import Block, count_blocks, too_small
+from tellall.people.areas import Area, count_areas, too_small
 from tellall.release import catalogue
 from tellall.release.protections.base import Protection
 from tellall.release.statistics.base import Statistic
@@ -95,13 +95,13 @@ class Lack:
     reason: str
 
 
-def few_people(block: Block) -> Lack | None:
+def few_people(block: Area) -> Lack | None:
     """The lack of a block with too few people for a baseline; None where it has enough."""
     reason = too_small(block)
     return None if reason is None else Lack("people", reason)
 
 
-def same_secret(block: Block) -> Lack | None:
+def same_secret(block: Area) -> Lack | None:
     """The lack of a block where everybody has the same secret; None where they differ.
 
     Notes
@@ -128,7 +128,7 @@ def count_lacks(lacks: Sequence[Lack]) -> str:
     parts = [f"{count:,} {_WORDS[kind]}" for kind, count in counts.items() if count]
     if len(parts) == 1:
         parts = [_WORDS[next(kind for kind, count in counts.items() if count)]]
-    return f"{count_blocks(len(lacks))}, {', '.join(parts)}"
+    return f"{count_areas(len(lacks))}, {', '.join(parts)}"
 
 
 def nothing_found(by: str, lacks: Sequence[tuple[int, Lack]]) -> InvalidInput:
@@ -289,4 +289,4 @@ def _skipped(blocks: Sequence[SweptBlock]) -> tuple[tuple[str, str], ...]:
     for block in blocks:
         for one in () if block.sweep is None else block.sweep.skipped:
             found[one] = found.get(one, 0) + 1
-    return tuple((name, f"in {count_blocks(count)}: {reason}") for (name, reason), count in found.items())
+    return tuple((name, f"in {count_areas(count)}: {reason}") for (name, reason), count in found.items())

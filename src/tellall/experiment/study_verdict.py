@@ -7,7 +7,7 @@ from typing import Any
 
 from tellall.core.amounts import gain
 from tellall.experiment.verdict import Answer
-from tellall.people.areas import count_blocks
+from tellall.people.areas import count_areas
 
 __all__ = [
     "block_calibration_answer",
@@ -216,4 +216,4 @@ def _not_enough_alone(release: dict[str, Any], protection: str, limit: float) ->
     lacking = sum(least_enough(rows, limit) is None for rows in tried)
     if not lacking:
         return ""
-    return f" In {lacking:,} of {count_blocks(len(tried))} that is not surely enough for the block alone."
+    return f" In {lacking:,} of {count_areas(len(tried))} that is not surely enough for the block alone."

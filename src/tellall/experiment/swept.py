@@ -9,7 +9,7 @@ from tellall.experiment.calibration import NO_GUARANTEE
 from tellall.experiment.studied_areas import Lack, count_lacks
 from tellall.experiment.sweep_table import Sweep
 from tellall.experiment.tally import Tally
-from tellall.people.areas import count_blocks
+from tellall.people.areas import count_areas
 
 __all__ = [
     "BlockCalibration",
@@ -74,7 +74,7 @@ class BlockSweep:
         missing = sum(block.sweep is None for block in self.blocks)
         left_out = f", {missing:,} of them not measured" if missing else ""
         people = (
-            f"{self.whole.people:,} people in {count_blocks(len(self.blocks))} by {_short(self.by)}{left_out}"
+            f"{self.whole.people:,} people in {count_areas(len(self.blocks))} by {_short(self.by)}{left_out}"
         )
         return f"{people}\n{self.whole}"
 
@@ -187,7 +187,7 @@ class BlockCalibration:
         none = "none is needed" if self.enough else "none was found"
         needed = self.protection if self.scale else none
         lines = [
-            f"One noise for {count_blocks(answered)} by {_short(self.by)}, "
+            f"One noise for {count_areas(answered)} by {_short(self.by)}, "
             f"for an advantage of at most {self.max_advantage:.1%} in each: {needed}",
             f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
             f"[{low}, {high}] of {worst['decoder']}, {worst['exposed']:.0f} exposed, "

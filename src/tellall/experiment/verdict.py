@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tellall.algebra.solvers.base import SETTLED
 from tellall.experiment.summary import ReleaseSummary
-from tellall.people.areas import count_blocks, count_people
+from tellall.people.areas import count_areas, count_people
 
 __all__ = [
     "PARTLY",
@@ -245,7 +245,7 @@ def _with(sentence: str, more: str) -> str:
 
 
 def _count(some: Sequence[JudgedBlock], blocks: Sequence[JudgedBlock]) -> str:
-    return f"{len(some):,} of {count_blocks(len(blocks))}"
+    return f"{len(some):,} of {count_areas(len(blocks))}"
 
 
 def _list(blocks: Sequence[JudgedBlock]) -> str:

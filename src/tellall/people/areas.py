@@ -1,4 +1,4 @@
-"""Blocks: the people of one value of a public column, a county say; what is published of each is its own."""
+"""Areas: the people of one value of a public column, a county say, published about apart from the others."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from tellall.core.errors import invalid
 from tellall.people.bits import IntArray
 from tellall.people.columns import encode
 from tellall.people.dataset import Dataset
-from tellall.people.layout import unknown_name
 
 __all__ = [
     "FEWEST",
-    "Block",
-    "block_seed",
-    "count_blocks",
+    "Area",
+    "area_seed",
+    "count_areas",
     "count_people",
     "fingerprint",
     "split",
@@ -32,15 +31,15 @@ FEWEST = 4  # people, to compare an attack with a baseline
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """The people with one value of the column that blocks are made by.
+class Area:
+    """The people with one value of a column.
 
     Attributes
     ----------
     name
-        The value; "missing" where there is none.
+        The value; "missing" for people without one.
     people
-        Their places in the whole table.
+        Their indices in the whole table.
     whole
         The whole table, without the column.
     """
@@ -60,81 +59,69 @@ class Block:
         return self.whole.take(self.people)
 
     def seed(self, seed: int) -> int:
-        """The seed of this block in work with that seed."""
-        return block_seed(seed, self.name)
+        """The area's own seed in work with that seed."""
+        return area_seed(seed, self.name)
 
 
-def split(dataset: Dataset, by: str) -> list[Block]:
-    """The blocks of a table, in the order of the column's values.
+def split(dataset: Dataset, by: str) -> list[Area]:
+    """The areas of a table, in the order of the column's values.
 
     Notes
     -----
-    Tables of every block have the categories of the whole table, as an agency publishes them: a category that
-    nobody in the block has is a cell of zeros. The column itself is the same for everybody in a block and is
+    Tables of every area have the categories of the whole table, as an agency publishes them: a category that
+    nobody in the area has is a cell of zeros. The column itself is the same for everybody in an area and is
     left out.
 
     Examples
     --------
     >>> people = Dataset.from_frame({"town": ["a", "b", "b", "a"], "x": [0, 0, 1, 1], "s": [0, 1, 1, 0]}, "s")
-    >>> [(block.name, block.people.tolist()) for block in split(people, "town")]
+    >>> [(area.name, area.people.tolist()) for area in split(people, "town")]
     [('a', [0, 3]), ('b', [1, 2])]
     """
     public = dataset.public
-    if by not in public.names:
-        left_out = next((reason for reason in public.left_out if reason.startswith(f"{by}: ")), None)
-        if left_out is not None:
-            raise invalid("by", "a column that differs between people", left_out)
-        raise unknown_name("by", by, public.names)
-    place = public.names.index(by)
-    column = public.columns[place]
+    index = public.position(by, "by")
+    column = public.columns[index]
     if column.cuts is not None:
-        raise invalid(
-            "by",
-            "a column whose values are kept",
-            f"'{by}', a number cut into {column.levels} parts",
-            "Make it text, so that each value is a block.",
-        )
+        seen = f"'{by}', a number cut into {column.levels} parts"
+        raise invalid("by", "a column whose values are kept", seen, "Make it text: each value is an area.")
     if len(public.columns) < 2:
-        raise invalid("public", "a column or more besides that of the blocks", f"'{by}' alone")
-    others = [other for other in range(len(public.columns)) if other != place]
+        raise invalid("public", "one column or more besides the one that makes areas", f"'{by}' alone")
+    others = [other for other in range(len(public.columns)) if other != index]
     whole = replace(dataset, public=public.choose(others))
-    codes = public.codes[place].astype(np.int64)
-    order = np.argsort(codes, kind="stable")  # people stay in file order within a block
+    codes = public.codes[index].astype(np.int64)
+    order = np.argsort(codes, kind="stable")  # people stay in file order within an area
     edges = np.searchsorted(codes[order], np.arange(column.levels + 1))
     return [
-        Block(label, order[start:stop], whole)
+        Area(label, order[start:stop], whole)
         for label, start, stop in zip(column.labels, edges[:-1], edges[1:], strict=True)
         if stop > start
     ]
 
 
-def too_small(block: Block) -> str | None:
-    """Why a block cannot be attacked, where it has too few people."""
-    if block.n >= FEWEST:
+def too_small(area: Area) -> str | None:
+    """Why an area has too few people to be attacked; None if it has enough."""
+    if area.n >= FEWEST:
         return None
-    whose = (
-        "one person: whatever is published of the block is about that person"
-        if block.n == 1
-        else f"{block.n} people: a table of so few is nearly about each of them"
-    )
+    about = "that person" if area.n == 1 else "each of them"
     return (
-        f"{whose}. Baselines need {FEWEST} people, so nothing is known; better publish nothing of it alone."
+        f"{count_people(area.n)}: whatever is published about the area is nearly about {about}. "
+        f"Baselines need {FEWEST} people, so the risk is unknown; better publish nothing about it alone."
     )
 
 
-def count_blocks(count: int, kind: str = "") -> str:
-    """So many blocks, as a sentence has it.
+def count_areas(count: int, kind: str = "") -> str:
+    """A number of areas, for a sentence.
 
     Examples
     --------
-    >>> count_blocks(1), count_blocks(3142), count_blocks(1, "more")
-    ('1 block', '3,142 blocks', '1 more block')
+    >>> count_areas(1), count_areas(3142), count_areas(1, "more")
+    ('1 area', '3,142 areas', '1 more area')
     """
-    return f"{count:,} {kind}{' ' if kind else ''}{'block' if count == 1 else 'blocks'}"
+    return f"{count:,} {kind}{' ' if kind else ''}{'area' if count == 1 else 'areas'}"
 
 
 def count_people(count: int) -> str:
-    """So many people, as a sentence has it.
+    """A number of people, for a sentence.
 
     Examples
     --------
@@ -144,12 +131,12 @@ def count_people(count: int) -> str:
     return f"{count:,} {'person' if count == 1 else 'people'}"
 
 
-def block_seed(seed: int, name: str) -> int:
-    """The seed of a block: its own by its name, whatever other blocks there are and in whatever order.
+def area_seed(seed: int, name: str) -> int:
+    """The seed of the area with this name, whatever other areas there are.
 
     Examples
     --------
-    >>> block_seed(0, "Autauga") == block_seed(0, "Autauga") != block_seed(0, "Baldwin")
+    >>> area_seed(0, "Autauga") == area_seed(0, "Autauga") != area_seed(0, "Baldwin")
     True
     """
     raw = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -173,7 +160,7 @@ def fingerprint(dataset: Dataset) -> str:
 
 
 def values_as_text(name: str, raw: Any) -> npt.NDArray[np.object_]:
-    """A column of which every value is to be a category: numbers as text, None where missing.
+    """A column with every value as text, so that each is a category; None where missing.
 
     Examples
     --------
@@ -183,13 +170,9 @@ def values_as_text(name: str, raw: Any) -> npt.NDArray[np.object_]:
     column, codes, numbers = encode(name, raw)
     if numbers is None:
         texts: list[str | None] = [*column.labels[:-1], None] if column.gaps else [*column.labels]
-        return _chosen(texts, codes)
-    distinct, codes = np.unique(numbers, return_inverse=True)  # one NaN, the last
-    texts = [_number_as_text(float(value)) for value in distinct]
-    return _chosen(texts, codes)
-
-
-def _chosen(texts: list[str | None], codes: IntArray) -> npt.NDArray[np.object_]:
+    else:
+        distinct, codes = np.unique(numbers, return_inverse=True)  # one NaN, the last
+        texts = [_number_as_text(float(value)) for value in distinct]
     found: npt.NDArray[np.object_] = np.array(texts, dtype=object)[codes]
     return found
 

@@ -26,7 +26,7 @@ from tellall.people.columns import (
     telling,
 )
 from tellall.people.imprint import Imprint, imprint, tokens_of
-from tellall.people.layout import Layout, unknown_name
+from tellall.people.outline import Outline, unknown_name
 
 __all__ = [
     "Dataset",
@@ -36,7 +36,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Public(Layout):
+class Public(Outline):
     """Public columns of n people, as codes (for tables) and as numbers (for estimators).
 
     Attributes

@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.people.layout import told_left_out
+from tellall.people.outline import left_out_note
 from tellall.people.readers import read_table
 from tellall.release.protections.law import Noise
 from tellall.release.release import Release
@@ -328,7 +328,7 @@ def _columns_of(
     for fit, names in zip(fits, blocks, strict=True):
         if len(names) != fit.coefficients.size:
             rule = f"the columns of the fit's {fit.coefficients.size} coefficients"
-            got = f"{len(names)} columns{told_left_out(public)}"
+            got = f"{len(names)} columns{left_out_note(public)}"
             raise invalid("columns", rule, got, "Name them with columns=[...].")
     return blocks
 

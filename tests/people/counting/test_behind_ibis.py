@@ -31,7 +31,7 @@ def agree(people: ta.Stored, file) -> None:
     assert ta.count_cells(people, 0, secret=False).counts.tolist() == [here.n]
     one = ta.publish(people, ta.Marginals(2), ta.Gaussian(2.0), rng=0)
     assert one.values.tolist() == ta.publish(here, ta.Marginals(2), ta.Gaussian(2.0), rng=0).values.tolist()
-    for (label, block), (same, other) in zip(people.blocks("income"), here.blocks("income"), strict=True):
+    for (label, block), (same, other) in zip(people.areas("income"), here.areas("income"), strict=True):
         assert label == same
         assert block.public.imprint == other.public.imprint
     kent = people.load(county="Kent")

@@ -154,14 +154,14 @@ def test_blocks_are_everybody_by_category(file):
     everybody = people.load()
     for name in people.public.names:
         place = people.public.names.index(name)
-        found = dict(people.blocks(name))
+        found = dict(people.areas(name))
         assert list(found) == list(people.public.columns[place].labels)
         for code, (label, block) in enumerate(found.items()):
             chosen = np.flatnonzero(everybody.public.codes[place] == code)
             assert block.public.imprint == everybody.public.take(chosen).imprint
             assert block.secret.tolist() == everybody.secret[chosen].tolist()
             assert people.load(**{name: label}).n == block.n
-    assert people.load(flag=True).n == dict(people.blocks("flag"))["1"].n
+    assert people.load(flag=True).n == dict(people.areas("flag"))["1"].n
 
 
 def test_a_release_from_a_store_is_attacked_by_who_has_the_people(file, tmp_path):

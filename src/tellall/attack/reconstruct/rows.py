@@ -15,7 +15,7 @@ from tellall.people.bits import group_rows
 from tellall.people.columns import Column
 from tellall.people.dataset import Dataset, Public
 from tellall.people.imprint import Imprint
-from tellall.people.layout import unknown_name
+from tellall.people.outline import unknown_name
 from tellall.release.equations import Equations
 from tellall.release.protections.law import Rng
 from tellall.release.release import Release

@@ -20,7 +20,7 @@ from tellall.people.counting.engine import Progress
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.counting.tally import Tally
 from tellall.people.dataset import Dataset, Public
-from tellall.people.layout import Layout
+from tellall.people.outline import Outline
 
 __all__ = [
     "MOST_CELLS",
@@ -123,7 +123,7 @@ def count_cells(
     """
     if not isinstance(people, Dataset | Public | Stored):
         people = scan(people)
-    layout: Layout = people if isinstance(people, Public) else people.public
+    layout: Outline = people if isinstance(people, Public) else people.public
     levels, name = _secret_levels(people, secret)
     sets = _sets(layout, ways, attributes, int(levels > 0))
     sizes, names = layout.levels, layout.names
@@ -198,7 +198,7 @@ def _secret_levels(people: Dataset | Public | Stored, secret: bool | None) -> tu
 
 
 def _sets(
-    layout: Layout, ways: int | None, attributes: Sequence[Sequence[str | int]] | None, with_secret: int
+    layout: Outline, ways: int | None, attributes: Sequence[Sequence[str | int]] | None, with_secret: int
 ) -> list[tuple[int, ...]]:
     """The public columns of each table, by place."""
     d = len(layout.columns)

@@ -12,12 +12,12 @@ import numpy as np
 
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.columns import Bins
+from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine, Progress
 from tellall.people.dataset import Dataset, Public
 from tellall.people.imprint import Imprint, sealed
-from tellall.people.layout import Outline, unknown_name
+from tellall.people.outline import Outline, unknown_name
 
 __all__ = [
     "Stored",
@@ -25,6 +25,20 @@ __all__ = [
 ]
 
 _SPARK = "pip install 'tellall[spark]' (and Java 17)"
+
+
+@dataclass(frozen=True)
+class StoredColumns(Outline):
+    """The outline of people in a store."""
+
+    columns: tuple[Column, ...]
+    people: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return self.people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +56,7 @@ class Stored:
     """
 
     engine: Engine
-    public: Outline
+    public: StoredColumns
     codings: tuple[Coding, ...]
     secret: Coding | None = None
     secret_name: str = "secret"
@@ -64,8 +78,8 @@ class Stored:
         sums = self.engine.digests(self.codings, self.progress)
         return None if sums is None else sealed(self.public.columns, self.n, sums)
 
-    def blocks(self, name: str) -> Iterator[tuple[str, Dataset]]:
-        """Each category of a public column and its people, in memory; one person alone is no block."""
+    def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
+        """Each category of a public column with its people in memory, where two people or more have it."""
         coding = self.codings[self.public.position(name)]
         people = self.engine.count([coding], [(0,)], None)
         for code, label in enumerate(coding.column.labels):
@@ -75,7 +89,7 @@ class Stored:
     def load(self, **equal: Any) -> Dataset:
         """The people whose columns equal these values, in memory, with all the columns and categories.
 
-        ``people.load(county="Kent")`` is one block of a census, to be attacked; ``people.load()`` everybody.
+        ``people.load(county="Kent")`` is one area of a census, to be attacked; ``people.load()`` everybody.
         Of a public column a category is given by its label (``age="(30, 45]"``).
         """
         having, other = [], {}
@@ -189,7 +203,7 @@ def scan(
             codings.append(coding)
     if not codings:
         raise invalid("public", "columns that differ between people", "constant columns only")
-    outline = Outline(tuple(coding.column for coding in codings), engine.people, tuple(left_out))
+    outline = StoredColumns(tuple(coding.column for coding in codings), engine.people, tuple(left_out))
     if secret is None:
         return Stored(engine, outline, tuple(codings), progress=progress)
     hidden, meaning = code_secret(secret, two.get(secret) or engine.values(secret), kind)

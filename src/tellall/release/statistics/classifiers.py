@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Public
-from tellall.people.layout import told_left_out
+from tellall.people.outline import left_out_note
 from tellall.release.statistics.conditions import Condition, parse_condition
 from tellall.release.statistics.conditions import Mask_subsets as Mask
 
@@ -175,7 +175,7 @@ class Model:
             return self.thing.predict(_frame(public, [str(name) for name in names]))
         wanted = getattr(self.thing, "n_features_in_", len(public.columns))
         if wanted != len(public.columns):
-            rule = f"fitted to the {len(public.columns)} public columns{told_left_out(public)}"
+            rule = f"fitted to the {len(public.columns)} public columns{left_out_note(public)}"
             raise invalid("classifiers", rule, f"one fitted to {wanted}")
         return self.thing.predict(np.asarray(Columns.of(public)))
 

@@ -16,7 +16,7 @@ from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
 from tellall.people.dataset import Public
-from tellall.people.layout import unknown_name
+from tellall.people.outline import unknown_name
 
 __all__ = [
     "Compare",

@@ -16,7 +16,7 @@ from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.people.layout import told_left_out
+from tellall.people.outline import left_out_note
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.fitting import Fit, fit, is_affine
@@ -250,7 +250,7 @@ class Estimator(Statistic):
         d = len(public.columns)
         if self.blocks is None:
             if self.block > d:
-                raise invalid("block", f"at most {d}, the public columns{told_left_out(public)}", self.block)
+                raise invalid("block", f"at most {d}, the public columns{left_out_note(public)}", self.block)
             starts = range(0, d, self.block)
             return Models(
                 public, tuple(tuple(range(i, min(i + self.block, d))) for i in starts), self.intercept

@@ -20,7 +20,7 @@ from tellall.people.bits import group_rows
 from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public
-from tellall.people.layout import Layout
+from tellall.people.outline import Outline
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.predicates import counting_type, factor_bytes, packed_or_plain
@@ -89,7 +89,7 @@ class Marginals(Statistic):
         chosen = "every" if count is None else f"{count} chosen"
         return f"{chosen} {self.ways}-way table{'' if count in (None, 1) else 's'}"
 
-    def sets(self, public: Layout) -> list[tuple[int, ...]]:
+    def sets(self, public: Outline) -> list[tuple[int, ...]]:
         """The public columns of each table, by place."""
         d, k = len(public.columns), self.ways - 1
         if self.attributes is None:
@@ -98,18 +98,18 @@ class Marginals(Statistic):
             return every_set(d, k)
         return chosen_sets(public, self.attributes)
 
-    def tables(self, public: Layout) -> list[tuple[int, ...]]:
+    def tables(self, public: Outline) -> list[tuple[int, ...]]:
         return self.sets(public)
 
-    def size(self, public: Layout) -> int:
+    def size(self, public: Outline) -> int:
         return 2 * sum(cells_of(public, places) for places in self.sets(public))
 
-    def sensitivity(self, public: Layout) -> tuple[float, float]:
+    def sensitivity(self, public: Outline) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
 
-    def settle(self, public: Layout, *, secret: bool = True) -> Statistic:
+    def settle(self, public: Outline, *, secret: bool = True) -> Statistic:
         from tellall.release.statistics.tables import Tables
 
         if secret:
@@ -118,7 +118,7 @@ class Marginals(Statistic):
             raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
         return Tables(self.ways, scale=self.scale)
 
-    def units(self, public: Layout) -> float:
+    def units(self, public: Outline) -> float:
         return float(public.n) if self.scale == "fractions" else 1.0
 
     def values(self, dataset: Dataset | Stored) -> Array:
@@ -129,7 +129,7 @@ class Marginals(Statistic):
         counts = count_cells(dataset, attributes=self.sets(dataset.public), secret=True).counts
         return counts / self.units(dataset.public)
 
-    def size_for(self, public: Layout, levels: int) -> int:
+    def size_for(self, public: Outline, levels: int) -> int:
         return self.size(public) // 2 * whole("levels", levels, 2, also=", for a table")
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
@@ -187,7 +187,7 @@ def every_set(d: int, k: int) -> list[tuple[int, ...]]:
     return list(combinations(range(d), k))
 
 
-def chosen_sets(public: Layout, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
+def chosen_sets(public: Outline, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
     """The chosen sets of columns, by place."""
     chosen = [tuple(public.position(name) for name in names) for names in attributes]
     for names, places in zip(attributes, chosen, strict=True):
@@ -196,7 +196,7 @@ def chosen_sets(public: Layout, attributes: Sequence[Sequence[str | int]]) -> li
     return chosen
 
 
-def cells_of(public: Layout, places: tuple[int, ...]) -> int:
+def cells_of(public: Outline, places: tuple[int, ...]) -> int:
     """How many cells the table of these columns has."""
     return prod(public.levels[place] for place in places)
 

@@ -13,7 +13,7 @@ from tellall.core.errors import CannotLinearise, invalid
 from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public
-from tellall.people.layout import Layout
+from tellall.people.outline import Outline
 from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.marginals import cell_counts, cells_of, check_sets, chosen_sets, every_set
 
@@ -64,7 +64,7 @@ class Tables(Statistic):
         chosen = "every" if self.attributes is None else f"{len(self.attributes)} chosen"
         return f"{chosen} {self.ways}-way table{'' if self.attributes is None else 's'} of public columns"
 
-    def sets(self, public: Layout) -> list[tuple[int, ...]]:
+    def sets(self, public: Outline) -> list[tuple[int, ...]]:
         """The columns of each table, by place."""
         d = len(public.columns)
         if self.attributes is None:
@@ -73,13 +73,13 @@ class Tables(Statistic):
             return every_set(d, self.ways)
         return chosen_sets(public, self.attributes)
 
-    def tables(self, public: Layout) -> list[tuple[int, ...]]:
+    def tables(self, public: Outline) -> list[tuple[int, ...]]:
         return self.sets(public)
 
-    def size(self, public: Layout) -> int:
+    def size(self, public: Outline) -> int:
         return sum(cells_of(public, places) for places in self.sets(public))
 
-    def sensitivity(self, public: Layout) -> tuple[float, float]:
+    def sensitivity(self, public: Outline) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         tables = len(self.sets(public))
         return 2.0 * tables, sqrt(2.0 * tables)
@@ -88,7 +88,7 @@ class Tables(Statistic):
         """Cells × people: who is in which cell."""
         return cell_counts(public, self.sets(public))
 
-    def units(self, public: Layout) -> float:
+    def units(self, public: Outline) -> float:
         return float(public.n) if self.scale == "fractions" else 1.0
 
     def values(self, dataset: Dataset | Stored) -> Array:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.people.areas import block_seed, fingerprint, split, too_small, values_as_text
+from tellall.people.areas import area_seed, fingerprint, split, too_small, values_as_text
 
 HOSTILE = [
     "../../etc/passwd",
@@ -33,46 +33,46 @@ def people_of(names, n=None, seed=0):
 
 
 @given(st.lists(st.sampled_from([*HOSTILE, None, "a", "b"]), min_size=4, max_size=40))
-def test_blocks_are_a_partition_in_file_order(names):
+def test_areas_are_a_partition_in_file_order(names):
     if len(set(names)) < 2:
         return
     people = people_of(names)
-    blocks = split(people, "where")
-    assert sorted(np.concatenate([block.people for block in blocks]).tolist()) == list(range(people.n))
-    assert len({block.name for block in blocks}) == len(blocks) == len(set(names))
-    for block in blocks:
-        assert (np.diff(block.people) > 0).all()
-        expected = {"missing" if names[person] is None else names[person] for person in block.people}
-        assert expected == {block.name}
-        assert block.dataset.secret.tolist() == people.secret[block.people].tolist()
-        assert "where" not in block.dataset.public.names
-        assert block.dataset.public.levels == tuple(
+    areas = split(people, "where")
+    assert sorted(np.concatenate([area.people for area in areas]).tolist()) == list(range(people.n))
+    assert len({area.name for area in areas}) == len(areas) == len(set(names))
+    for area in areas:
+        assert (np.diff(area.people) > 0).all()
+        expected = {"missing" if names[person] is None else names[person] for person in area.people}
+        assert expected == {area.name}
+        assert area.dataset.secret.tolist() == people.secret[area.people].tolist()
+        assert "where" not in area.dataset.public.names
+        assert area.dataset.public.levels == tuple(
             column.levels for column in people.public.columns if column.name != "where"
         )
 
 
-def test_a_block_called_missing_is_not_that_of_missing_values():
-    blocks = split(people_of(["missing", None, "missing", None]), "where")
-    assert [(block.name, block.n) for block in blocks] == [("missing", 2), ("missing value", 2)]
+def test_an_area_called_missing_is_not_that_of_missing_values():
+    areas = split(people_of(["missing", None, "missing", None]), "where")
+    assert [(area.name, area.n) for area in areas] == [("missing", 2), ("missing value", 2)]
 
 
 @given(st.text(), st.text(), st.integers(0, 2**63 - 1))
-def test_a_seed_is_the_blocks_own(one, other, seed):
-    assert 0 <= block_seed(seed, one) < 2**53
-    assert block_seed(seed, one) == block_seed(seed, one)
-    assert (block_seed(seed, one) == block_seed(seed, other)) == (one == other)
-    assert block_seed(seed, one) != block_seed(seed + 1, one)
+def test_a_seed_is_the_areas_own(one, other, seed):
+    assert 0 <= area_seed(seed, one) < 2**53
+    assert area_seed(seed, one) == area_seed(seed, one)
+    assert (area_seed(seed, one) == area_seed(seed, other)) == (one == other)
+    assert area_seed(seed, one) != area_seed(seed + 1, one)
 
 
-def test_small_blocks_are_told_in_a_sentence():
-    blocks = split(people_of(["one", "two", "two", "four", "four", "four", "four"]), "where")
-    said = {block.name: too_small(block) for block in blocks}
-    assert "one person" in said["one"]
-    assert "2 people" in said["two"]
+def test_small_areas_are_told_in_a_sentence():
+    areas = split(people_of(["one", "two", "two", "four", "four", "four", "four"]), "where")
+    said = {area.name: too_small(area) for area in areas}
+    assert "1 person: " in said["one"]
+    assert "2 people: " in said["two"]
     assert said["four"] is None
 
 
-def test_a_column_that_cannot_make_blocks_is_refused():
+def test_a_column_that_cannot_make_areas_is_refused():
     numbers = np.arange(60.0)
     frame = {"income": numbers, "x": np.arange(60) % 2, "same": ["a"] * 60, "s": np.arange(60) // 2 % 2}
     people = ta.Dataset.from_frame(frame, secret="s")

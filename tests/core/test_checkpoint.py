@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.core.jobs import Kept
+from tellall.core.jobs import Checkpoint
 
 KEY, OTHER = "ab" * 12, "cd" * 12
 
 
 def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
-    kept = Kept.in_folder(tmp_path / "work")
+    kept = Checkpoint.in_folder(tmp_path / "work")
     kept.keep(KEY, {"right": [1, 2.5, "ü"]})
     assert kept.load(KEY) == {"right": [1, 2.5, "ü"]}
     assert kept.load(OTHER) is None
@@ -21,7 +21,7 @@ def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
     "text", ["", "{", "[]", "{}", '{"key": "x", "piece": {}}', f'{{"key": "{KEY}", "piece": 3}}']
 )
 def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
-    kept = Kept.in_folder(tmp_path)
+    kept = Checkpoint.in_folder(tmp_path)
     kept.keep(KEY, {"right": 1})
     path = next(tmp_path.glob("*/*.json"))
     path.write_text(text)
@@ -29,7 +29,7 @@ def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
 
 
 def test_a_link_is_not_followed(tmp_path):
-    kept = Kept.in_folder(tmp_path / "work")
+    kept = Checkpoint.in_folder(tmp_path / "work")
     kept.keep(KEY, {"right": 1})
     path = next((tmp_path / "work").glob("*/*.json"))
     moved = path.rename(tmp_path / "elsewhere.json")
@@ -37,19 +37,19 @@ def test_a_link_is_not_followed(tmp_path):
     assert kept.load(KEY) is None
     (tmp_path / "link").symlink_to(tmp_path / "work")
     with pytest.raises(InvalidInput, match="not a link"):
-        Kept.in_folder(tmp_path / "link")
+        Checkpoint.in_folder(tmp_path / "link")
 
 
 @given(key=st.text(max_size=40))
 def test_only_hashes_become_paths(tmp_path_factory, key):
-    kept = Kept(tmp_path_factory.getbasetemp())
+    kept = Checkpoint(tmp_path_factory.getbasetemp())
     if len(key) < 16 or not set(key) <= set("0123456789abcdef"):
         with pytest.raises(InvalidInput, match="hash"):
             kept.keep(key, {})
 
 
 def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
-    kept = Kept.in_folder(tmp_path)
+    kept = Checkpoint.in_folder(tmp_path)
     kept.keep(KEY, {"right": 1})
     kept.keep(OTHER, {"right": 2})
     (tmp_path / "all").mkdir()
@@ -61,6 +61,6 @@ def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
 
 
 def test_files_are_json(tmp_path):
-    Kept.in_folder(tmp_path).keep(KEY, {"right": 1})
+    Checkpoint.in_folder(tmp_path).keep(KEY, {"right": 1})
     (path,) = tmp_path.rglob("*.*")
     assert json.loads(path.read_text()) == {"key": KEY, "piece": {"right": 1}}

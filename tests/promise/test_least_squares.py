@@ -18,8 +18,6 @@ from tellall.promise.least_squares.projected import ProjectedLeastSquares
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from tellall.promise.least_squares.table import profile_table, standard_methods
 
-SHARED = Path(__file__).parents[2] / "shared"
-GOLDEN = Path(__file__).parents[1] / "golden" / "methods.json"
 Data = tuple[np.ndarray, np.ndarray]
 
 
@@ -130,9 +128,8 @@ def test_pruned_maximum_is_the_maximum() -> None:
         np.testing.assert_allclose(profile.delta(eps), plain.max(axis=1), rtol=0, atol=1e-13)
 
 
-def test_gaussian_sensitivity_golden() -> None:
-    groups = {entry["name"]: entry for entry in json.loads(GOLDEN.read_text())["groups"]}
-    for case in groups["gaussian_ols_row_sensitivity"]["cases"]:
+def test_gaussian_sensitivity_golden(golden: dict[str, Any]) -> None:
+    for case in golden["gaussian_ols_row_sensitivity"]:
         fit = privacy.influence(case["B"], case["b"])
         row = case["row"] - 1
         assert fit.leverage[row] == pytest.approx(float(Fraction(case["leverage"])), rel=1e-12)
@@ -141,7 +138,7 @@ def test_gaussian_sensitivity_golden() -> None:
         assert fit.sensitivity[row] == pytest.approx(moved, rel=1e-12)
         got = privacy.gaussian_delta(0.5, fit.sensitivity[row], float(case["sigma"]))
         assert got == pytest.approx(float(case["delta_eps0.5"]), rel=1e-12)
-    for case in groups["random_projection_from_matrix"]["cases"]:
+    for case in golden["random_projection_from_matrix"]:
         joined = np.array(case["D"], dtype=float)
         leverage = privacy.influence(joined, joined[:, 0]).leverage[case["row"] - 1]
         assert leverage == pytest.approx(float(case["leverage"]), rel=1e-12)
@@ -361,11 +358,17 @@ noisy = np.sin(np.arange(10.0))
         (lambda: GaussianLeastSquares(std=1, epsilon=1, delta=0.1), "std must be given, or else"),
         (lambda: GaussianLeastSquares(epsilon=1.0), "given together"),
         (lambda: GaussianLeastSquares(std=-1.0), "std must be above zero; got -1.0"),
-        (lambda: GaussianLeastSquares(epsilon=1.0, delta=2.0), "delta must be strictly between 0 and 1"),
+        (
+            lambda: GaussianLeastSquares(epsilon=1.0, delta=2.0),
+            "delta must be a share strictly between 0 and 1",
+        ),
         (lambda: GaussianLeastSquares(epsilon=1, delta=0.1).fit(ok, ok @ [1.0, 2.0]), "not fitted exactly"),
         (lambda: ProjectedLeastSquares(9, 1, 0.1, row_bound=1.0).fit(ok, noisy), "row 9 has norm"),
         (lambda: ProjectedLeastSquares(1, 1, 0.1, row_bound=99).fit(ok, noisy), "rows must be at least"),
-        (lambda: ProjectedLeastSquares(9, -1, 0.1, row_bound=99), "epsilon must be zero or more"),
+        (
+            lambda: ProjectedLeastSquares(9, -1, 0.1, row_bound=99),
+            "epsilon must be a finite number above zero",
+        ),
         (lambda: ProjectedLeastSquares(9, 1, 0.1, row_bound=99, c2="x"), "c2"),  # type: ignore[arg-type]
         (lambda: profile_table(ok, noisy, []), "methods must be at least one method"),
     ],

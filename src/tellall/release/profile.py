@@ -1,132 +1,75 @@
-"""What Gaussian noise promises: δ(ε) of the Gaussian mechanism, and the least noise for a promise."""
+"""Privacy profiles: the δ of a release at every ε, and what Gaussian noise promises."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from tellall.core.checks import at_least_zero, share
 from tellall.core.errors import invalid
 
 __all__ = [
-    "Direction",
     "Floats",
     "PrivacyProfile",
-    "as_counts",
-    "as_direction",
     "as_epsilons",
     "as_fractions",
     "as_numbers",
-    "as_one",
-    "as_probability",
-    "checked_epsilon",
+    "as_sides",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_std",
     "least_epsilon",
     "least_meeting",
     "linear_loss_expectation",
-    "one_count",
 ]
 
-# The rules that arguments of the privacy curves obey, checked once and in the same words.
-
-_MOST_ROWS = 10**9
-
 Floats = NDArray[np.float64]
-Direction = Literal["larger", "forward", "backward"]
+Curve = Callable[[Floats], Floats]
 
 
-def as_direction(direction: str) -> Direction:
-    """The direction of a privacy curve: data to neighbour, neighbour to data, or the larger of the two."""
-    for known in get_args(Direction):
-        if direction == known:
-            return known  # type: ignore[no-any-return]
-    raise invalid("direction", "'larger', 'forward' (data to neighbour) or 'backward'", direction)
+def as_sides(direction: str) -> tuple[bool, ...]:
+    """Which sides of a privacy curve to take the larger of: True is data to neighbour, False the reverse."""
+    sides = {"larger": (True, False), "forward": (True,), "backward": (False,)}
+    if direction not in sides:
+        raise invalid("direction", "'larger', 'forward' (data to neighbour) or 'backward'", direction)
+    return sides[direction]
 
 
 def as_numbers(
-    name: str, value: ArrayLike, *, rule: str = "finite numbers", least: float = -np.inf, above: bool = False
+    name: str,
+    value: ArrayLike,
+    *,
+    rule: str = "finite numbers",
+    least: float = -np.inf,
+    most: float = np.inf,
+    above: bool = False,
 ) -> Floats:
-    """The argument as float64, none of it NaN or below `least` (or not above it, with ``above=True``)."""
+    """The argument as float64, all of it from `least` (above it, with ``above=True``) to `most`."""
     try:
         if np.iscomplexobj(value):  # its imaginary part would be lost
             raise TypeError
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise invalid(name, rule, value) from None
-    wrong = np.isnan(numbers) | ((numbers <= least) if above else (numbers < least))
-    if wrong.any():
-        raise invalid(name, rule, float(numbers[wrong][0]))
+    right = (numbers > least if above else numbers >= least) & (numbers <= most)  # NaN is neither
+    if not right.all():
+        raise invalid(name, rule, float(numbers[~right][0]))
     return numbers
 
 
 def as_epsilons(value: ArrayLike) -> Floats:
-    """The ε as float64, zero or more and finite."""
-    numbers = as_numbers("epsilon", value, rule="zero or more", least=0.0)
-    if np.isinf(numbers).any():
-        raise invalid("epsilon", "a finite number, zero or more", float("inf"))
-    return numbers
+    """One or more ε as float64."""
+    most = float(np.finfo(np.float64).max)
+    return as_numbers("epsilon", value, rule="zero or more and finite", least=0.0, most=most)
 
 
 def as_fractions(name: str, value: ArrayLike) -> Floats:
     """The argument as float64 between 0 and 1, both included."""
-    numbers = as_numbers(name, value, rule="between 0 and 1", least=0.0)
-    if (numbers > 1.0).any():
-        raise invalid(name, "between 0 and 1", float(numbers[numbers > 1.0][0]))
-    return numbers
-
-
-def as_counts(name: str, value: ArrayLike, *, least: int = 1) -> Floats:
-    """The argument as whole numbers (held as float64), at least `least`."""
-    rule = f"a whole number, {least} or more"
-    numbers = as_numbers(name, value, rule=rule, least=float(least))
-    wrong = (numbers != np.floor(numbers)) | np.isinf(numbers)
-    if wrong.any():
-        raise invalid(name, rule, float(numbers[wrong][0]))
-    return numbers
-
-
-def as_one(name: str, numbers: Floats) -> float:
-    """The argument, checked already, if it is one number and no array."""
-    if numbers.ndim:
-        raise invalid(name, "one number", f"an array of shape {numbers.shape}")
-    return float(numbers)
-
-
-def one_count(name: str, value: ArrayLike) -> int:
-    """One whole number of 1 or more, that an array can have so many rows."""
-    count = as_one(name, as_counts(name, value))
-    if count > _MOST_ROWS:
-        raise invalid(name, f"at most {_MOST_ROWS:,}", value)
-    return int(count)
-
-
-def as_probability(name: str, value: float) -> float:
-    """One number strictly between 0 and 1."""
-    rule = "strictly between 0 and 1"
-    number = as_one(name, as_numbers(name, value, rule=rule))
-    if not 0.0 < number < 1.0:
-        raise invalid(name, rule, value)
-    return number
-
-
-def checked_epsilon(value: float, *, positive: bool = False) -> float:
-    """One ε: zero or more (above zero with ``positive=True``)."""
-    number = as_one("epsilon", as_epsilons(value))
-    if positive and number == 0.0:
-        raise invalid("epsilon", "above zero", value)
-    return number
-
-
-# A privacy profile: the δ that a release promises at every ε, for the data at hand.
-
-Curve = Callable[[Floats], Floats]
-_ZEROED = "one row replaced by zeros"
+    return as_numbers(name, value, rule="between 0 and 1", least=0.0, most=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,20 +85,18 @@ class PrivacyProfile:
     method : str
         How the curve was computed: "exact", "asymptotic", "guarantee" or "black box".
     pure_epsilon : float
-        The ε beyond which δ is exactly 0; infinite where there is none.
+        The ε beyond which δ is exactly 0; infinite if it never is.
     worst_record : int or None
         Row of the data with the largest δ at ε = 0 (None where the promise does not depend on a row).
     leverage, residual_share : float or None
-        What explains the worst record: how much it alone decides its own fitted value, and its share of the
+        Why that record is the worst: how much it alone decides its own fitted value, and its share of the
         squared residuals.
     neighbours : str
         Which change of the data the promise is about.
     relative : bool
         Whether the promise holds for this data set only.
-    lower_curve : callable or None
-        Lower confidence bounds, for estimates.
-    confidence : float or None
-        The confidence of those bounds, all of them together.
+    lower_curve, confidence : callable and float, or None
+        For estimates: lower confidence bounds, and the confidence of all of them together.
 
     Notes
     -----
@@ -178,16 +119,14 @@ class PrivacyProfile:
     worst_record: int | None = None
     leverage: float | None = None
     residual_share: float | None = None
-    neighbours: str = _ZEROED
+    neighbours: str = "one row replaced by zeros"
     relative: bool = True
     lower_curve: Curve | None = field(default=None, repr=False)
     confidence: float | None = None
 
     def delta(self, epsilon: ArrayLike) -> Floats:
         """The δ promised at ε (a number or an array): the larger direction, the worst record."""
-        eps = as_epsilons(epsilon)
-        value = np.asarray(self.curve(np.atleast_1d(eps)), dtype=np.float64).reshape(eps.shape)
-        return np.clip(value, 0.0, 1.0)[()]
+        return _evaluate(self.curve, epsilon)
 
     def epsilon(self, delta: float) -> float:
         """The least ε promised at δ; infinite where no ε meets it."""
@@ -195,11 +134,7 @@ class PrivacyProfile:
 
     def lower(self, epsilon: ArrayLike) -> Floats:
         """A lower bound on δ at ε: the confidence bound of an estimate, or the curve itself where exact."""
-        if self.lower_curve is None:
-            return self.delta(epsilon)
-        eps = as_epsilons(epsilon)
-        value = np.asarray(self.lower_curve(np.atleast_1d(eps)), dtype=np.float64).reshape(eps.shape)
-        return np.clip(value, 0.0, 1.0)[()]
+        return _evaluate(self.lower_curve or self.curve, epsilon)
 
     def __str__(self) -> str:
         scope = (
@@ -209,14 +144,11 @@ class PrivacyProfile:
             else f"For every data set that obeys the stated bound; neighbours: {self.neighbours}."
         )
         lines = [f"Privacy profile of {self.mechanism} ({self.method}).", scope]
-        at_zero = float(self.delta(0.0))
         if self.worst_record is not None:
-            why = ""
-            if self.leverage is not None:
-                why = f", leverage {self.leverage:.4g}"
-            if self.residual_share is not None:
-                why += f", residual share {self.residual_share:.4g}"
+            why = "" if self.leverage is None else f", leverage {self.leverage:.4g}"
+            why += "" if self.residual_share is None else f", residual share {self.residual_share:.4g}"
             lines.append(f"Worst record: row {self.worst_record}{why}.")
+        at_zero = float(self.delta(0.0))
         lines.append(f"δ(0) = {at_zero:.4g}, δ(1) = {float(self.delta(1.0)):.4g}.")
         if self.method == "black box":
             lines.append(
@@ -231,9 +163,15 @@ class PrivacyProfile:
         return "\n".join(lines)
 
 
+def _evaluate(curve: Curve, epsilon: ArrayLike) -> Floats:
+    eps = as_epsilons(epsilon)
+    value = np.asarray(curve(np.atleast_1d(eps)), dtype=np.float64).reshape(eps.shape)
+    return np.clip(value, 0.0, 1.0)[()]
+
+
 def least_epsilon(curve: Curve, delta: float, *, ceiling: float = float("inf")) -> float:
-    """The least ε whose δ is at most `delta`; infinite where there is none below 10 000."""
-    goal = as_probability("delta", delta)
+    """The least ε whose δ is at most `delta`; infinite if none below 10 000 is."""
+    goal = share("delta", delta, zero=False, one=False)
 
     def value(eps: float) -> float:
         return float(np.asarray(curve(np.array([eps])))[0])
@@ -272,7 +210,7 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
     """The crossing in (low, high], always returned on the side where the goal is met.
 
     False position on ln(value/goal) with the Illinois weights, and a halving step whenever the bracket did
-    not shrink by half: about ten evaluations where the curve is smooth, never more than a bisection's.
+    not shrink by half: about ten evaluations where the curve is smooth, never more than twice a bisection's.
     """
 
     def gap(at: float) -> float:
@@ -281,34 +219,26 @@ def _squeeze(falling: Callable[[float], float], goal: float, low: float, high: f
         return max(ratio, 1e-300) if value > goal else ratio  # a quotient may round to 1, a goal is a goal
 
     at_low, at_high = gap(low), gap(high)
-    side = 0
-    for _ in range(200):
+    halve, before = False, None
+    for _ in range(400):
         width = high - low
         if width <= 1e-14 * high:
             break
-        if np.isfinite(at_low) and np.isfinite(at_high) and at_low > at_high:
-            middle = low + width * at_low / (at_low - at_high)
-            # Step a hair past the estimate: the returned end then closes in as well.
-            middle = float(np.clip(middle, low + 0.001 * width, high - 0.001 * width))
-        else:
-            middle = low + width / 2.0
+        part = 0.5
+        if not halve and np.isfinite(at_low) and np.isfinite(at_high) and at_low > at_high:
+            # A hair inside the bracket, so that the returned end closes in as well.
+            part = float(np.clip(at_low / (at_low - at_high), 0.001, 0.999))
+        middle = low + width * part
         value = gap(middle)
-        if value <= 0.0:
+        met = value <= 0.0
+        if met:
             high, at_high = middle, value
-            at_low = at_low / 2.0 if side == 1 else at_low
-            side = 1
+            at_low = at_low / 2.0 if before is True and not halve else at_low
         else:
             low, at_low = middle, value
-            at_high = at_high / 2.0 if side == -1 else at_high
-            side = -1
-        if high - low > width / 2.0:
-            middle = low + (high - low) / 2.0
-            value = gap(middle)
-            if value <= 0.0:
-                high, at_high = middle, value
-            else:
-                low, at_low = middle, value
-            side = 0
+            at_high = at_high / 2.0 if before is False and not halve else at_high
+        before = None if halve else met
+        halve = not halve and high - low > width / 2.0
     return high
 
 
@@ -350,7 +280,7 @@ def gaussian_delta(
     >>> gaussian_delta([0.0, 1.0], 0.0, 1.0)
     array([0., 0.])
     """
-    as_direction(direction)
+    as_sides(direction)
     eps = as_epsilons(epsilon)
     moved = as_numbers("sensitivity", sensitivity, rule="zero or more", least=0.0)
     noise = as_numbers("std", std, rule="above zero", least=0.0, above=True)
@@ -392,11 +322,10 @@ def gaussian_std(epsilon: float, delta: float, *, sensitivity: float = 1.0) -> f
     >>> round(gaussian_std(1.0, 1e-5), 10)
     3.7306316348
     """
-    goal = as_probability("delta", delta)
-    moved = float(as_numbers("sensitivity", sensitivity, rule="zero or more", least=0.0))
-    eps = as_epsilons(epsilon)
-    if moved == 0.0:
-        return 0.0
+    goal = share("delta", delta, zero=False, one=False)
+    moved, eps = at_least_zero("sensitivity", sensitivity, finite=False), at_least_zero("epsilon", epsilon)
+    if moved in (0.0, np.inf):
+        return moved
     # for this sensitivity itself: scaled from that of 1, the noise could round to the wrong side
     return least_meeting(lambda std: float(gaussian_delta(eps, moved, std)), goal, start=moved)
 

@@ -267,11 +267,11 @@ def test_audit_of_a_dp_library() -> None:
         (lambda: estimate_profile(normal(0), normal(1), [-1.0]), "epsilon must be zero or more"),
         (
             lambda: estimate_profile(normal(0), normal(1), [1.0], draws=2),
-            "draws must be a whole number, 10 or more",
+            "draws must be a whole number of 10 or more",
         ),
         (
             lambda: estimate_profile(normal(0), normal(1), [1.0], confidence=1.0),
-            "confidence must be strictly",
+            "confidence must be a share strictly",
         ),
         (lambda: estimate_profile(lambda s, r: np.zeros(3), normal(1), [1.0]), "draws when asked for"),
         (lambda: estimate_profile(lambda s, r: ["a"] * s, normal(1), [1.0]), "sampler must be"),
@@ -279,8 +279,8 @@ def test_audit_of_a_dp_library() -> None:
         (lambda: audit_mechanism(3, [[1.0], [2.0]], 1.0, 0.0), "mechanism must be a function"),
         (lambda: audit_mechanism(np.mean, "people", 1.0, 0.0), "dataset must be"),
         (lambda: audit_mechanism(np.mean, [[1.0], [np.nan]], 1.0, 0.0), "finite"),
-        (lambda: audit_mechanism(np.mean, [[1.0], [2.0]], -1.0, 0.0), "epsilon must be zero or more"),
-        (lambda: audit_mechanism(np.mean, [[1.0], [2.0]], 1.0, 1.5), "delta must be between 0 and 1"),
+        (lambda: audit_mechanism(np.mean, [[1.0], [2.0]], -1.0, 0.0), "epsilon must be a finite number"),
+        (lambda: audit_mechanism(np.mean, [[1.0], [2.0]], 1.0, 1.5), "delta must be a share from 0 to 1"),
         (
             lambda: audit_mechanism(np.mean, [[1.0], [2.0]], 1.0, 0.0, changes=[]),
             "changes must be at least one",

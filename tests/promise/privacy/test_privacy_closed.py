@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -16,27 +14,22 @@ from hypothesis import strategies as st
 from tellall import InvalidInput
 from tellall.promise import privacy
 
-GOLDEN = Path(__file__).parents[2] / "golden" / "methods.json"
+Golden = dict[str, list[dict[str, Any]]]
 
 
-def cases(group: str) -> list[dict[str, Any]]:
-    groups = {entry["name"]: entry for entry in json.loads(GOLDEN.read_text())["groups"]}
-    return list(groups[group]["cases"])
-
-
-def test_gaussian_mechanism_golden() -> None:
-    for case in cases("gaussian_mechanism_delta"):
+def test_gaussian_mechanism_golden(golden: Golden) -> None:
+    for case in golden["gaussian_mechanism_delta"]:
         got = privacy.gaussian_delta(float(case["eps"]), float(case["c"]), 1.0)
         assert got == pytest.approx(float(case["delta"]), rel=1e-12)
-    for case in cases("gaussian_mechanism_prop2"):
+    for case in golden["gaussian_mechanism_prop2"]:
         ratio = float(case["eps_nominal"]) / np.sqrt(2 * np.log(1.25 / float(case["delta_nominal"])))
         assert ratio == pytest.approx(float(case["c"]), rel=1e-12)
         got = privacy.gaussian_delta(float(case["eps_prime"]), ratio, 1.0)
         assert got == pytest.approx(float(case["delta_prime"]), rel=1e-12)
 
 
-def test_gaussian_calibration_golden() -> None:
-    for case in cases("analytic_gaussian_calibration"):
+def test_gaussian_calibration_golden(golden: Golden) -> None:
+    for case in golden["analytic_gaussian_calibration"]:
         eps, delta, moved = (float(case[k]) for k in ("eps", "delta", "sensitivity"))
         std = privacy.gaussian_std(eps, delta, sensitivity=moved)
         assert std == pytest.approx(float(case["sigma_min"]), rel=1e-12)
@@ -54,21 +47,21 @@ def test_calibrated_noise_keeps_its_promise_whatever_the_sensitivity() -> None:
         assert privacy.gaussian_delta(eps, moved, std * (1 - 1e-12)) > delta * (1 - 1e-10)
 
 
-def test_projection_golden() -> None:
-    for case in cases("random_projection_delta"):
+def test_projection_golden(golden: Golden) -> None:
+    for case in golden["random_projection_delta"]:
         args = float(case["eps"]), float(case["p"]), case["r"]
         forward, backward = float(case["delta_D_to_Dprime"]), float(case["delta_Dprime_to_D"])
         assert privacy.projection_delta(*args, direction="forward") == pytest.approx(forward, rel=1e-11)
         assert privacy.projection_delta(*args, direction="backward") == pytest.approx(backward, rel=1e-11)
         assert privacy.projection_delta(*args) == pytest.approx(max(forward, backward), rel=1e-11)
-    for case in cases("random_projection_from_matrix"):
+    for case in golden["random_projection_from_matrix"]:
         leverage = float(Fraction(case["leverage_exact"]))
         got = privacy.projection_delta(0.5, leverage, 3)
         assert got == pytest.approx(float(case["delta_r3_eps0.5"]), rel=1e-12)
 
 
-def test_padding_golden() -> None:
-    for case in cases("fig4_c2"):
+def test_padding_golden(golden: Golden) -> None:
+    for case in golden["fig4_c2"]:
         eps, delta, bound = (float(case[k]) for k in ("eps", "delta", "c1"))
         assert privacy.projection_leverage(eps, delta, case["r"]) == pytest.approx(
             float(case["p_star"]), rel=1e-12
@@ -78,8 +71,8 @@ def test_padding_golden() -> None:
             assert got**2 == pytest.approx(float(case[f"c2sq_{name}"]), rel=1e-12)
 
 
-def test_expectations_golden() -> None:
-    for case in cases("prop11_14_expectations"):
+def test_expectations_golden(golden: Golden) -> None:
+    for case in golden["prop11_14_expectations"]:
         c, value = float(case["c"]), float(case["value"])
         if case["prop"] == 11:
             got = privacy.linear_loss_expectation(float(case["norm_b"]), c)
@@ -164,17 +157,17 @@ def test_ends() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: privacy.gaussian_delta(-0.1, 1, 1), "epsilon must be zero or more; got -0.1"),
+        (lambda: privacy.gaussian_delta(-0.1, 1, 1), "epsilon must be zero or more and finite; got -0.1"),
         (lambda: privacy.gaussian_delta(np.nan, 1, 1), "epsilon"),
         (lambda: privacy.gaussian_delta(1, 1, 0.0), "std must be above zero; got 0.0"),
         (lambda: privacy.gaussian_delta(1, -1, 1), "sensitivity"),
-        (lambda: privacy.gaussian_std(1.0, 1.0), "delta must be strictly between 0 and 1; got 1.0"),
+        (lambda: privacy.gaussian_std(1.0, 1.0), "delta must be a share strictly between 0 and 1; got 1.0"),
         (lambda: privacy.gaussian_std(1.0, 0.0), "delta"),
         (lambda: privacy.projection_delta(1, 1.5, 2), "joint_leverage must be between 0 and 1; got 1.5"),
         (lambda: privacy.projection_delta(1, 0.5, 2.5), "rows must be a whole number"),
         (lambda: privacy.projection_delta(1, 0.5, 0), "rows"),
         (lambda: privacy.projection_delta(1, 0.5, 2, direction="both"), "direction"),
-        (lambda: privacy.padding(0.0, 1e-5, 2), "epsilon must be above zero"),
+        (lambda: privacy.padding(0.0, 1e-5, 2), "epsilon must be a finite number above zero"),
         (lambda: privacy.padding(1.0, 1e-5, 2, row_bound=0.0), "row_bound"),
         (lambda: privacy.padding(1.0, 1e-5, 2, c2="other"), "c2"),  # type: ignore[arg-type]
         (lambda: privacy.gaussian_delta("a", 1, 1), "epsilon"),
@@ -201,7 +194,7 @@ def test_profile_inverts_itself_and_speaks() -> None:
     assert "Relative to the data at hand" in str(profile)
     assert "one row replaced by zeros" in str(profile)
     assert "row 3" in str(profile)
-    with pytest.raises(InvalidInput, match="delta must be strictly between 0 and 1"):
+    with pytest.raises(InvalidInput, match="delta must be a share strictly between 0 and 1"):
         profile.epsilon(0.0)
     with pytest.raises(InvalidInput, match="epsilon must be zero or more"):
         profile.delta(-1.0)

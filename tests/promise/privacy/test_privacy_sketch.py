@@ -237,7 +237,7 @@ def test_influence_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch, tmp_pa
     table, target = rng.standard_normal((500, 4)), rng.standard_normal(500)
     whole = privacy.influence(table, target)
     np.save(tmp_path / "table.npy", table)
-    monkeypatch.setattr("tellall.promise.privacy.records._BLOCK", 37)
+    monkeypatch.setattr("tellall.promise.privacy.records._BATCH", 37)
     mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
     parts = privacy.influence(mapped, target)
     np.testing.assert_allclose(parts.leverage, whole.leverage, rtol=1e-12)

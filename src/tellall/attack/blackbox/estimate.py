@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from tellall.core.checks import share, whole
 from tellall.core.errors import invalid
-from tellall.release.profile import PrivacyProfile, as_counts, as_epsilons, as_probability
+from tellall.release.profile import PrivacyProfile, as_epsilons
 
 __all__ = [
     "Floats",
@@ -259,9 +260,9 @@ def estimate_profile(
     0.2
     """
     eps = np.unique(np.atleast_1d(as_epsilons(epsilons)))
-    count = int(as_counts("draws", draws, least=10))
-    level = as_probability("confidence", confidence)
-    learn = int(as_counts("training", min(count, 100_000) if training is None else training, least=10))
+    count = whole("draws", draws, least=10)
+    level = share("confidence", confidence, zero=False, one=False)
+    learn = whole("training", min(count, 100_000) if training is None else training, least=10)
     generators = np.random.default_rng(rng).spawn(4)
     with reporter(progress, 2 * (count + learn)) as report:
         first = _draw(sample_a, learn, generators[0], report)

@@ -20,8 +20,8 @@ from tellall.attack.blackbox.estimate import (
     reporter,
     train_score,
 )
+from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import TellallError, invalid
-from tellall.release.profile import as_counts, as_fractions, as_probability, checked_epsilon
 
 __all__ = [
     "Change",
@@ -278,13 +278,13 @@ def audit_mechanism(
     >>> audit_mechanism(noisy_mean, data, 1.0, 0.0, changes=["zero"], rng=1).violated
     True
     """
-    eps = checked_epsilon(epsilon)
-    slack = float(as_fractions("delta", delta))
-    level = as_probability("confidence", confidence)
-    fresh = int(as_counts("draws", draws, least=10))
-    trial = int(as_counts("screening", max(20, fresh // 4) if screening is None else screening, least=20))
+    eps = at_least_zero("epsilon", epsilon)
+    slack = share("delta", delta)
+    level = share("confidence", confidence, zero=False, one=False)
+    fresh = whole("draws", draws, least=10)
+    trial = whole("screening", max(20, fresh // 4) if screening is None else screening, least=20)
     tables, run = as_tables(dataset), as_runner(mechanism)
-    neighbours = list(neighbours_of(tables, changes, int(as_counts("records", records))))
+    neighbours = list(neighbours_of(tables, changes, whole("records", records)))
     generators = iter(np.random.default_rng(rng).spawn(3 + len(neighbours)))
     best: _Event | None = None
     skipped = 0

@@ -7,19 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tellall.core.checks import above_zero, at_least_zero, share
 from tellall.core.errors import invalid
-from tellall.promise.least_squares.sketched import Sampler, Seed
+from tellall.promise.least_squares.base import PrivateLeastSquares, Sampler, Seed
 from tellall.promise.privacy.records import RecordInfluence, influence
-from tellall.release.profile import (
-    Floats,
-    PrivacyProfile,
-    as_numbers,
-    as_one,
-    as_probability,
-    checked_epsilon,
-    gaussian_delta,
-    gaussian_std,
-)
+from tellall.release.profile import Floats, PrivacyProfile, gaussian_delta, gaussian_std
 
 __all__ = [
     "GaussianLeastSquares",
@@ -27,7 +19,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class GaussianLeastSquares:
+class GaussianLeastSquares(PrivateLeastSquares):
     """Least squares with independent normal noise on each coefficient.
 
     Parameters
@@ -58,19 +50,21 @@ class GaussianLeastSquares:
     delta: float | None = None
 
     def __post_init__(self) -> None:
+        seen = f"std {self.std}, epsilon {self.epsilon}, delta {self.delta}"
         if (self.std is None) == (self.epsilon is None and self.delta is None):
-            raise invalid(
-                "std",
-                "given, or else epsilon and delta",
-                f"std {self.std}, epsilon {self.epsilon}, delta {self.delta}",
-            )
+            raise invalid("std", "given, or else epsilon and delta", seen)
         if self.std is not None:
-            as_one("std", as_numbers("std", self.std, rule="above zero", least=0.0, above=True))
+            above_zero("std", self.std, finite=False)
         elif self.epsilon is None or self.delta is None:
-            raise invalid("epsilon, delta", "given together", f"epsilon {self.epsilon}, delta {self.delta}")
+            raise invalid("epsilon, delta", "given together", seen)
         else:
-            checked_epsilon(self.epsilon)
-            as_probability("delta", self.delta)
+            at_least_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
+
+    @property
+    def name(self) -> str:
+        if self.std is not None:
+            return f"Gaussian noise, std {self.std:.3g}"
+        return f"Gaussian noise for ({self.epsilon:g}, {self.delta:g})"
 
     def noise(self, features: ArrayLike, response: ArrayLike) -> float:
         """The standard deviation of the noise on this data."""
@@ -96,10 +90,8 @@ class GaussianLeastSquares:
         if method not in ("exact", "asymptotic"):
             raise invalid("method", "'exact' or 'asymptotic' (the same here)", method)
         fit = influence(features, response)
-        std = self._std(fit)
-        moved = fit.sensitivity
-        worst = int(np.argmax(moved))
-        most = float(moved[worst])
+        std, worst = self._std(fit), int(np.argmax(fit.sensitivity))
+        most = float(fit.sensitivity[worst])
         return PrivacyProfile(
             curve=lambda eps: gaussian_delta(eps, most, std),
             mechanism=f"least squares with Gaussian noise of standard deviation {std:.4g}",
@@ -118,8 +110,8 @@ class GaussianLeastSquares:
     def _std(self, fit: RecordInfluence) -> float:
         if self.std is not None:
             return float(self.std)
-        if self.epsilon is None or self.delta is None:
-            raise invalid("std", "given, or else epsilon and delta", None)
+        assert self.epsilon is not None  # given where std is not
+        assert self.delta is not None
         moved = fit.sensitivity
         most = float(moved.max())
         if not np.isfinite(most):

@@ -8,28 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
-from tellall.promise.least_squares.sketched import (
-    Chunks,
-    Sampler,
-    Seed,
-    chunks,
-    gaussian_sketch,
-    sketched_profile,
-    solve,
-    student_sampler,
-)
+from tellall.promise.least_squares.base import Chunks, SketchSolver
+from tellall.promise.least_squares.sketched import MOST_ROWS, sketched_profile
 from tellall.promise.privacy.projection import Padding, padding, projection_delta
-from tellall.promise.privacy.records import RecordInfluence, as_regression, influence
-from tellall.release.profile import (
-    Floats,
-    PrivacyProfile,
-    as_numbers,
-    as_one,
-    as_probability,
-    checked_epsilon,
-    one_count,
-)
+from tellall.promise.privacy.records import influence
+from tellall.release.profile import Floats, PrivacyProfile
 
 __all__ = [
     "ProjectedLeastSquares",
@@ -37,7 +22,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class ProjectedLeastSquares:
+class ProjectedLeastSquares(SketchSolver):
     """Least squares on a Gaussian projection of the data padded with c2·I.
 
     Parameters
@@ -79,33 +64,20 @@ class ProjectedLeastSquares:
     c2: Padding = "exact"
 
     def __post_init__(self) -> None:
-        one_count("rows", self.rows)
-        checked_epsilon(self.epsilon, positive=True)
-        as_probability("delta", self.delta)
-        as_one("row_bound", as_numbers("row_bound", self.row_bound, rule="above zero", least=0.0, above=True))
+        whole("rows", self.rows, most=MOST_ROWS)
+        above_zero("epsilon", self.epsilon), share("delta", self.delta, zero=False, one=False)
+        above_zero("row_bound", self.row_bound, finite=False)
         if self.c2 not in ("exact", "sqrt", "printed"):
             raise invalid("c2", "'exact', 'sqrt' or 'printed'", self.c2)
+
+    @property
+    def name(self) -> str:
+        return f"projected, {self.rows} rows, c2 {self.c2} = {self.padding:.3g}"
 
     @property
     def padding(self) -> float:
         """The value of c2."""
         return padding(self.epsilon, self.delta, self.rows, row_bound=self.row_bound, c2=self.c2)
-
-    def fit(
-        self, features: ArrayLike | Chunks, response: ArrayLike | None = None, rng: Seed = None
-    ) -> Floats:
-        """The released coefficients; arrays, memory maps or an iterator of (features, response) chunks.
-
-        A row whose norm exceeds `row_bound` is refused: the promise would not hold for it.
-        """
-        sketch, _ = gaussian_sketch(self._padded(features, response), self.rows, np.random.default_rng(rng))
-        return solve(sketch)
-
-    def sampler(self, features: ArrayLike, response: ArrayLike) -> Sampler:
-        """A function (size, rng) that draws releases on this data, for the black box."""
-        table, target = self._joined(features, response)
-        root = np.linalg.inv(np.linalg.qr(table, mode="r"))
-        return student_sampler(influence(table, target), root, self.rows)
 
     def guarantee(self) -> PrivacyProfile:
         """The profile promised for every data set whose rows obey the bound, one row zeroed.
@@ -133,13 +105,11 @@ class ProjectedLeastSquares:
         """
         if of not in ("solution", "projection"):
             raise invalid("of", "'solution' or 'projection'", of)
-        table, target = self._joined(features, response)
+        table, target = self._data(features, response)
         count = len(target) - table.shape[1] - 1
         if of == "solution":
-            fit = influence(table, target)
-            return sketched_profile(
-                fit, rows=self.rows, method=method, records=count, mechanism="projected least squares"
-            )
+            fit, what = influence(table, target), "projected least squares"
+            return sketched_profile(fit, rows=self.rows, method=method, records=count, mechanism=what)
         if method not in ("exact", "asymptotic"):
             raise invalid("method", "'exact' or 'asymptotic' (the same for a projection)", method)
         joint = influence(np.column_stack([table, target]), target).leverage[:count]
@@ -158,29 +128,16 @@ class ProjectedLeastSquares:
 
         ‖w̄‖² tr(B̄ᵀB̄)⁻¹/(r − p − 1) + ‖x̄ − x‖²; infinite for rows ≤ features + 1.
         """
-        plain = influence(features, response)
-        padded: RecordInfluence = influence(*self._joined(features, response))
-        spare = self.rows - len(plain.coefficients) - 1
-        if spare <= 0:
-            return float("inf")
-        spread = padded.residual_norm**2 * padded.inverse_trace / spare
-        return spread + float(((padded.coefficients - plain.coefficients) ** 2).sum())
+        plain, padded = influence(features, response), influence(*self._data(features, response))
+        return self._variance(padded) + float(((padded.coefficients - plain.coefficients) ** 2).sum())
 
-    def _joined(self, features: ArrayLike, response: ArrayLike) -> tuple[Floats, Floats]:
-        as_regression(features, response)
-        parts = list(self._padded(features, response))
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-
-    def _padded(
+    def _chunks(
         self, features: ArrayLike | Chunks, response: ArrayLike | None
     ) -> Iterator[tuple[Floats, Floats]]:
+        """The data, then the padding; refuses rows over the bound, for which no promise would hold."""
         width, seen = 0, 0
-        for table, target in chunks(features, response):
+        for table, target in super()._chunks(features, response):
             width = table.shape[1]
-            if self.rows < width:
-                raise invalid(
-                    "rows", f"at least the number of features, {width}", self.rows, "Project to more rows."
-                )
             norms = np.sqrt((table**2).sum(axis=1) + target**2)
             if norms.size and norms.max() > self.row_bound * (1.0 + 1e-12):
                 raise invalid(

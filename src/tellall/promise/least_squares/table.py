@@ -3,62 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tellall.core.errors import InvalidInput, invalid
+from tellall.core.checks import share
+from tellall.core.errors import NoAnswer, invalid
+from tellall.promise.least_squares.base import PrivateLeastSquares
 from tellall.promise.least_squares.noisy import GaussianLeastSquares
 from tellall.promise.least_squares.projected import ProjectedLeastSquares
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from tellall.promise.privacy.impossibility import RELATIVE_NOTE, least_error, unbounded_neighbour
 from tellall.promise.privacy.records import influence
-from tellall.release.profile import as_epsilons, as_probability
+from tellall.promise.record import NumberRecord
+from tellall.release.profile import as_epsilons
 
 __all__ = [
-    "Method",
     "ProfileRow",
     "ProfileTable",
     "profile_table",
     "standard_methods",
 ]
 
-Method = SketchedLeastSquares | GaussianLeastSquares | ProjectedLeastSquares
-
 
 @dataclass(frozen=True)
-class ProfileRow:
-    """One method on one data set.
-
-    Attributes
-    ----------
-    name : str
-    deltas : tuple of float
-        δ at each ε of the table.
-    epsilons : tuple of float
-        ε at each δ of the table.
-    pure_epsilon : float
-        Where δ reaches 0 exactly; infinite where it never does.
-    error : float
-        E‖x̃ − x‖², the squared distance to the exact coefficients.
-    worst_record : int or None
-    leverage, residual_share : float or None
-    """
+class ProfileRow(NumberRecord):
+    """One method on one data set."""
 
     name: str
-    deltas: tuple[float, ...]
-    epsilons: tuple[float, ...]
-    pure_epsilon: float
-    error: float
+    deltas: tuple[float, ...]  # δ at each ε of the table
+    epsilons: tuple[float, ...]  # ε at each δ of the table
+    pure_epsilon: float  # where δ reaches 0 exactly; infinite if it never does
+    error: float  # E‖x̃ − x‖², the squared distance to the exact coefficients
     worst_record: int | None
     leverage: float | None
     residual_share: float | None
 
 
 @dataclass(frozen=True)
-class ProfileTable:
-    """What each method promises and costs on one data set; `str` gives the table, `as_dict` its JSON form."""
+class ProfileTable(NumberRecord):
+    """What each method promises and costs on one data set; `str` gives the table."""
 
     at_epsilons: tuple[float, ...]
     at_deltas: tuple[float, ...]
@@ -68,51 +54,25 @@ class ProfileTable:
     coefficient_norm: float
     note: str
 
-    def as_dict(self) -> dict[str, object]:
-        """Plain values only, infinities as None."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
-
     def __str__(self) -> str:
-        head = [
-            "method",
-            *(f"δ(ε={e:g})" for e in self.at_epsilons),
-            *(f"ε(δ={d:g})" for d in self.at_deltas),
-        ]
-        head += ["pure ε", "E‖error‖²", "worst row"]
-        body = [
-            [
-                row.name,
-                *(f"{value:.3g}" for value in row.deltas),
-                *(f"{value:.3g}" for value in row.epsilons),
-                f"{row.pure_epsilon:.3g}",
-                f"{row.error:.3g}",
-                "-" if row.worst_record is None else str(row.worst_record),
-            ]
-            for row in self.rows
-        ]
-        widths = [max(len(line[k]) for line in [head, *body]) for k in range(len(head))]
-        lines = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-            for line in [head, *body]
+        deltas, epsilons = [f"δ(ε={e:g})" for e in self.at_epsilons], [f"ε(δ={d:g})" for d in self.at_deltas]
+        lines = [["method", *deltas, *epsilons, "pure ε", "E‖error‖²", "worst row"]]
+        for row in self.rows:
+            numbers = [*row.deltas, *row.epsilons, row.pure_epsilon, row.error]
+            worst = "-" if row.worst_record is None else str(row.worst_record)
+            lines.append([row.name, *(f"{value:.3g}" for value in numbers), worst])
+        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+        text = [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
         ]
         size = f"{self.records} records, {self.features} features, ‖x‖² = {self.coefficient_norm**2:.3g}"
-        return "\n".join([size, *(line.rstrip() for line in lines), self.note])
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
-    return value
+        return "\n".join([size, *(line.rstrip() for line in text), self.note])
 
 
 def profile_table(
     features: ArrayLike,
     response: ArrayLike,
-    methods: Sequence[Method],
+    methods: Sequence[PrivateLeastSquares],
     *,
     epsilons: Sequence[float] = (0.1, 0.5, 1.0, 2.0),
     deltas: Sequence[float] = (1e-3, 1e-6),
@@ -130,7 +90,7 @@ def profile_table(
     (1, 1)
     """
     eps = tuple(float(e) for e in as_epsilons(list(epsilons)))
-    goals = tuple(as_probability("delta", d) for d in deltas)
+    goals = tuple(share("delta", d, zero=False, one=False) for d in deltas)
     if not methods:
         raise invalid("methods", "at least one method", "none")
     fit = influence(features, response)
@@ -139,7 +99,7 @@ def profile_table(
         profile = method.profile(features, response)
         rows.append(
             ProfileRow(
-                name=_name(method),
+                name=method.name,
                 deltas=tuple(float(value) for value in profile.delta(np.array(eps))),
                 epsilons=tuple(profile.epsilon(goal) for goal in goals),
                 pure_epsilon=profile.pure_epsilon,
@@ -161,16 +121,6 @@ def profile_table(
     return ProfileTable(eps, goals, tuple(rows), len(fit.residual), len(fit.coefficients), norm, note)
 
 
-def _name(method: Method) -> str:
-    if isinstance(method, SketchedLeastSquares):
-        return f"sketched, {method.rows} rows"
-    if isinstance(method, GaussianLeastSquares):
-        if method.std is not None:
-            return f"Gaussian noise, std {method.std:.3g}"
-        return f"Gaussian noise for ({method.epsilon:g}, {method.delta:g})"
-    return f"projected, {method.rows} rows, c2 {method.c2} = {method.padding:.3g}"
-
-
 def standard_methods(
     features: ArrayLike,
     response: ArrayLike,
@@ -179,28 +129,21 @@ def standard_methods(
     delta: float = 1e-5,
     rows: int | None = None,
     row_bound: float | None = None,
-) -> tuple[Method, ...]:
+) -> tuple[PrivateLeastSquares, ...]:
     """Each method calibrated to (ε, δ) on this data, ready for `profile_table`.
 
     The sketch takes the most rows that keep the promise (or `rows`), the noise is the least that does.
     Projected least squares joins in where a public `row_bound` is given, with as many rows as the sketch.
     A method that cannot keep the promise on this data is left out.
     """
-    methods: list[Method] = []
-    sketched: SketchedLeastSquares | None = None
-    if rows is not None:
-        sketched = SketchedLeastSquares(rows)
-    else:
-        try:
+    sketched = None if rows is None else SketchedLeastSquares(rows)
+    if sketched is None:
+        with suppress(NoAnswer):
             sketched = SketchedLeastSquares.calibrate(features, response, epsilon=epsilon, delta=delta)
-        except InvalidInput as problem:
-            if "within reach" not in str(problem):
-                raise
-    if sketched is not None:
-        methods.append(sketched)
+    methods: list[PrivateLeastSquares] = [] if sketched is None else [sketched]
     methods.append(GaussianLeastSquares(epsilon=epsilon, delta=delta))
     if row_bound is not None:
-        width = np.atleast_2d(np.asarray(features)).shape[1] if np.ndim(features) > 1 else 1
-        count = max(sketched.rows if sketched is not None else 0, width + 10)
+        width = np.shape(features)[1] if np.ndim(features) > 1 else 1
+        count = max(0 if sketched is None else sketched.rows, width + 10)
         methods.append(ProjectedLeastSquares(count, epsilon, delta, row_bound))
     return tuple(methods)

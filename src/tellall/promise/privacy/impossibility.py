@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tellall.core.checks import above_zero
 from tellall.promise.privacy.records import influence
 from tellall.release.profile import Floats, as_epsilons, as_fractions, as_numbers
 
@@ -25,25 +26,13 @@ RELATIVE_NOTE = (
 
 @dataclass(frozen=True)
 class UnboundedNeighbour:
-    """One more record that moves a coefficient of a fit by more than was asked for.
+    """One more record that moves a coefficient of a fit by more than was asked for."""
 
-    Attributes
-    ----------
-    row : ndarray of length p
-        The features of the added record, (1, 0, …, 0).
-    response : float
-        Its response.
-    coefficients, neighbour_coefficients : ndarray of length p
-        The fit without and with it.
-    moved : float
-        The largest change of a coefficient.
-    """
-
-    row: Floats
+    row: Floats  # the features of the added record, (1, 0, …, 0)
     response: float
-    coefficients: Floats
-    neighbour_coefficients: Floats
-    moved: float
+    coefficients: Floats  # the fit without it
+    neighbour_coefficients: Floats  # the fit with it
+    moved: float  # the largest change of a coefficient
 
     def __str__(self) -> str:
         return (
@@ -67,22 +56,16 @@ def unbounded_neighbour(features: ArrayLike, response: ArrayLike, shift: float =
     >>> found.moved > 1000.0
     True
     """
-    wanted = float(as_numbers("shift", shift, rule="above zero", least=0.0, above=True))
+    wanted = above_zero("shift", shift)
     fit = influence(features, response)
-    table = np.atleast_2d(np.asarray(features, dtype=np.float64).reshape(len(fit.residual), -1))
+    table = np.asarray(features, dtype=np.float64).reshape(len(fit.residual), -1)
     row = np.eye(table.shape[1])[0]
     upper = np.asarray(np.linalg.qr(table, mode="r"), dtype=np.float64)
     inward = np.linalg.solve(upper, np.linalg.solve(upper.T, row))
-    lever = float(inward[0])
-    value = float(fit.coefficients[0]) + 2.0 * wanted * (1.0 + lever) / lever
-    step = inward * (value - float(fit.coefficients[0])) / (1.0 + lever)
-    return UnboundedNeighbour(
-        row=row,
-        response=value,
-        coefficients=fit.coefficients,
-        neighbour_coefficients=fit.coefficients + step,
-        moved=float(np.abs(step).max()),
-    )
+    step = inward * 2.0 * wanted / inward[0]
+    value = float(fit.coefficients[0] + 2.0 * wanted * (1.0 + inward[0]) / inward[0])
+    moved = float(np.abs(step).max())
+    return UnboundedNeighbour(row, value, fit.coefficients, fit.coefficients + step, moved)
 
 
 def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Floats:
@@ -98,8 +81,7 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Float
     >>> float(least_error(1.0, 1e-5, 10.0).round(4))
     13.4469
     """
-    eps = as_epsilons(epsilon)
-    slack = as_fractions("delta", delta)
+    eps, slack = as_epsilons(epsilon), as_fractions("delta", delta)
     apart = as_numbers("shift", shift, rule="zero or more", least=0.0)
     # (e^ε − 1)/(e^ε + 1) = tanh(ε/2), and 1/(e^ε + 1) without overflow.
     total = np.minimum(1.0, np.tanh(eps / 2.0) + 2.0 * slack * np.exp(-np.logaddexp(eps, 0.0)))

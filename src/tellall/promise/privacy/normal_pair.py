@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tellall.core.errors import invalid
-from tellall.release.profile import Floats, as_direction, as_epsilons, as_numbers
+from tellall.release.profile import Floats, as_epsilons, as_numbers, as_sides
 
 __all__ = [
     "contour_delta",
@@ -21,7 +21,7 @@ _LEAN = 1.0 / np.tan(np.deg2rad(67.5))
 _STEP = 0.066
 _X = np.arange(0.0, 26.0, _STEP)
 _COSH, _SINH = np.cosh(_X), np.sinh(_X)
-_BLOCK = 2048
+_BATCH = 2048
 
 
 def normal_delta(
@@ -38,17 +38,11 @@ def normal_delta(
     Parameters
     ----------
     epsilon : array_like
-        Zero or more.
-    mean_a, mean_b : array_like of length d (or numbers)
-    cov_a, cov_b : array_like, d × d (or numbers)
-        Symmetric positive definite.
+        Zero or more; δ has its shape.
+    mean_a, cov_a, mean_b, cov_b : array_like
+        d numbers and a symmetric positive definite d × d matrix each, or numbers for d = 1.
     direction : {"larger", "forward", "backward"}
         "forward" is a against b.
-
-    Returns
-    -------
-    ndarray
-        δ in [0, 1], of the shape of `epsilon`.
 
     Notes
     -----
@@ -70,18 +64,12 @@ def normal_delta(
     >>> float(normal_delta(0.0, 0.0, 1.0, 0.0, 4.0).round(6))
     0.322675
     """
-    way = as_direction(direction)
-    eps = as_epsilons(epsilon)
+    sides, eps = as_sides(direction), as_epsilons(epsilon)
     first, second = _law("a", mean_a, cov_a), _law("b", mean_b, cov_b)
     if first[0].shape != second[0].shape:
         raise invalid("mean_b", f"of length {first[0].size}, like mean_a", f"length {second[0].size}")
-    flat = eps.reshape(-1)
-    values = [
-        _delta_between(flat, *pair)
-        for name, pair in (("forward", first + second), ("backward", second + first))
-        if way in ("larger", name)
-    ]
-    larger: Floats = np.maximum.reduce(values)
+    pairs = [(*first, *second) if forward else (*second, *first) for forward in sides]
+    larger: Floats = np.maximum.reduce([_delta_between(eps.reshape(-1), *pair) for pair in pairs])
     return larger.reshape(eps.shape)[()]
 
 
@@ -126,23 +114,16 @@ def _delta_between(eps: Floats, mean_a: Floats, cov_a: Floats, mean_b: Floats, c
 def contour_delta(eps: Floats, tilt: Floats, shift2: Floats, copies: Floats) -> Floats:
     """δ of N(0, I) against N(η, diag λ), one case per row of `tilt`, coordinate j taken `copies[j]` times.
 
-    Parameters
-    ----------
-    eps : ndarray of length B
-    tilt : ndarray, B × J
-        1/λ − 1 for each coordinate, above −1 (given so, because λ near 1 would lose its digits).
-    shift2 : ndarray, B × J
-        η² for each coordinate.
-    copies : ndarray of length J
+    `tilt` (B × J) holds 1/λ − 1, because λ near 1 would lose its digits; `shift2` (B × J) holds η².
     """
     out = np.empty(eps.shape)
-    for start in range(0, eps.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        out[part] = _contour_block(eps[part], tilt[part], shift2[part], copies)
+    for start in range(0, eps.size, _BATCH):
+        part = slice(start, start + _BATCH)
+        out[part] = _contour_batch(eps[part], tilt[part], shift2[part], copies)
     return out
 
 
-def _contour_block(eps: Floats, tilt: Floats, shift2: Floats, copies: Floats) -> Floats:
+def _contour_batch(eps: Floats, tilt: Floats, shift2: Floats, copies: Floats) -> Floats:
     linear = -0.5 * np.log1p(tilt) + 0.5 * shift2 * (1.0 + tilt)
     pull2 = shift2 * (1.0 + tilt) ** 2
     live = (copies > 0.0) & ((tilt != 0.0) | (shift2 != 0.0))

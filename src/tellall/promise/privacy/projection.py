@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.release.profile import (
     Floats,
-    as_counts,
-    as_direction,
     as_epsilons,
     as_fractions,
     as_numbers,
-    as_probability,
-    checked_epsilon,
+    as_sides,
     least_meeting,
 )
 
 __all__ = [
+    "Padding",
     "padding",
     "projection_delta",
     "projection_leverage",
@@ -40,19 +41,12 @@ def projection_delta(
 
     Parameters
     ----------
-    epsilon : array_like
-        Zero or more.
+    epsilon, rows : array_like
+        ε of zero or more, and the number of rows of the projection; δ is broadcast over the arguments.
     joint_leverage : array_like
         Leverage of the row in [features, response] together, in [0, 1]. Zero gives δ = 0, one gives 1.
-    rows : array_like
-        Number of rows of the projection, a whole number.
     direction : {"larger", "forward", "backward"}
         "forward" is data to neighbour.
-
-    Returns
-    -------
-    ndarray
-        δ in [0, 1], broadcast over the arguments (a number for numbers).
 
     Notes
     -----
@@ -71,62 +65,56 @@ def projection_delta(
     >>> float(projection_delta(0.0, 0.25, 2))
     0.10546875
     """
-    way = as_direction(direction)
-    eps = as_epsilons(epsilon)
+    sides, eps = as_sides(direction), as_epsilons(epsilon)
     leverage = as_fractions("joint_leverage", joint_leverage)
-    count = as_counts("rows", rows)
+    rule = "a whole number of 1 or more"
+    count = as_numbers("rows", rows, rule=rule, least=1.0, most=2.0**53)
+    if (count != np.floor(count)).any():
+        raise invalid("rows", rule, rows)
     eps, leverage, count = np.broadcast_arrays(eps, leverage, count)
     out = np.where(leverage >= 1.0, 1.0, 0.0)
     inside = (leverage > 0.0) & (leverage < 1.0)
     args = eps[inside], leverage[inside], count[inside]
-    if way == "forward":
-        value = _forward(*args)
-    elif way == "backward":
-        value = _backward(*args)
-    else:
-        value = np.maximum(_forward(*args), _backward(*args))
-    out[inside] = value
+    out[inside] = np.maximum.reduce([(_forward if one else _backward)(*args) for one in sides])
     return out[()]
 
 
 def _forward(eps: Floats, leverage: Floats, rows: Floats) -> Floats:
-    log_left = np.log1p(-leverage)
-    span = 2.0 * eps - rows * log_left
-    far = span / leverage
-    near = far - span
+    span = 2.0 * eps - rows * np.log1p(-leverage)
+    near, far = span / leverage - span, span / leverage
     with np.errstate(over="ignore", invalid="ignore"):
         tail = np.exp(np.minimum(eps, 700.0)) * special.gammaincc(rows / 2.0, far / 2.0)
     direct = special.gammaincc(rows / 2.0, near / 2.0) - np.where(np.isfinite(tail), tail, 0.0)
-    # The same difference as one integral between the two thresholds, of e^(share·z)(density − share·S).
-    share = eps / span
-    at = near[..., None] + span[..., None] * _UNIT
-    weight = np.exp(eps[..., None] * _UNIT)
-    inner = _density(at, rows[..., None]) - share[..., None] * special.gammaincc(
-        rows[..., None] / 2.0, at / 2.0
-    )
-    smooth = span / 2.0 * ((weight * inner) @ _WEIGHTS)
-    return np.clip(np.where((leverage < 0.1) & (span < 20.0), smooth, direct), 0.0, 1.0)
+    return _careful(direct, special.gammaincc, eps, leverage, rows, span, _UNIT)
 
 
 def _backward(eps: Floats, leverage: Floats, rows: Floats) -> Floats:
-    log_left = np.log1p(-leverage)
-    span = -2.0 * eps - rows * log_left
+    span = -2.0 * eps - rows * np.log1p(-leverage)
     reached = span > 0.0
-    safe = np.where(reached, span, 1.0)
-    far = safe / leverage
-    near = far - safe
-    direct = special.gammainc(rows / 2.0, far / 2.0) - np.exp(np.where(reached, eps, 0.0)) * special.gammainc(
-        rows / 2.0, near / 2.0
-    )
-    share = np.where(reached, eps, 0.0) / safe
-    at = near[..., None] + safe[..., None] * _UNIT
-    weight = np.exp(np.where(reached, eps, 0.0)[..., None] * (1.0 - _UNIT))
-    inner = _density(at, rows[..., None]) - share[..., None] * special.gammainc(
-        rows[..., None] / 2.0, at / 2.0
-    )
-    smooth = safe / 2.0 * ((weight * inner) @ _WEIGHTS)
-    value = np.where((leverage < 0.1) & (safe < 20.0), smooth, direct)
-    return np.clip(np.where(reached, value, 0.0), 0.0, 1.0)
+    span, eps = np.where(reached, span, 1.0), np.where(reached, eps, 0.0)
+    near, far = span / leverage - span, span / leverage
+    direct = special.gammainc(rows / 2.0, far / 2.0) - np.exp(eps) * special.gammainc(rows / 2.0, near / 2.0)
+    value = _careful(direct, special.gammainc, eps, leverage, rows, span, 1.0 - _UNIT)
+    return np.where(reached, value, 0.0)
+
+
+def _careful(
+    direct: Floats,
+    tail: Callable[[Floats, Floats], Floats],
+    eps: Floats,
+    leverage: Floats,
+    rows: Floats,
+    span: Floats,
+    along: Floats,
+) -> Floats:
+    """The difference as it stands, or where it cancels as one integral between the two thresholds.
+
+    Of e^(ε·along)(density − ε/span · tail), `tail` the survival or distribution function subtracted.
+    """
+    at = (span / leverage - span)[..., None] + span[..., None] * _UNIT
+    inner = _density(at, rows[..., None]) - (eps / span)[..., None] * tail(rows[..., None] / 2.0, at / 2.0)
+    smooth = span / 2.0 * ((np.exp(eps[..., None] * along) * inner) @ _WEIGHTS)
+    return np.clip(np.where((leverage < 0.1) & (span < 20.0), smooth, direct), 0.0, 1.0)
 
 
 def _density(at: Floats, rows: Floats) -> Floats:
@@ -151,9 +139,8 @@ def projection_leverage(epsilon: float, delta: float, rows: int) -> float:
     >>> round(projection_leverage(0.5, 1e-5, 5), 12)
     0.048796079808
     """
-    eps = checked_epsilon(epsilon, positive=True)
-    goal = as_probability("delta", delta)
-    count = int(as_counts("rows", rows))
+    eps, count = above_zero("epsilon", epsilon), whole("rows", rows)
+    goal = share("delta", delta, zero=False, one=False)
 
     def falling(odds: float) -> float:  # odds = (1 − p)/p, the padding in units of the row bound, squared
         return float(projection_delta(eps, 1.0 / (1.0 + odds), count, direction="forward"))
@@ -168,10 +155,8 @@ def padding(
 
     Parameters
     ----------
-    epsilon, delta : float
-        The promise.
-    rows : int
-        Rows of the projection.
+    epsilon, delta, rows
+        The promise, and the rows of the projection.
     row_bound : float
         A public bound on the norm of a row of [features, response]. The largest norm in the data is not
         public: using it is not private.
@@ -191,18 +176,17 @@ def padding(
     >>> [round(padding(0.5, 1e-5, 5, c2=form) ** 2, 3) for form in ("exact", "sqrt", "printed")]
     [19.493, 194.054, 1135.131]
     """
-    bound = float(as_numbers("row_bound", row_bound, rule="above zero", least=0.0, above=True))
-    eps = checked_epsilon(epsilon, positive=True)
-    goal = as_probability("delta", delta)
-    count = int(as_counts("rows", rows))
-    log_term = float(np.log(4.0 / goal))
+    bound = above_zero("row_bound", row_bound, finite=False)
+    eps, count = above_zero("epsilon", epsilon), whole("rows", rows)
+    goal = share("delta", delta, zero=False, one=False)
     if c2 == "exact":
         leverage = projection_leverage(eps, goal, count)
-        return bound * float(np.sqrt((1.0 - leverage) / leverage))
+        return bound * math.sqrt((1.0 - leverage) / leverage)
+    log_term = math.log(4.0 / goal)
     if c2 == "sqrt":
-        return bound * float(np.sqrt(4.0 * (np.sqrt(2.0 * count * log_term) + log_term) / eps))
+        return bound * math.sqrt(4.0 * (math.sqrt(2.0 * count * log_term) + log_term) / eps)
     if c2 == "printed":
-        return bound * float(np.sqrt(4.0 * (2.0 * count * log_term + log_term) / eps))
+        return bound * math.sqrt(4.0 * (2.0 * count * log_term + log_term) / eps)
     raise invalid("c2", "'exact', 'sqrt' or 'printed'", c2)
 
 
@@ -228,7 +212,7 @@ def square_loss_expectation(scale: ArrayLike, offset: ArrayLike, *, sign: int = 
         raise invalid("sign", "1 or -1", sign)
     a2 = as_numbers("scale", scale) ** 2
     c = as_numbers("offset", offset)
-    half = float(as_counts("rows", rows)) / 2.0
+    half = whole("rows", rows) / 2.0
     a2, c = np.broadcast_arrays(a2, c)
     if sign == -1:
         grown = np.exp(c) * (1.0 + 2.0 * a2) ** -half

@@ -18,37 +18,22 @@ __all__ = [
     "pareto_frontier",
 ]
 
-_BLOCK = 65_536
+_BATCH = 65_536
 # A leverage this close to one is one: the record alone decides a coefficient.
 _ALONE = 1e-10
 
 
 @dataclass(frozen=True)
 class RecordInfluence:
-    """A least-squares fit and what each record does to it.
-
-    Attributes
-    ----------
-    coefficients : ndarray of length p
-    leverage : ndarray of length n
-        vᵀ(BᵀB)⁻¹v of each row v of the features; exactly 1 where removing the row loses rank.
-    residual : ndarray of length n
-    pull : ndarray of length n
-        ‖(BᵀB)⁻¹v‖ of each row: how far the coefficients move for a unit of its residual.
-    residual_norm : float
-    inverse_trace : float
-        tr (BᵀB)⁻¹.
-    perfect : bool
-        Whether the features fit the response exactly, up to rounding.
-    """
+    """A least-squares fit and what each of its n records does to the p coefficients."""
 
     coefficients: Floats
-    leverage: Floats
+    leverage: Floats  # vᵀ(BᵀB)⁻¹v of each row v of the features; exactly 1 where removing the row loses rank
     residual: Floats
-    pull: Floats
+    pull: Floats  # ‖(BᵀB)⁻¹v‖ of each row: how far the coefficients move for a unit of its residual
     residual_norm: float
-    inverse_trace: float
-    perfect: bool
+    inverse_trace: float  # tr (BᵀB)⁻¹
+    perfect: bool  # whether the features fit the response exactly, up to rounding
 
     @property
     def residual_share(self) -> Floats:
@@ -68,7 +53,7 @@ class RecordInfluence:
 def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Floats]:
     """Features (n × p) and response (n) as float64 arrays, finite and of equal length.
 
-    A memory map of float64 stays one: it is checked block by block and never read whole.
+    A memory map of float64 stays one: it is checked batch by batch and never read whole.
     """
     try:
         table = np.asanyarray(features, dtype=np.float64)
@@ -88,8 +73,8 @@ def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Flo
         raise invalid(
             "response", f"of length {table.shape[0]}, like the features", f"an array of shape {target.shape}"
         )
-    for start in range(0, table.shape[0], _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, table.shape[0], _BATCH):
+        part = slice(start, start + _BATCH)
         for name, values in (("features", table[part]), ("response", target[part])):
             if not np.isfinite(values).all():
                 row = start + int(
@@ -106,9 +91,9 @@ def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features
 
     Notes
     -----
-    QR of blocks of rows, column norms taken out first, the triangular factor used twice (the second pass
+    QR of batches of rows, column norms taken out first, the triangular factor used twice (the second pass
     restores the orthogonality that a condition number took away); never the normal equations. O(n p²) time,
-    O(block·p + n) memory beside the data, three passes.
+    O(batch·p + n) memory beside the data, three passes.
 
     Examples
     --------
@@ -122,31 +107,31 @@ def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features
     size, width = table.shape
     if size < width:
         raise invalid(name, f"at least as many rows as columns ({width})", f"{size} rows")
-    scale = np.sqrt(sum((part**2).sum(axis=0) for part in _blocks(table)))
+    scale = np.sqrt(sum((part**2).sum(axis=0) for part in _batches(table)))
     if not (scale > 0.0).all():
         column = int(np.flatnonzero(scale == 0.0)[0])
         raise invalid(name, "of full column rank", f"column {column}, all zeros", "Drop that column.")
-    first = _triangle(part / scale for part in _blocks(table))
+    first = _triangle(part / scale for part in _batches(table))
     _check_rank(first, size, name)
     inverse = np.linalg.inv(first)
-    second = _triangle((part / scale) @ inverse for part in _blocks(table))
+    second = _triangle((part / scale) @ inverse for part in _batches(table))
     # Rows of an orthonormal basis: (row/scale)·inverse·fix. The second factor is near the identity.
     basis = (inverse @ np.linalg.inv(second)) / scale[:, None]
     rotated = np.zeros(width)
-    for part, values in zip(_blocks(table), _blocks(target), strict=True):
+    for part, values in zip(_batches(table), _batches(target), strict=True):
         rotated += (part @ basis).T @ values
     leverage, residual, pull = np.empty(size), np.empty(size), np.empty(size)
     correction = np.zeros(width)
-    for start in range(0, size, _BLOCK):
-        span = slice(start, start + _BLOCK)
+    for start in range(0, size, _BATCH):
+        span = slice(start, start + _BATCH)
         rows = table[span] @ basis
         leverage[span] = (rows**2).sum(axis=1)
         residual[span] = target[span] - rows @ rotated
         correction += rows.T @ residual[span]
         pull[span] = np.linalg.norm(rows @ basis.T, axis=1)
     # One step of refinement: a small residual of a large response would otherwise keep its rounding.
-    for start in range(0, size, _BLOCK):
-        span = slice(start, start + _BLOCK)
+    for start in range(0, size, _BATCH):
+        span = slice(start, start + _BATCH)
         residual[span] -= (table[span] @ basis) @ correction
     leverage = np.where(leverage > 1.0 - _ALONE, 1.0, leverage)
     residual = np.where(leverage >= 1.0, 0.0, residual)
@@ -162,14 +147,14 @@ def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features
     )
 
 
-def _blocks(values: Floats) -> Iterator[Floats]:
-    for start in range(0, values.shape[0], _BLOCK):
-        yield values[start : start + _BLOCK]
+def _batches(values: Floats) -> Iterator[Floats]:
+    for start in range(0, values.shape[0], _BATCH):
+        yield values[start : start + _BATCH]
 
 
-def _triangle(blocks: Iterator[Floats]) -> Floats:
+def _triangle(batches: Iterator[Floats]) -> Floats:
     stacked: Floats | None = None
-    for part in blocks:
+    for part in batches:
         joined = part if stacked is None else np.concatenate([stacked, part])
         stacked = np.asarray(np.linalg.qr(joined, mode="r"), dtype=np.float64)
     if stacked is None:

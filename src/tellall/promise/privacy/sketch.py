@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.promise.privacy.normal_pair import contour_delta
-from tellall.release.profile import Floats, as_counts, as_direction, as_epsilons, as_fractions
+from tellall.release.profile import Floats, as_epsilons, as_fractions, as_sides
 
 __all__ = [
     "Quadric",
@@ -28,7 +29,7 @@ _JACOBIAN = np.cos(np.pi * _NODES / 2.0) * np.pi / 2.0
 _MASSES = _WEIGHTS * _JACOBIAN
 # The last four Legendre coefficients of the integrand say whether 20 points were enough.
 _TAIL = (_WEIGHTS[:, None] * np.polynomial.legendre.legvander(_NODES, 19)[:, 16:]) * (np.arange(16, 20) + 0.5)
-_BLOCK = 4096
+_BATCH = 4096
 _ROUNDS = 40
 
 
@@ -50,18 +51,9 @@ def quadric_probability(
 ) -> Floats:
     """P[ slope·ρ > offset + linear·a + square·a² ] for a standard t vector with coordinate a, remainder ρ.
 
-    Parameters
-    ----------
-    slope : ndarray of length B
-    quadric : Quadric
-        Offset, linear and square coefficient, one of each for each case.
-    features : int
-        Dimension p of the vector.
-    freedom : float
-        Degrees of freedom ν: a·√ν is Student t, and ρ, the squared length of the other p − 1 coordinates,
-        given a, is (1 + a²) times a BetaPrime((p−1)/2, (ν+1)/2).
-    digits : ndarray of length B
-        Mass below e^(−digits) in the far tails of a is left out.
+    The vector has p = `features` coordinates and ν = `freedom` degrees of freedom: a·√ν is Student t, and ρ,
+    the squared length of the other p − 1 coordinates, given a, is (1 + a²) times a
+    BetaPrime((p−1)/2, (ν+1)/2). Mass below e^(−digits) in the far tails of a is left out.
 
     Notes
     -----
@@ -72,8 +64,8 @@ def quadric_probability(
     One feature needs no integral. About 15 pieces for each case.
     """
     out = np.empty(slope.shape)
-    for start in range(0, slope.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
+    for start in range(0, slope.size, _BATCH):
+        part = slice(start, start + _BATCH)
         wave = _Wave.of(quadric, part)
         if features == 1:
             out[part] = _interval(wave, freedom)
@@ -232,25 +224,15 @@ def sketch_delta(
 
     Parameters
     ----------
-    epsilon : array_like
-        Zero or more.
-    leverage : array_like
-        Leverage of the record in the features alone, in [0, 1].
-    residual_share : array_like
-        Its squared residual over the sum of all squared residuals, in [0, 1].
-    features : int
-        Number of columns, the constant among them if there is one.
-    rows : int
-        Rows of the Gaussian sketch, at least `features`.
+    epsilon, leverage, residual_share : array_like
+        ε of zero or more; the leverage of the record in the features alone, and its squared residual over the
+        sum of all squared residuals, both in [0, 1]. δ is broadcast over the three.
+    features, rows : int
+        Columns, the constant included, and rows of the Gaussian sketch, at least as many.
     method : {"exact", "asymptotic"}
         "exact" is the law for every number of rows; "asymptotic" the paper's normal limit.
     direction : {"larger", "forward", "backward"}
         "forward" is data to neighbour.
-
-    Returns
-    -------
-    ndarray
-        δ in [0, 1], broadcast over epsilon, leverage and residual_share (a number for numbers).
 
     Notes
     -----
@@ -276,22 +258,16 @@ def sketch_delta(
     >>> float(sketch_delta(3.0, 0.3846, 0.1592, 4, 8))
     0.0
     """
-    way = as_direction(direction)
-    if method not in ("exact", "asymptotic"):
+    sides, eps = as_sides(direction), as_epsilons(epsilon)
+    curve = {"exact": _exact, "asymptotic": _normal}.get(method)
+    if curve is None:
         raise invalid("method", "'exact' or 'asymptotic'", method)
-    eps = as_epsilons(epsilon)
-    record, shape = _records(leverage, residual_share, features, rows, eps.shape)
+    record, shape = _RecordShift.of(leverage, residual_share, features, rows, eps.shape)
     eps = np.broadcast_to(eps, shape).reshape(-1)
     out = np.where(record.certain, 1.0, 0.0)
     some = np.flatnonzero(~record.certain & record.moves)
-    part, e = record.take(some), eps[some]
-    values = []
-    for name in ("forward", "backward"):
-        if way in ("larger", name):
-            curve = _exact if method == "exact" else _normal
-            values.append(curve(part, e, forward=name == "forward"))
-    if some.size:
-        out[some] = np.maximum.reduce(values)
+    part = record.take(some)
+    out[some] = np.maximum.reduce([curve(part, eps[some], forward=one) for one in sides])
     return out.reshape(shape)[()]
 
 
@@ -311,23 +287,17 @@ def sketch_pure_epsilon(
     >>> float(sketch_pure_epsilon(0.3846, 0.1592, 4, 8).round(12))
     2.540613570452
     """
-    way = as_direction(direction)
-    record, shape = _records(leverage, residual_share, features, rows, ())
+    sides = as_sides(direction)
+    record, shape = _RecordShift.of(leverage, residual_share, features, rows, ())
     out = np.where(record.certain, np.inf, 0.0)
     some = np.flatnonzero(~record.certain & record.moves)
     part = record.take(some)
-    values = [
-        _largest_loss(part, forward=name == "forward")
-        for name in ("forward", "backward")
-        if way in ("larger", name)
-    ]
-    if some.size:
-        out[some] = np.maximum.reduce(values)
+    out[some] = np.maximum.reduce([_largest_loss(part, forward=one) for one in sides])
     return out.reshape(shape)[()]
 
 
 @dataclass(frozen=True)
-class _Records:
+class _RecordShift:
     """What a record changes, kept as distances from "nothing changed" so that small ones stay exact."""
 
     features: int
@@ -340,63 +310,59 @@ class _Records:
     certain: NDArray[np.bool_]  # the neighbour is told apart with certainty
     moves: NDArray[np.bool_]  # the record changes anything at all
 
-    def take(self, some: NDArray[np.intp]) -> _Records:
-        picked = {
-            name: getattr(self, name)[some]
-            for name in ("shift", "log_scale", "narrow", "across", "along", "certain", "moves")
-        }
-        return _Records(self.features, self.rows, **picked)
+    @classmethod
+    def of(
+        cls, leverage: ArrayLike, residual_share: ArrayLike, features: int, rows: int, outer: tuple[int, ...]
+    ) -> tuple[_RecordShift, tuple[int, ...]]:
+        """The shifts, flat, and the shape they are broadcast to together with `outer`."""
+        p = whole("features", features)
+        if whole("rows", rows) < p:
+            raise invalid("rows", f"at least the number of features, {p}", rows, "Sketch to more rows.")
+        lev, share = as_fractions("leverage", leverage), as_fractions("residual_share", residual_share)
+        shape = np.broadcast_shapes(outer, lev.shape, share.shape)
+        lev, share = (np.broadcast_to(value, shape).reshape(-1) for value in (lev, share))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lost = np.where(lev < 1.0, share / (1.0 - lev), 1.0)
+        certain = (lev >= 1.0) | (lost >= 1.0)
+        lev, share, lost = (np.where(certain, 0.0, value) for value in (lev, share, lost))
+        narrow = 1.0 - lost
+        record = cls(
+            p,
+            int(rows),
+            shift=np.sqrt(share * lev) / (1.0 - lev),
+            log_scale=p * np.log1p(-lost) - np.log1p(-lev),
+            narrow=narrow,
+            across=lost / narrow,
+            along=(lost - lev) / narrow,
+            certain=certain,
+            moves=(lev > 0.0) | (share > 0.0),
+        )
+        return record, shape
+
+    def take(self, some: NDArray[np.intp]) -> _RecordShift:
+        """The chosen records alone."""
+        names = ("shift", "log_scale", "narrow", "across", "along", "certain", "moves")
+        return replace(self, **{name: getattr(self, name)[some] for name in names})
 
 
-def _records(
-    leverage: ArrayLike, residual_share: ArrayLike, features: int, rows: int, outer: tuple[int, ...]
-) -> tuple[_Records, tuple[int, ...]]:
-    p, r = int(as_counts("features", features)), int(as_counts("rows", rows))
-    if r < p:
-        raise invalid("rows", f"at least the number of features, {p}", r, "Sketch to more rows.")
-    lev = as_fractions("leverage", leverage)
-    share = as_fractions("residual_share", residual_share)
-    shape = np.broadcast_shapes(outer, lev.shape, share.shape)
-    lev, share = (np.broadcast_to(value, shape).reshape(-1) for value in (lev, share))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lost = np.where(lev < 1.0, share / (1.0 - lev), 1.0)
-    certain = (lev >= 1.0) | (lost >= 1.0)
-    lev, share, lost = (np.where(certain, 0.0, value) for value in (lev, share, lost))
-    narrow = 1.0 - lost
-    record = _Records(
-        features=p,
-        rows=r,
-        shift=np.sqrt(share * lev) / (1.0 - lev),
-        log_scale=p * np.log1p(-lost) - np.log1p(-lev),
-        narrow=narrow,
-        across=lost / narrow,
-        along=(lost - lev) / narrow,
-        certain=certain,
-        moves=(lev > 0.0) | (share > 0.0),
-    )
-    return record, shape
-
-
-def _largest_loss(record: _Records, *, forward: bool) -> Floats:
+def _largest_loss(record: _RecordShift, *, forward: bool) -> Floats:
     wide, m = 1.0 + record.along, record.shift
     first, second, cross = wide * m**2, record.along, wide * m
-    spread = np.hypot((first - second) / 2.0, cross)
-    half = (record.rows + 1) / 2.0
+    centre, spread = (first + second) / 2.0, np.hypot((first - second) / 2.0, cross)
+    half, top = (record.rows + 1) / 2.0, centre + spread
     if forward:
-        top = (first + second) / 2.0 + spread
         if record.features > 1:
             top = np.maximum(top, record.across)
         return np.maximum(0.0, record.log_scale / 2.0 + half * np.log1p(top))
-    bottom = (first + second) / 2.0 - spread
+    bottom = centre - spread
     # det(I + E) = 1 + along, so the smaller eigenvalue near −1 comes from the larger one without cancelling.
-    top = (first + second) / 2.0 + spread
     low = np.where(bottom < -0.5, np.log(wide) - np.log1p(top), np.log1p(np.maximum(bottom, -0.75)))
     if record.features > 1:
         low = np.minimum(low, np.log1p(record.across))
     return np.maximum(0.0, -record.log_scale / 2.0 - half * low)
 
 
-def _exact(record: _Records, eps: Floats, *, forward: bool) -> Floats:
+def _exact(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
     out = np.zeros(eps.shape)
     some = np.flatnonzero(eps < _largest_loss(record, forward=forward))
     if not some.size:
@@ -430,7 +396,7 @@ def _exact(record: _Records, eps: Floats, *, forward: bool) -> Floats:
     return out
 
 
-def _normal(record: _Records, eps: Floats, *, forward: bool) -> Floats:
+def _normal(record: _RecordShift, eps: Floats, *, forward: bool) -> Floats:
     """Lemma 8: N(0, I/r) against N(−m, κ/r·diag(1/(1−l), 1, …, 1)), p − 1 coordinates alike."""
     along, across, move = record.along, record.across, record.rows * record.shift**2
     if not forward:

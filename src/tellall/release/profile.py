@@ -243,7 +243,7 @@ def gaussian_delta(
     With c = sensitivity/std, δ(ε) = Φ(c/2 − ε/c) − e^ε Φ(−c/2 − ε/c): Prop. 1 of private-ols, and the
     analytic Gaussian mechanism of Balle and Wang. Written with the scaled complementary error function and,
     for c < 1/2, as the integral of its derivative, so that no digits cancel (the printed sum of error
-    functions loses all of them for small δ; its Prop. 2 prints exp for erf, E-PO-4). O(1) each.
+    functions loses all of them for small δ; our copy of Prop. 2 has exp for erf, E-PO-4). O(1) each.
 
     Examples
     --------
@@ -312,7 +312,7 @@ def linear_loss_expectation(slope: ArrayLike, offset: ArrayLike) -> Floats:
 
     Notes
     -----
-    Φ(−c/b) − e^(c + b²/2) Φ(−c/b − b): private-ols, Prop. 11 (which prints exp for erf, E-PO-4).
+    Φ(−c/b) − e^(c + b²/2) Φ(−c/b − b): private-ols, Prop. 11 (our copy has exp for erf, E-PO-4).
 
     Examples
     --------

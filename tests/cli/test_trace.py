@@ -9,8 +9,8 @@ import pytest
 
 import tellall as ta
 from tellall import cli
-from tellall.attack.trace import blocks
-from tellall.cli.limit import _sentence
+from tellall.attack.trace.limit import describe_limit
+from tellall.people.attributes import chunks
 from tellall.people.readers import ParquetColumns
 from tellall.report.trace_page import render
 from tests.report.pages import Tags, refuses_the_world
@@ -100,8 +100,10 @@ def test_targets_who_are_mostly_in_the_reference_leave_with_3(tables, own, code,
     (tables / "same.csv").write_text("\n".join([*lines[:21], *strangers]) + "\n")
     assert call(monkeypatch, *files(tables, targets="same.csv")) == code
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("Inconclusive. 20 of 23 targets also stand" if code else "Not traced.")
-    assert "20 of the targets also stand among" in out
+    assert out.startswith(
+        "Inconclusive. 20 of 23 targets are also reference people" if code else "Not traced."
+    )
+    assert "20 of the targets are also reference people" in out
 
 
 def test_too_few_reference_people_leave_with_3(tables, capsys, monkeypatch):
@@ -130,14 +132,14 @@ def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeyp
     monkeypatch.setattr(
         ParquetColumns, "read", lambda self, names: asked.append(len(names)) or read(self, names)
     )
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 8 * 2 * 40 * 100)
+    monkeypatch.setattr(chunks, "_BYTES", 8 * 2 * 40 * 100)
     arguments = files(tables, targets="targets.parquet", reference="reference.parquet")
     assert call(monkeypatch, *arguments, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again.pop("command") != whole.pop("command")
     assert again == whole
     scored = [count for count in asked if count > 1]
-    assert len(scored) > 20  # blocks of 100 of the 1,200 columns, targets and reference
+    assert len(scored) > 20  # chunks of 100 of the 1,200 columns, targets and reference
     broken = tables / "broken.parquet"
     broken.write_bytes(b"PAR1 nothing")
     assert call(monkeypatch, *files(tables, targets="broken.parquet")) == 2
@@ -248,7 +250,7 @@ def test_genomes_are_traced_from_plink_files(tmp_path):
         ta.genomics.read_genotypes(tmp_path / "t.bed"),
         ta.genomics.read_genotypes(tmp_path / "ref.bed"),
     )
-    np.testing.assert_array_equal(alignment.reference.block(0, 3000), calls[40:])
+    np.testing.assert_array_equal(alignment.reference.chunk(0, 3000).copies(), np.maximum(calls[40:], -1))
 
 
 @pytest.mark.parametrize(("power", "told"), [([0.01, 0.04, 0.2], True), ([0.01, 0.06, 0.2], False)])
@@ -257,7 +259,7 @@ def test_a_limit_set_by_few_trials_says_so(power, told):
     found = ta.ReleaseLimit(
         10, np.array([10, 20, 30]), np.array(power), np.zeros(3), np.array([0.03, 0.08, 0.3]), True
     )
-    sentence = _sentence(found, 100, 0.05, 0.01, 200)
+    sentence = describe_limit(found, 100, power=0.05, rate=0.01, trials=200)
     assert sentence.startswith("About 10 means")
     assert ("with only 200 simulated releases" in sentence) == told
 
@@ -300,7 +302,7 @@ def test_members_who_are_no_target_are_told(tables, capsys, monkeypatch):
     (tables / "more.txt").write_text("person0\nperson1\nnobody\nno one\n")
     assert call(monkeypatch, *files(tables), "--members", str(tables / "more.txt"), "--json") == 0
     document = json.loads(capsys.readouterr().out)
-    assert "2 of the 4 names in --members are no target's." in document["notes"]
+    assert "2 of the 4 names in --members are not targets." in document["notes"]
     assert document["risk"]["members"] == 2
     (tables / "none.txt").write_text("nobody\n")
     (tables / "latin.txt").write_bytes(b"person0\nJos\xe9\n")
@@ -326,7 +328,7 @@ def test_words_for_a_missing_call(tables, word, whole, capsys, monkeypatch):
         lines[row] = ",".join(cells)
     (tables / "targets.csv").write_text("\n".join(lines) + "\n")
     if not whole:
-        monkeypatch.setattr("tellall.people.wide_csv.read_wide", not_whole)
+        monkeypatch.setattr("tellall.people.attributes.tables.read_wide", not_whole)
     assert call(monkeypatch, *files(tables), "--json", "--coding", "genotypes") == 0
     after = json.loads(capsys.readouterr().out)
     assert after["attributes"] == before["attributes"]
@@ -334,7 +336,7 @@ def test_words_for_a_missing_call(tables, word, whole, capsys, monkeypatch):
 
 
 def not_whole(*_):
-    from tellall.people.wide_csv import NotWhole
+    from tellall.people.attributes.wide_csv import NotWhole
 
     raise NotWhole
 

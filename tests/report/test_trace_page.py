@@ -5,8 +5,9 @@ import pytest
 
 import tellall as ta
 from tellall.attack.trace.risk import trace_by_attributes
+from tellall.attack.trace.verdict import chance_of_so_many, judge_tracing
 from tellall.report.trace_figures import tracing_figures
-from tellall.report.trace_page import _chance_of_so_many, judge_tracing, render, risk_summary
+from tellall.report.trace_page import render, summarise_risk
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 
@@ -36,7 +37,7 @@ def document(tracing, truth, figures, word=NASTY):
         "notes": [word],
         "traced": tracing.traced,
         "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
-        "risk": None if risk is None else risk_summary(risk, 0),
+        "risk": None if risk is None else summarise_risk(risk, 0),
         "verdict": {"word": verdict.word, "sentence": verdict.sentence},
         "figures": [figure.as_json() for figure in figures],
     }
@@ -126,7 +127,7 @@ def test_the_verdict_where_the_truth_is_known():
 def test_a_summary_of_risk_holds_no_score():
     means, targets, reference, truth = people()
     tracing = ta.trace(means, targets, reference, attack="pool", threshold="empirical", coding="bits")
-    plain = json.dumps(risk_summary(ta.score(tracing, truth), 0), allow_nan=False)
+    plain = json.dumps(summarise_risk(ta.score(tracing, truth), 0), allow_nan=False)
     assert "threshold" not in plain
     assert not any(repr(score) in plain for score in tracing.scores.tolist())
 
@@ -171,7 +172,7 @@ def test_the_chance_of_so_many_is_beta_binomial(people, pool, traced):
     )
     rank = int(0.05 * (pool + 1) + 1e-9)
     expected = betabinom.sf(traced - 1, people, rank, pool + 1 - rank)
-    assert _chance_of_so_many(tracing) == pytest.approx(expected, rel=1e-9)
+    assert chance_of_so_many(tracing) == pytest.approx(expected, rel=1e-9)
 
 
 def test_targets_without_calls_are_not_counted_as_not_named():

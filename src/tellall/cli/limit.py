@@ -10,7 +10,6 @@ import typer
 
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
-from tellall.cli.trace_files import read_means
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -54,11 +53,13 @@ def limit(
     quiet: Quiet = False,
     out: Out = None,
 ) -> None:
-    """Tell how many of these means can be published before people can be traced from them, by simulation."""
+    """Say how many of these means can be published before people can be traced from them, by simulation."""
+    from tellall.attack.trace.files import read_shares
+    from tellall.attack.trace.limit import describe_limit
     from tellall.core.version import versions
 
     check_out(out)
-    values, known, kind = read_means(frequencies, people, coding)
+    values, known, kind = read_shares(frequencies, people, coding)
     n = people if people is not None else known
     if n is None:
         raise invalid("--people", "given where the file does not say how many people there are", "nothing")
@@ -77,7 +78,7 @@ def limit(
         trials=trials,
         rng=seed,
     )
-    sentence = _sentence(found, n, power, rate, trials)
+    sentence = describe_limit(found, n, power=power, rate=rate, trials=trials)
     if not as_json and not quiet:
         typer.echo(sentence)
     emit(
@@ -117,28 +118,3 @@ def _protections(subsample: float | None, std: float | None, base: float | None)
     chosen: list[Any] = [] if subsample is None else [tellall.Subsample(subsample)]
     chosen += [] if std is None else [tellall.Gaussian(std)]
     return chosen + ([] if base is None else [tellall.Rounding(base)])
-
-
-def _sentence(found: tellall.ReleaseLimit, n: int, power: float, rate: float, trials: int) -> str:
-    asked = (
-        f"with at most {100 * power:g} in 100 of the {n:,} people traced at {100 * rate:g} % false positives"
-    )
-    if not found.searched:
-        return f"All {found.attributes:,} means tried can be published {asked}; more may be too."
-    few = (
-        f", with only {trials:,} simulated releases; more trials may allow more"
-        if _set_by_interval(found, power)
-        else ""
-    )
-    if not found.attributes:
-        return f"Not one mean can be published {asked}{few}."
-    return (
-        f"About {found.attributes:,} means can be published {asked}, by simulation with independent "
-        f"attributes against this attack{few}."
-    )
-
-
-def _set_by_interval(found: tellall.ReleaseLimit, power: float) -> bool:
-    """Whether the first count refused is so for the upper end of its interval, not for the power itself."""
-    refused = int(np.flatnonzero(found.high > power)[0])
-    return bool(found.power[refused] <= power)

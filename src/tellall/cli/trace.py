@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 import tellall
@@ -24,10 +23,10 @@ from tellall.cli.options import (
     is_folder,
     write_secret,
 )
-from tellall.cli.trace_files import Inputs, read_files, read_truth, repeated
 from tellall.core import files as store
 
 if TYPE_CHECKING:
+    from tellall.attack.trace.files import TracingFiles
     from tellall.report.plot import Figure
 
 __all__ = [
@@ -35,9 +34,6 @@ __all__ = [
 ]
 
 _SHOWN = 20  # targets listed on a terminal
-_SIMULATED = 20_000  # attributes at most in the simulation, and releases simulated
-_TRIALS = 300
-_MOST_TRIALS = 10_000  # a rate that takes more to be seen once is not simulated
 _WARNING = "SECRET: what an attack concludes about single people. Not for publication."
 
 Release = Annotated[
@@ -70,29 +66,6 @@ Palindromic = Annotated[
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class _Watched:
-    """A source of blocks that tells how far it has been read."""
-
-    source: Any
-    tell: Callable[[int], None]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        count, width = self.source.shape
-        return int(count), int(width)
-
-    def block(self, start: int, stop: int) -> Any:
-        self.tell(stop)
-        return self.source.block(start, stop)
-
-    def packed(self, start: int, stop: int) -> Any:
-        from tellall.attack.trace.blocks import packed_of
-
-        self.tell(stop)
-        return packed_of(self.source, start, stop)
-
-
 def trace(
     release: Release,
     targets: Targets,
@@ -112,100 +85,90 @@ def trace(
     out: OutPage = None,
     reveal: Reveal = False,
 ) -> None:
-    """Tell how many of the targets were in the data whose means were published; with --reveal, who.
+    """Say how many of the targets were in the data whose means were published; with --reveal, who.
 
-    With -o FOLDER a page is written: the verdict, the ROC curve where --members tells the truth, power
+    With -o FOLDER a page is written: the verdict, the ROC curve if --members says who was in the data, power
     against the number of attributes, scores. Nothing names a person without --reveal.
     """
     from rich.console import Console
 
+    from tellall.attack.trace.files import read_members, read_tracing_files
+    from tellall.attack.trace.verdict import judge_tracing
+    from tellall.core.version import versions
     from tellall.report import text, trace_page
 
     check_page(out)
-    inputs = read_files(release, targets, reference, coding, palindromic, people)
-    truth = None
-    if members is not None:
-        known, said = read_truth(members, inputs.names)
-        truth, inputs = np.array(known), replace(inputs, notes=(*inputs.notes, *said))
-    n = people if people is not None else inputs.n
+    given = read_tracing_files(
+        release, targets, reference, coding=coding, palindromic=palindromic, people=people
+    )
+    truth, strangers = (None, "") if members is None else read_members(members, given.names)
     options: dict[str, Any] = {
         "attack": attack,
+        "threshold": threshold,
         "delta": delta,
         "alpha": alpha,
         "sigma_max": sigma_max,
-        "threshold": threshold,
-        "coding": inputs.coding,
-        "n": n,
-        "alleles": inputs.alleles,
+        "coding": given.coding,
+        "n": people if people is not None else given.n,
+        "alleles": given.alleles,
     }
     talk = text.talk_console(quiet=quiet)
-    with _watch(talk, inputs.targets, quiet=quiet) as watched:
-        tracing = tellall.trace(inputs.means, watched, inputs.reference, **options)
+    with _watch(talk, given.targets, quiet=quiet) as watched:
+        tracing = tellall.trace(given.means, watched, given.reference, **options)
     risk = None if truth is None else tellall.score(tracing, truth)
-    verdict = trace_page.judge_tracing(tracing, risk, doubtful=inputs.doubtful)
-    document = _document(release, tracing, inputs, n, seed)
-    files = {"release": release, "targets": targets, "reference": reference, "members": members}
-    asked = {**files, **options, "coding": coding, "people": people, "palindromic": palindromic}
-    document["command"] = repeated(asked, seed)
-    document["verdict"] = {"word": verdict.word, "sentence": verdict.sentence}
-    lines = [f"{verdict.word.capitalize()}. {verdict.sentence}", repr(tracing)]
-    if risk is not None:
-        document["risk"] = trace_page.risk_summary(risk, seed)
-        lines.append(repr(risk))
+    verdict = judge_tracing(tracing, risk, doubtful=given.doubtful)
+    asked = {
+        "release": release,
+        "targets": targets,
+        "reference": reference,
+        **{name: options[name] for name in ("attack", "threshold", "delta", "alpha", "sigma_max")},
+        "coding": coding,
+        "people": people,
+        "members": members,
+    }
+    document = {
+        "schema_version": 1,
+        "document": "trace",
+        "tellall": tellall.__version__,
+        "versions": versions(),
+        "command": _command(asked, palindromic, seed),
+        "release": release.name,
+        "people": options["n"],
+        "notes": [note for note in (*given.notes, strangers, *tracing.notes) if note],
+        **trace_page.summarise_tracing(tracing, verdict, risk, seed),
+    }
     page = talk if as_json or quiet else Console()
-    for line in (*lines, *document["notes"]):
+    for line in (str(verdict), repr(tracing), *([] if risk is None else [repr(risk)]), *document["notes"]):
         page.print(line, highlight=False, markup=False)
     if out is not None and is_folder(out):
-        with _watch(talk, inputs.targets, quiet=quiet) as watched:
-            drawn = _figures(inputs, watched, tracing, truth, options, seed, reveal)
+        with _watch(talk, given.targets, quiet=quiet) as watched:
+            drawn = _figures(given, watched, tracing, truth, options, seed, reveal)
         document["figures"] = [figure.as_json() for figure in drawn]
         out.mkdir(exist_ok=True)
         store.write_json(out / "trace.json", document)
         written = store.write_text(out / "report.html", trace_page.render(document))
         talk.print(f"The page is {written}", highlight=False, markup=False, soft_wrap=True)
     if reveal:
-        rows = _rows(inputs.names, tracing)
+        rows = _rows(given.names, tracing)
         page.print(_table(rows))
         secret = write_secret(_beside(out, release), {"warning": _WARNING, "targets": rows})
         talk.print(f"Who is named is in {secret}", highlight=False, markup=False, soft_wrap=True)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
-    if verdict.word == "inconclusive":
-        raise typer.Exit(3)
+    if verdict.exit_code:
+        raise typer.Exit(verdict.exit_code)
 
 
-def _document(
-    release: Path, tracing: tellall.Tracing, inputs: Inputs, n: int | None, seed: int
-) -> dict[str, Any]:
-    """What was found, counted; no person in it."""
-    from tellall.core.version import versions
-
-    return {
-        "schema_version": 1,
-        "document": "trace",
-        "tellall": tellall.__version__,
-        "versions": versions(),
-        "command": "tellall trace",
-        "release": release.name,
-        "seed": seed,
-        "attack": tracing.attack,
-        "threshold": tracing.rule,
-        "delta": tracing.delta,
-        "attributes": tracing.attributes,
-        "reference_people": tracing.reference_people,
-        "target_people": int(tracing.scores.size),
-        "people": n,
-        "missing_calls": dict(zip(("targets", "reference"), tracing.missing_calls, strict=True)),
-        "targets_without_calls": tracing.without_calls,
-        "reference_people_lacking_calls": tracing.reference_lacking,
-        "notes": [*inputs.notes, *tracing.notes],
-        "traced": tracing.traced,
-        "named_at_false_discovery_rate": int(tracing.discoveries().sum()),
-        "risk": None,
-    }
+def _command(asked: dict[str, Any], palindromic: bool, seed: int) -> str:
+    """The command with the options given; files without their folders, whose names may name people."""
+    parts = ["tellall", "trace"]
+    for name, value in asked.items():
+        if value is not None:
+            parts += [f"--{name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
+    return shlex.join([*parts, *(["--palindromic"] if palindromic else []), "--seed", str(seed)])
 
 
 def _figures(
-    inputs: Inputs,
+    given: TracingFiles,
     watched: Any,
     tracing: tellall.Tracing,
     truth: Any,
@@ -213,47 +176,24 @@ def _figures(
     seed: int,
     reveal: bool,
 ) -> tuple[Figure, ...]:
-    """The page's figures; the attack is repeated on fewer attributes where that is quick."""
+    """The page's figures; the attack is repeated with fewer attributes where that is quick."""
+    from tellall.attack.trace.limit import simulate_tracing
     from tellall.attack.trace.risk import MOST_CALLS, trace_by_attributes
     from tellall.report.trace_figures import tracing_figures
 
-    calls = (inputs.targets.shape[0] + inputs.reference.shape[0]) * inputs.targets.shape[1]
     growth = None
-    if calls <= MOST_CALLS:
+    if (given.targets.shape[0] + given.reference.shape[0]) * given.targets.shape[1] <= MOST_CALLS:
         growth = trace_by_attributes(
-            inputs.means, watched, inputs.reference, whole=tracing, rng=seed, **options
+            given.means, watched, given.reference, whole=tracing, rng=seed, **options
         )
-    limit = _simulated(inputs, tracing, options, seed)
+    limit = simulate_tracing(
+        tracing, given.means, options["n"], coding=given.coding, alpha=options["alpha"], rng=seed
+    )
     return tracing_figures(tracing, truth=truth, growth=growth, limit=limit, reveal=reveal)
 
 
-def _simulated(
-    inputs: Inputs, tracing: tellall.Tracing, options: dict[str, Any], seed: int
-) -> tellall.ReleaseLimit | None:
-    """The attack's power by simulation, where the number of people is known and the means are frequencies."""
-    shares = np.asarray(inputs.means, dtype=np.float64)
-    shares = (shares + 1) / 2 if inputs.coding == "signs" else shares
-    within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
-    trials = max(_TRIALS, min(math.ceil(1 / max(tracing.delta, 1e-300)), _MOST_TRIALS + 1))
-    if options["n"] is None or tracing.attack == "gaussian" or not within or trials > _MOST_TRIALS:
-        return None
-    return tellall.release_limit(
-        shares,
-        options["n"],
-        power=1.0,
-        rate=tracing.delta,
-        reference=tracing.reference_people,
-        attack=tracing.attack,
-        alpha=options["alpha"],
-        coding="genotypes" if inputs.coding == "genotypes" else "bits",
-        most=min(tracing.attributes, _SIMULATED),
-        trials=trials,
-        rng=seed,
-    )
-
-
 def _rows(names: tuple[str, ...], tracing: tellall.Tracing) -> list[dict[str, Any]]:
-    """What the attack says of each target."""
+    """What the attack says about each target."""
     columns = (tracing.scores, tracing.p_values, tracing.member, tracing.discoveries())
     return [
         {"name": name, "score": score, "p_value": p, "member": member, "named": named}
@@ -268,9 +208,26 @@ def _beside(out: Path | None, release: Path) -> Path:
     return out / "people" if is_folder(out) else out
 
 
+@dataclass(frozen=True, eq=False)
+class _Watched:
+    """People who report how far they have been read."""
+
+    source: Any
+    tell: Callable[[int], None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        count, width = self.source.shape
+        return int(count), int(width)
+
+    def chunk(self, start: int, stop: int) -> Any:
+        self.tell(stop)
+        return self.source.chunk(start, stop)
+
+
 @contextmanager
 def _watch(talk: Any, source: Any, *, quiet: bool) -> Iterator[_Watched]:
-    """The targets with a progress bar, where there is a terminal."""
+    """The targets, with a progress bar on a terminal."""
     from rich.progress import Progress
 
     with Progress(console=talk, transient=True, disable=quiet or not talk.is_terminal) as bar:

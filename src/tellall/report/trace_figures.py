@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.attack.trace.limit import ReleaseLimit
-from tellall.attack.trace.risk import Growth, TracingRisk, score_tracing
+from tellall.attack.trace.risk import TracingGrowth, TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.report.plot import Axis, Figure, Rule, Series
 
@@ -17,7 +15,7 @@ __all__ = [
     "tracing_figures",
 ]
 
-_MANY = 200  # outsiders from which small false-positive rates can be seen, and the scale is logarithmic
+_MANY = 200  # with this many outsiders small false-positive rates are seen, and the scale is logarithmic
 Truth = npt.NDArray[np.bool_]
 
 
@@ -25,29 +23,20 @@ def tracing_figures(
     tracing: Tracing,
     *,
     truth: Truth | None = None,
-    growth: Growth | None = None,
+    growth: TracingGrowth | None = None,
     limit: ReleaseLimit | None = None,
     reveal: bool = False,
 ) -> tuple[Figure, ...]:
-    """What can be drawn of a tracing with what is known; no figure names or places a person.
+    """Draws the ROC curve (if membership is known), the growth (if given) and the scores; names no person.
 
     Notes
     -----
-    Membership known: ROC curve. Scores of all targets together and, where they were scored, of reference
-    people; members and others apart only with `reveal`, since who knows a person's score could read from a
-    bar of members alone that they are one. The growth and the simulated limit are drawn where they are given.
+    Members and others are drawn apart only with `reveal`: whoever knows a person's score could read from a
+    bar of members alone that the person is one. The simulated limit is drawn with the growth.
     """
-    return tuple(_drawn(tracing, truth, growth, limit, reveal))
-
-
-def _drawn(
-    tracing: Tracing, truth: Truth | None, growth: Growth | None, limit: ReleaseLimit | None, reveal: bool
-) -> Iterator[Figure]:
-    if truth is not None:
-        yield _roc(score_tracing(tracing, truth))
-    if growth is not None:
-        yield _growing(growth, truth, limit, tracing.delta)
-    yield _scores(tracing, truth if reveal else None)
+    drawn = [] if truth is None else [_roc(score_tracing(tracing, truth))]
+    drawn += [] if growth is None else [_growing(growth, truth, limit, tracing.delta)]
+    return (*drawn, _scores(tracing, truth if reveal else None))
 
 
 def _roc(risk: TracingRisk) -> Figure:
@@ -77,7 +66,7 @@ def _roc(risk: TracingRisk) -> Figure:
     )
 
 
-def _growing(growth: Growth, truth: Truth | None, limit: ReleaseLimit | None, delta: float) -> Figure:
+def _growing(growth: TracingGrowth, truth: Truth | None, limit: ReleaseLimit | None, delta: float) -> Figure:
     counts = growth.counts
     if truth is None:
         series = [Series("targets named", counts, growth.named, kind="both")]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.trace.blocks import CODINGS
 from tellall.attack.trace.thresholds import gaussian_exact
+from tellall.people.attributes.codings import CODINGS
 
 ATTACKS = [
     ("single", {}),
@@ -15,6 +15,11 @@ ATTACKS = [
     ("homer", {}),
 ]
 KINDS = ["uniform", "beta", "skewed"]
+
+
+def signs_of(coding, people):
+    """The ±1 coding of people, NaN where a call is missing."""
+    return np.array([*coding.signs, np.nan])[coding.codes("people", people)]
 
 
 def frequencies(kind: str, d: int, rng) -> np.ndarray:
@@ -104,7 +109,7 @@ def adds(x, q, w, others, rule, attack, alpha, n):
 def slow_conformal(q, target, reference, coding, attack, alpha=math.inf, n=1):
     """Everybody among the target and the reference, each with the mean of all the others, one by one."""
     rule = CODINGS[coding]
-    bag = rule.numbers("people", np.vstack([target[None], reference]).astype(float))
+    bag = signs_of(rule, np.vstack([target[None], reference]).astype(float))
     filled, lost, spread = np.zeros(len(bag)), np.zeros(len(bag)), 0.0
     for j, column in enumerate(bag.T):
         have, others = ~np.isnan(column), int((~np.isnan(column[1:])).sum())
@@ -135,7 +140,7 @@ def slow_conformal(q, target, reference, coding, attack, alpha=math.inf, n=1):
     own, rest = filled[0], filled[1:]
     if lost[1:].any():
         if attack == "single":
-            means = rule.numbers("people", reference.astype(float))
+            means = signs_of(rule, reference.astype(float))
             means = means[:, ~np.isnan(means).all(axis=0)]
             centre = np.nanmean(means, axis=0) @ q[~np.isnan(bag[1:]).all(axis=0)]
         else:
@@ -156,7 +161,7 @@ def test_conformal_scores_equal_the_definition(coding, missing, attack, options)
         people[rng.random(people.shape) < 0.2] = np.nan
         people[12:, 7] = np.nan
     cohort, targets, reference = people[:6], people[6:12], people[12:]
-    signs = CODINGS[coding].numbers("people", cohort)
+    signs = signs_of(CODINGS[coding], cohort)
     q = np.nan_to_num(np.nansum(signs, axis=0) / np.maximum((~np.isnan(signs)).sum(axis=0), 1))
     means = q if coding == "signs" else (q + 1) / 2
     tracing = ta.trace(
@@ -172,9 +177,9 @@ def test_conformal_scores_equal_the_definition(coding, missing, attack, options)
     assert (tracing.member == (tracing.scores > limit)).all()
 
 
-def test_blocks_change_nothing(monkeypatch):
-    from tellall.attack.trace import blocks
+def test_chunks_change_nothing(monkeypatch):
     from tellall.attack.trace import scores as tracing_scores
+    from tellall.people.attributes import chunks
 
     rng = np.random.default_rng(1)
     people = rng.integers(0, 3, (40, 300))
@@ -191,7 +196,7 @@ def test_blocks_change_nothing(monkeypatch):
         return [*empirical, sound]
 
     whole = everything()
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(chunks, "_BYTES", 1)
     for a, b in zip(whole, everything(), strict=True):
         np.testing.assert_allclose(a.scores, b.scores, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(a.p_values, b.p_values, rtol=1e-11)
@@ -201,19 +206,19 @@ def test_blocks_change_nothing(monkeypatch):
 
 
 class Counted:
-    """People that are made block by block, and remember the largest block asked for."""
+    """People that are made chunk by chunk, and remember the largest chunk asked for."""
 
     def __init__(self, people, attributes):
         self.shape, self.largest = (people, attributes), 0
 
-    def block(self, start, stop):
+    def chunk(self, start, stop):
         self.largest = max(self.largest, self.shape[0] * (stop - start))
         return np.random.default_rng(start).integers(0, 3, (self.shape[0], stop - start)).astype(np.int8)
 
 
 @pytest.mark.parametrize("attack", ["single", "pool"])
 @pytest.mark.parametrize("threshold", ["hoeffding", "empirical"])
-def test_people_stream_through_in_blocks(attack, threshold):
+def test_people_stream_through_in_chunks(attack, threshold):
     targets, reference = Counted(4000, 5000), Counted(30, 5000)
     means = np.full(5000, 0.5)
     tracing = ta.trace(
@@ -388,7 +393,7 @@ def test_too_few_reference_people_and_copies_are_noticed():
     assert not tracing.member.any()
     assert tracing.threshold == math.inf
     assert any("can name nobody" in note for note in tracing.notes)
-    assert any("also stand among the reference" in note for note in tracing.notes)
+    assert any("are also reference people" in note for note in tracing.notes)
 
 
 def test_a_release_of_tables_is_refused(fair):

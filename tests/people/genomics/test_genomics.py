@@ -5,8 +5,7 @@ import pytest
 from tests.conftest import SHARED
 
 import tellall as ta
-from tellall.people.genomics.genotypes import InMemory
-from tellall.people.genomics.packed_calls import PackedCalls
+from tellall.people.genomics.genotypes import Genotypes, PackedRows
 from tellall.people.genomics.sites import Sites, match
 
 AFREQ = "#CHROM\tID\tREF\tALT\tPROVISIONAL_REF?\tALT_FREQS\tOBS_CT\n"
@@ -173,7 +172,7 @@ def test_many_flipped_frequencies_are_doubtful(turned, doubtful):
     frequency = rng.uniform(0.01, 0.2, 200)
     calls = rng.binomial(2, frequency, (50, 200)).astype(np.int8)
     rows = sites(*((f"rs{j}", "1", j + 1, "A", "G") for j in range(200)))
-    pool = InMemory(tuple(f"p{i}" for i in range(50)), rows, 0, calls)
+    pool = genotypes_of(rows, calls)
     published = np.where(np.arange(200) < turned, 1 - frequency, frequency)
     found = ta.genomics.align(ta.genomics.Frequencies(rows, published, 50), pool, pool)
     assert found.doubtful == doubtful
@@ -191,25 +190,30 @@ def test_half_calls_are_missing_and_sites_of_one_allele_are_counted_apart(tmp_pa
     )
     (tmp_path / "x.vcf").write_text(head + columns + body)
     found = ta.genomics.read_genotypes(tmp_path / "x.vcf")
-    assert (found.block(0, 1)[:, 0] < 0).tolist() == [True, False, True, False, True]
-    assert found.block(0, 1)[[1, 3], 0].tolist() == [1, 2]
+    assert found.chunk(0, 1).copies()[:, 0].tolist() == [-1, 1, -1, 2, -1]
     assert (found.skipped, found.single) == (1, 1)
     notes = ta.genomics.align(ta.genomics.Frequencies(found.sites, np.array([0.5]), 5), found, found).notes
     assert "1 sites of the targets with one allele only left out." in notes
 
 
+def genotypes_of(rows, calls):
+    return Genotypes(tuple(f"p{i}" for i in range(len(calls))), rows, PackedRows.stored([calls], len(calls)))
+
+
 def plain(rng, people=6, count=40):
     calls = rng.integers(0, 3, (people, count)).astype(np.int8)
-    calls[0, :5] = -127
+    calls[0, :5] = -1
     rows = sites(*((f"rs{j}", "1", j + 1, "A", "G") for j in range(count)))
-    return InMemory(tuple(f"p{i}" for i in range(people)), rows, 0, calls)
+    return genotypes_of(rows, calls)
 
 
 def test_flipped_genotypes_count_the_published_allele():
     rng = np.random.default_rng(0)
     genotypes = plain(rng)
-    turned = InMemory(
-        genotypes.people,
+    calls = genotypes.chunk(0, 40).copies()
+    assert (calls[0, :5] == -1).all()
+    other = np.where(calls < 0, calls, 2 - calls)
+    turned = genotypes_of(
         Sites(
             genotypes.sites.ids,
             genotypes.sites.chromosome,
@@ -217,22 +221,17 @@ def test_flipped_genotypes_count_the_published_allele():
             genotypes.sites.other,
             genotypes.sites.counted,
         ),
-        0,
-        np.where(genotypes.calls < 0, genotypes.calls, 2 - genotypes.calls),
+        other,
     )
     order = rng.permutation(40)
-    shuffled = InMemory(
-        turned.people,
-        sites(*((f"rs{j}", "1", j + 1, "G", "A") for j in order)),
-        0,
-        turned.calls[:, order],
-    )
-    called = np.where(genotypes.calls < 0, np.nan, genotypes.calls)
+    np.testing.assert_array_equal(turned.chunk(0, 40).copies(), other)
+    shuffled = genotypes_of(sites(*((f"rs{j}", "1", j + 1, "G", "A") for j in order)), other[:, order])
+    called = np.where(calls < 0, np.nan, calls)
     frequencies = ta.genomics.Frequencies(genotypes.sites, np.nanmean(called, axis=0) / 2, 6)
     alignment = ta.genomics.align(frequencies, genotypes, shuffled)
-    np.testing.assert_array_equal(alignment.targets.block(0, 40), genotypes.calls)
-    np.testing.assert_array_equal(alignment.reference.block(0, 40), genotypes.calls)
-    np.testing.assert_array_equal(alignment.reference.block(7, 9), genotypes.calls[:, 7:9])
+    np.testing.assert_array_equal(alignment.targets.chunk(0, 40).copies(), calls)
+    np.testing.assert_array_equal(alignment.reference.chunk(0, 40).copies(), calls)
+    np.testing.assert_array_equal(alignment.reference.chunk(7, 9).copies(), calls[:, 7:9])
     assert alignment.means.size == 40
     assert any("turned" in note for note in alignment.notes)
     wrong = ta.genomics.Frequencies(genotypes.sites, 1 - frequencies.values, 6)
@@ -248,6 +247,7 @@ def test_plink_and_vcf_hold_the_same_calls(tmp_path):
     bed_reader = pytest.importorskip("bed_reader")
     pytest.importorskip("cyvcf2")
     genotypes = plain(np.random.default_rng(1))
+    held = genotypes.chunk(0, 40).copies()
     properties = {
         "iid": list(genotypes.people),
         "sid": genotypes.sites.ids.tolist(),
@@ -256,8 +256,10 @@ def test_plink_and_vcf_hold_the_same_calls(tmp_path):
         "allele_1": genotypes.sites.counted.tolist(),
         "allele_2": genotypes.sites.other.tolist(),
     }
-    bed_reader.to_bed(tmp_path / "g.bed", genotypes.calls, properties=properties)
-    words = {0: "0/0", 1: "0/1", 2: "1/1", -127: "./."}
+    marked = np.where(held < 0, np.int8(-127), held)
+    bed_reader.to_bed(tmp_path / "g.bed", marked, properties=properties)
+    bed_reader.to_bed(tmp_path / "rows.bed", marked, properties=properties, major="individual")
+    words = {0: "0/0", 1: "0/1", 2: "1/1", -1: "./."}
     lines = [
         "##fileformat=VCFv4.2",
         '##FORMAT=<ID=GT,Number=1,Type=String,Description="G">',
@@ -266,22 +268,19 @@ def test_plink_and_vcf_hold_the_same_calls(tmp_path):
     lines.append("\t".join(["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT"]))
     lines[-1] += "\t" + "\t".join(genotypes.people)
     for j in range(40):
-        calls = "\t".join(words[int(call)] for call in genotypes.calls[:, j])
+        calls = "\t".join(words[int(call)] for call in held[:, j])
         lines.append(f"1\t{j + 1}\trs{j}\tG\tA\t.\t.\t.\tGT\t{calls}")
     lines.append("1\t99\trs99\tG\tA,T\t.\t.\t.\tGT\t" + "\t".join(["0/1"] * 6))
     (tmp_path / "g.vcf").write_text("\n".join(lines) + "\n")
-    plink, vcf = (ta.genomics.read_genotypes(tmp_path / name) for name in ("g.bed", "g.vcf"))
-    for read in (plink, vcf):
-        np.testing.assert_array_equal(read.block(0, 40), genotypes.calls)
+    names = ("g.bed", "rows.bed", "g.vcf")  # a row per site, a row per person
+    plink, by_person, vcf = (ta.genomics.read_genotypes(tmp_path / name) for name in names)
+    for read in (plink, by_person, vcf):
+        np.testing.assert_array_equal(read.chunk(0, 40).copies(), held)
         assert read.people == genotypes.people
         assert read.sites.counted.tolist() == genotypes.sites.counted.tolist()
-        np.testing.assert_array_equal(read.take(np.array([7, 3])), genotypes.calls[:, [7, 3]])
-        for places in ([7, 3], [3, 4, 5], [0, 39], [5, 6, 8], []):
-            packed = PackedCalls(
-                read.take_packed(np.array(places, dtype=int)), np.zeros(len(places), bool), 6
-            )
-            expected = np.where(genotypes.calls < 0, 3, genotypes.calls)[:, places]
-            np.testing.assert_array_equal(packed.codes(), expected)
+        for index in ([7, 3], [3, 4, 5], [0, 39], [5, 6, 8], []):
+            packed = read.calls(np.array(index, dtype=int), np.zeros(len(index), bool))
+            np.testing.assert_array_equal(packed.codes(), np.where(held < 0, 3, held)[:, index])
     assert (plink.skipped, vcf.skipped) == (0, 1)
     whole = (tmp_path / "g.bed").read_bytes()
     (tmp_path / "g.bed").write_bytes(whole[:-1])
@@ -309,7 +308,7 @@ def populations():
         pytest.skip("the real genotypes are not beside this checkout")
     genotypes = ta.genomics.read_genotypes(BED)
     table = np.loadtxt(BED.with_suffix(".pop.csv"), delimiter=",", skiprows=1, dtype=str)
-    return genotypes.block(0, len(genotypes.sites)), table[:, 1]
+    return genotypes.chunk(0, len(genotypes.sites)).copies(), table[:, 1]
 
 
 def false_positives(calls, repeats, attack, threshold, seed=0, **options):

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.attack.trace import blocks
 from tellall.attack.trace import scores as tracing_scores
-from tellall.attack.trace.blocks import CODINGS, _ByteCalls
+from tellall.people.attributes import chunks
+from tellall.people.attributes.codings import CODINGS, ByteCalls, slices_for
 from tellall.people.genomics import packed_calls
 from tellall.people.genomics.packed_calls import MISSING, PackedCalls, pack
 
@@ -26,7 +26,7 @@ def random_calls(people, sites, missing, seed):
     rows = pack(np.where(stored == MISSING, -127, stored))
     if people % 4:  # what fills the last byte is anything
         rows[:, -1] |= np.uint8(256 - 4 ** (people % 4))
-    return _ByteCalls(codes, GENOTYPES), PackedCalls(rows, turned, people)
+    return ByteCalls(codes, GENOTYPES), PackedCalls(rows, turned, people)
 
 
 def linear_table(sites, seed):
@@ -45,7 +45,7 @@ def test_packed_calls_are_the_calls(people, sites, missing, seed):
     np.testing.assert_allclose(packed.sums(table), plain.sums(table), rtol=1e-12, atol=1e-12)
     tables = np.random.default_rng(seed).normal(size=(4, 6, sites))
     for dtype, error in ((np.float64, 1e-12), (np.float32, 1e-4)):
-        ours, theirs = (blocks.totals(tables.__getitem__, dtype) for blocks in (packed, plain))
+        ours, theirs = (calls.totals(tables.__getitem__, dtype) for calls in (packed, plain))
         np.testing.assert_allclose(ours, theirs, rtol=error, atol=error)
 
 
@@ -74,18 +74,17 @@ def test_large_jobs_lose_no_more_than_single_precision(kernel, missing, monkeypa
 
 
 class Both:
-    """People held packed and as bytes, so that a trace takes one road or the other."""
+    """People given packed or as bytes."""
 
     def __init__(self, codes, *, packed):
         self.codes, self.shape = np.where(codes == MISSING, -127, codes).astype(np.int8), codes.shape
-        self.rows = pack(self.codes)
-        if packed:
-            self.packed = lambda start, stop: PackedCalls(
-                self.rows[start:stop], np.zeros(len(self.rows[start:stop]), dtype=bool), len(codes)
-            )
+        self.rows, self.packed = pack(self.codes), packed
 
-    def block(self, start, stop):
-        return self.codes[:, start:stop]
+    def chunk(self, start, stop):
+        if not self.packed:
+            return self.codes[:, start:stop]
+        rows = self.rows[start:stop]
+        return PackedCalls(rows, np.zeros(len(rows), dtype=bool), len(self.codes))
 
 
 @pytest.mark.parametrize("threshold", ["empirical", "hoeffding"])
@@ -115,7 +114,7 @@ def test_packed_people_are_traced_like_others(attack, options, missing, threshol
 @pytest.mark.parametrize("attack", ["single", "pool"])
 @pytest.mark.parametrize("threshold", ["empirical", "hoeffding"])
 def test_threads_share_the_sites(attack, threshold, monkeypatch):
-    """Some hundred sites in blocks of sixteen, on three threads: the scores of one."""
+    """Some hundred sites in chunks of sixteen, on three threads: the scores of one."""
     pytest.importorskip("numba")
     codes = random_calls(61, 500, 0.02, 5)[0].codes()
     people = [Both(part, packed=True) for part in (codes[:40], codes[40:])]
@@ -123,10 +122,10 @@ def test_threads_share_the_sites(attack, threshold, monkeypatch):
     options = {"attack": attack, "alpha": 0.1, "threshold": threshold, "coding": "genotypes"}
     alone = ta.trace(means, *people, **options)
     monkeypatch.setattr(packed_calls, "_COMPILED", 0)
-    monkeypatch.setattr(blocks, "_PACKED_BYTES", 160)
-    monkeypatch.setattr(blocks, "_product_threads", lambda: 3)
+    monkeypatch.setattr(chunks, "_PACKED_BYTES", 160)
+    monkeypatch.setattr(tracing_scores, "_product_threads", lambda: 3)
     together = ta.trace(means, *people, **options)
-    assert len(list(blocks.blocks_for(people[0], GENOTYPES))) > 3
+    assert len(list(slices_for(people[0], GENOTYPES))) > 3
     np.testing.assert_allclose(together.scores, alone.scores, rtol=0, atol=1e-4)
     np.testing.assert_array_equal(together.member, alone.member)
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from tellall.core.checks import share, whole
 from tellall.core.errors import invalid
+from tellall.core.intervals import clopper_pearson
 from tellall.release.profile import PrivacyProfile, as_epsilons
 
 __all__ = [
@@ -301,12 +301,12 @@ def estimate_profile(
     )
 
 
-def bounds(more: Floats, less: Floats, draws: int, miss: float) -> tuple[Floats, Floats]:
-    """A lower bound on one rate and an upper bound on another, seen `more` and `less` times in `draws` draws.
+def bounds(more: ArrayLike, less: ArrayLike, draws: int, miss: float) -> tuple[Floats, Floats]:
+    """Bounds one rate from below and another from above, seen `more` and `less` times in `draws` draws.
 
-    Clopper and Pearson on each; wrong together with probability at most `miss`.
+    Clopper and Pearson's limits; one of them fails with probability at most `miss`.
     """
-    return _lower_rate(more, draws, miss / 2.0), _upper_rate(less, draws, miss / 2.0)
+    return clopper_pearson(more, draws, miss)[0], clopper_pearson(less, draws, miss)[1]
 
 
 @dataclass(frozen=True)
@@ -345,17 +345,6 @@ def _best(eps: Floats, first: Floats, second: Floats) -> Floats:
     over = [len(side) - np.searchsorted(np.sort(side), cuts, side="right") for side in (first, second)]
     rates = [count / len(side) for count, side in zip(over, (first, second), strict=True)]
     return np.array([cuts[int(np.argmax(rates[0] - np.exp(e) * rates[1]))] for e in eps])
-
-
-def _lower_rate(seen: Floats, draws: int, miss: float) -> Floats:
-    """Clopper and Pearson's lower bound on a rate."""
-    some = np.maximum(seen, 1.0)
-    return np.where(seen > 0, special.betaincinv(some, draws - some + 1.0, miss), 0.0)
-
-
-def _upper_rate(seen: Floats, draws: int, miss: float) -> Floats:
-    some = np.minimum(seen, draws - 1.0)
-    return np.where(seen < draws, special.betaincinv(some + 1.0, draws - some, 1.0 - miss), 1.0)
 
 
 def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callable[[int], None]) -> Floats:

@@ -1,8 +1,17 @@
-"""What one attribute adds to a person's score: a formula per attack, in the ±1 coding."""
+"""What one attribute adds to a person's score: a formula per attack, in the ±1 coding.
+
+| attack | a person with value x scores, where q is published and w is the mean of the other people |
+| --- | --- |
+| single, gaussian | x·q (Figs. 1 and 3) |
+| pool | x·clip(q − w, ±2α) (Fig. 2); nothing is clipped without α |
+| likelihood-ratio | ln P(x given q) − ln P(x given w), half a person added to either side of each frequency |
+| homer | (abs(x − w) − abs(x − q))/2 |
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,66 +20,42 @@ from tellall.algebra.operators.base import Array
 
 __all__ = [
     "Contribution",
-    "Correlation",
-    "Homer",
-    "LikelihoodRatio",
-    "Truncated",
+    "clipped",
+    "contribution_of",
 ]
 
 
-class Contribution(ABC):
-    """What one attribute adds to a score: a function of the released mean and of the population's."""
-
-    uses_population = True
-
-    @abstractmethod
-    def of(self, x: Array | float, q: Array, w: Array, others: Array) -> Array:
-        """The contribution of value x, where q is released and w is the mean of `others` people."""
-
-
 @dataclass(frozen=True)
-class Correlation(Contribution):
-    """⟨x, q⟩ (Figs. 1 and 3)."""
+class Contribution:
+    """The formula of an attack, and whether it uses the mean of the population.
 
-    uses_population = False
+    ``of(x, q, w, others)`` is what value x adds where q is published and w is the mean of `others` people.
+    """
 
-    def of(self, x: Array | float, q: Array, w: Array, others: Array) -> Array:
-        return x * q
-
-
-@dataclass(frozen=True)
-class Truncated(Contribution):
-    """⟨x, clip(q − w, ±2α)⟩ (Fig. 2); α infinite does not truncate."""
-
-    alpha: float
-
-    def weights(self, q: Array, w: Array) -> Array:
-        """clip(q − w, ±2α)."""
-        return np.clip(q - w, -2 * self.alpha, 2 * self.alpha)
-
-    def of(self, x: Array | float, q: Array, w: Array, others: Array) -> Array:
-        return x * self.weights(q, w)
+    of: Callable[[Array | float, Array, Array, Array], Array]
+    uses_population: bool = True
 
 
-@dataclass(frozen=True)
-class LikelihoodRatio(Contribution):
-    """ln P(x | in) − ln P(x | population), with half a person added to either side of each frequency."""
-
-    n: float
-    ploidy: int
-
-    def of(self, x: Array | float, q: Array, w: Array, others: Array) -> Array:
-        size, pool = self.ploidy * self.n, self.ploidy * others
-        inside = (size * (1 + q) / 2 + 0.5) / (size + 1)
-        outside = (pool * (1 + w) / 2 + 0.5) / (pool + 1)
-        share = (1 + np.asarray(x)) / 2
-        with_it, without = np.log(inside / outside), np.log((1 - inside) / (1 - outside))
-        return self.ploidy * (share * with_it + (1 - share) * without)
+def contribution_of(attack: str, *, n: float, ploidy: int, alpha: float | None) -> Contribution:
+    """Returns the formula of an attack on means of n people with `ploidy` draws each."""
+    if attack == "pool":
+        return Contribution(lambda x, q, w, others: x * clipped(q, w, alpha))
+    if attack == "likelihood-ratio":
+        return Contribution(lambda x, q, w, others: _log_ratio(x, q, w, ploidy * n, ploidy * others, ploidy))
+    if attack == "homer":
+        return Contribution(lambda x, q, w, others: (np.abs(x - w) - np.abs(x - q)) / 2)
+    return Contribution(lambda x, q, w, others: x * q, uses_population=False)
 
 
-@dataclass(frozen=True)
-class Homer(Contribution):
-    """|x − w| − |x − q| on the 0/1 scale."""
+def clipped(q: Array, w: Array, alpha: float | None) -> Array:
+    """clip(q − w, ±2α); q − w without α."""
+    limit = math.inf if alpha is None else 2 * alpha
+    return np.clip(q - w, -limit, limit)
 
-    def of(self, x: Array | float, q: Array, w: Array, others: Array) -> Array:
-        return (np.abs(x - w) - np.abs(x - q)) / 2
+
+def _log_ratio(x: Array | float, q: Array, w: Array, size: float, pool: Array, ploidy: int) -> Array:
+    inside = (size * (1 + q) / 2 + 0.5) / (size + 1)
+    outside = (pool * (1 + w) / 2 + 0.5) / (pool + 1)
+    share = (1 + np.asarray(x)) / 2
+    with_it, without = np.log(inside / outside), np.log((1 - inside) / (1 - outside))
+    return ploidy * (share * with_it + (1 - share) * without)

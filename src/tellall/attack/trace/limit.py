@@ -1,7 +1,8 @@
-"""How many means can be released before people can be traced: by simulation with the observed frequencies."""
+"""How many means can be released before people can be traced, by simulation."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
-from tellall.attack.trace.blocks import CODINGS, Coding
-from tellall.attack.trace.contributions import Contribution, Correlation, Homer, LikelihoodRatio, Truncated
+from tellall.attack.trace.contributions import Contribution, contribution_of
+from tellall.attack.trace.trace import Tracing
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
+from tellall.core.intervals import clopper_pearson
+from tellall.people.attributes.codings import CODINGS, AttributeCoding
 from tellall.release.protections.base import Protection, apply, as_protections
 from tellall.release.protections.keyed import CellKey
 from tellall.release.protections.law import Rng, as_rng
@@ -21,13 +24,17 @@ from tellall.release.protections.suppression import Suppression
 
 __all__ = [
     "ReleaseLimit",
+    "describe_limit",
     "release_limit",
+    "simulate_tracing",
 ]
 
 _ATTACKS = ("likelihood-ratio", "pool", "single", "homer")
-_CHUNK = 2_000_000  # draws held at once
+_DRAWS = 2_000_000  # held at once
 _TAIL = 0.025  # beyond either end of an interval
-_FIRST = 256  # attributes simulated before it is asked whether more are needed
+_FIRST = 256  # attributes in the first stage of a simulation
+_BESIDE = 20_000  # most attributes simulated beside a tracing
+_TRIALS, _MOST_TRIALS = 300, 10_000  # releases simulated beside a tracing; a rate that needs more is not
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +44,12 @@ class ReleaseLimit:
     Attributes
     ----------
     attributes
-        The most attributes on the grid at which the power stays within the limit, by the upper end of its
-        interval; zero where the first is too many.
+        The most attributes on the grid at which the upper end of the power's interval stays within the
+        limit; zero where even one is too many.
     counts, power, low, high
         The curve: numbers of attributes, the power at the false-positive rate, and its 95 % interval.
     searched
-        Whether the limit was met; if not, more attributes than were tried may be safe too.
+        Whether the limit was reached; if not, more attributes than were tried may be safe too.
     """
 
     attributes: int
@@ -72,7 +79,7 @@ def release_limit(
     trials: int = 4000,
     rng: Rng = None,
 ) -> ReleaseLimit:
-    """The most attributes that can be released while the attack's power stays at or under the limit.
+    """Finds the most attributes that can be released while the attack's power stays within the limit.
 
     Parameters
     ----------
@@ -82,7 +89,7 @@ def release_limit(
         How many people the means are over.
     protect
         What is done to each published frequency, in shares of one; a subsample of the people may come first.
-        What is made for counts is refused.
+        Protections made for counts are refused.
     power, rate
         The power allowed at this false-positive rate; power must be at least the rate.
     reference
@@ -102,12 +109,11 @@ def release_limit(
     -----
     In each trial attributes are drawn with replacement from the observed frequencies, n people and the
     reference people from those, independently; the scores of a member and of an outsider are summed along
-    the attributes, so one run gives the whole curve. Attributes that go together tell
-    these scores the same thing twice, so real ones are traced from somewhat more of them than this says. The
-    threshold is the outsiders' quantile at `rate`; intervals allow for its error and for the members'. With
-    few trials the upper end of the interval passes the limit early, and the answer is too cautious by far.
-    The simulation stops where the power is surely too large. Time O(trials · attributes tried), memory a
-    chunk.
+    the attributes, so one run gives the whole curve. Attributes that go together tell these scores the same
+    thing twice, so real people are traced from somewhat more attributes than this says. The threshold is the
+    outsiders' quantile at `rate`; intervals allow for its error and for the members'. With few trials the
+    upper end of the interval passes the limit early, and the answer is far too cautious. The simulation stops
+    where the power is surely too large. Time O(trials · attributes tried), memory two million draws.
 
     Examples
     --------
@@ -125,7 +131,7 @@ def release_limit(
         if isinstance(protection, Subsample):
             kept = protection.kept(kept)
     values = tuple(protection for protection in protections if not isinstance(protection, Subsample))
-    contribution = _contribution(attack, kept, rule, alpha)
+    contribution = contribution_of(attack, n=kept, ploidy=rule.ploidy, alpha=alpha)
     counts = np.unique(np.geomspace(1, most, 121).astype(np.int64))
     generator = as_rng(rng)
     # a member of the people is in a subsample with chance kept/n, in all attributes or in none
@@ -133,7 +139,7 @@ def release_limit(
     running, scores = np.zeros((2, trials)), np.zeros((2, trials, counts.size))
     for first, last in _stages(most):
         here = np.flatnonzero((counts > first) & (counts <= last))
-        width = max(1, _CHUNK // (last - first))
+        width = max(1, _DRAWS // (last - first))
         for start in range(0, trials, width):
             rows = slice(start, min(start + width, trials))
             shape = (rows.stop - rows.start, last - first)
@@ -149,8 +155,60 @@ def release_limit(
     return found
 
 
+def simulate_tracing(
+    tracing: Tracing,
+    means: Array,
+    n: int | None,
+    *,
+    coding: str,
+    alpha: float | None = None,
+    rng: Rng = None,
+) -> ReleaseLimit | None:
+    """Simulates the power of a tracing's attack; None where n is unknown or the means are not frequencies.
+
+    At most 20,000 attributes are simulated, and no false-positive rate below 1 in 10,000.
+    """
+    shares = (means + 1) / 2 if coding == "signs" else means
+    within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
+    trials = max(_TRIALS, min(math.ceil(1 / max(tracing.delta, 1e-300)), _MOST_TRIALS + 1))
+    if n is None or tracing.attack == "gaussian" or not within or trials > _MOST_TRIALS:
+        return None
+    return release_limit(
+        shares,
+        n,
+        power=1.0,
+        rate=tracing.delta,
+        reference=tracing.reference_people,
+        attack=tracing.attack,
+        alpha=alpha,
+        coding="genotypes" if coding == "genotypes" else "bits",
+        most=min(tracing.attributes, _BESIDE),
+        trials=trials,
+        rng=rng,
+    )
+
+
+def describe_limit(found: ReleaseLimit, n: int, *, power: float, rate: float, trials: int) -> str:
+    """Says in a sentence how many means can be published."""
+    asked = (
+        f"with at most {100 * power:g} in 100 of the {n:,} people traced at {100 * rate:g} % false positives"
+    )
+    if not found.searched:
+        return f"All {found.attributes:,} means tried can be published {asked}; more may be too."
+    refused = int(np.flatnonzero(found.high > power)[0])
+    few = ""
+    if found.power[refused] <= power:  # refused for the upper end of its interval, not for the power itself
+        few = f", with only {trials:,} simulated releases; more trials may allow more"
+    if not found.attributes:
+        return f"Not one mean can be published {asked}{few}."
+    return (
+        f"About {found.attributes:,} means can be published {asked}, by simulation with independent "
+        f"attributes against this attack{few}."
+    )
+
+
 def _stages(most: int) -> Iterator[tuple[int, int]]:
-    """Attributes from and to, each stage as long as all before it."""
+    """Yields ranges of attributes, each as long as all before it."""
     first, last = 0, min(_FIRST, most)
     while first < most:
         yield first, last
@@ -163,12 +221,12 @@ def _simulate(
     pool: int,
     shape: tuple[int, int],
     contribution: Contribution,
-    coding: Coding,
+    coding: AttributeCoding,
     protections: tuple[Protection, ...],
     rng: np.random.Generator,
     taken: npt.NDArray[np.bool_],
 ) -> tuple[Array, Array]:
-    """What every attribute adds to the score of a member, if taken, and of an outsider."""
+    """Returns what every attribute adds to the score of a member, if taken, and of an outsider."""
     k = coding.ploidy
     p = rng.choice(observed, size=shape)
     member, outsider = rng.binomial(k, p), rng.binomial(k, p)
@@ -193,17 +251,17 @@ def _limit(inside: Array, outside: Array, counts: IntArray, power: float, rate: 
 
 
 def _power(inside: Array, outside: Array, rate: float) -> tuple[Array, Array, Array]:
-    """The share of members above the outsiders' quantile, and its 95 % interval.
+    """Returns the share of members above the outsiders' quantile, and its 95 % interval.
 
     Notes
     -----
-    Two errors. The members' share at the threshold found has Clopper–Pearson's interval. The threshold: of t
-    outsiders Binomial(t, rate) score above the true one, which so lies between two of their scores, and the
-    members' shares at those are as far apart as its error can move the power. Neither depends on the other,
-    so their distances from the estimate add by squares, end by end (Zou and Donner, 2008): the true power lay
-    inside for 96 to 99 of 100 seeds at six sizes.
+    There are two errors. The members' share at the threshold found has Clopper–Pearson's interval. The
+    threshold: of t outsiders Binomial(t, rate) score above the true one, so it lies between two of their
+    scores, and the members' shares at those are as far apart as its error can move the power. Neither depends
+    on the other, so their distances from the estimate add by squares, end by end (Zou and Donner, 2008): the
+    true power lay inside for 96 to 99 of 100 seeds at six sizes.
     """
-    from scipy.special import bdtr, betaincinv
+    from scipy.special import bdtr
 
     trials, attributes = inside.shape
     order = np.sort(outside, axis=0)[::-1]
@@ -212,15 +270,14 @@ def _power(inside: Array, outside: Array, rate: float) -> tuple[Array, Array, Ar
     fewest, most = int((chance <= _TAIL).sum()), int((chance < 1 - _TAIL).sum())
     some = np.zeros(attributes) if fewest == 0 else (inside > order[fewest - 1]).mean(axis=0)
     many = np.ones(attributes) if most >= trials else (inside >= order[most]).mean(axis=0)
-    least = np.where(hits > 0, betaincinv(np.maximum(hits, 1), trials - hits + 1, _TAIL), 0.0)
-    largest = np.where(hits < trials, betaincinv(hits + 1, np.maximum(trials - hits, 1), 1 - _TAIL), 1.0)
-    share = hits / trials
-    low, high = share - np.hypot(share - least, share - some), share + np.hypot(largest - share, many - share)
-    return share, np.maximum(low, 0.0), np.minimum(high, 1.0)
+    least, largest = clopper_pearson(hits, trials, 2 * _TAIL)
+    found = hits / trials
+    low, high = found - np.hypot(found - least, found - some), found + np.hypot(largest - found, many - found)
+    return found, np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def _check_fits(protections: Sequence[Protection]) -> None:
-    """Refuse what is made for counts: published frequencies are from 0 to 1."""
+    """Refuses protections made for counts: published frequencies are from 0 to 1."""
     rule = "one that fits frequencies from 0 to 1"
     for protection in protections:
         if isinstance(protection, CellKey):
@@ -230,14 +287,6 @@ def _check_fits(protections: Sequence[Protection]) -> None:
             raise invalid(
                 "protect", f"{rule}; this hides every one under {protection.below:g}", protection, advice
             )
-
-
-def _contribution(attack: str, n: int, coding: Coding, alpha: float | None) -> Contribution:
-    if attack == "likelihood-ratio":
-        return LikelihoodRatio(float(n), coding.ploidy)
-    if attack == "pool":
-        return Truncated(np.inf if alpha is None else alpha)
-    return Homer() if attack == "homer" else Correlation()
 
 
 def _check(
@@ -250,7 +299,7 @@ def _check(
     most: int,
     trials: int,
     alpha: float | None,
-) -> tuple[Array, Coding]:
+) -> tuple[Array, AttributeCoding]:
     try:
         if np.iscomplexobj(frequencies):  # its imaginary part would be lost
             raise TypeError

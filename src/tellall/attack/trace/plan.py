@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tellall.attack.trace.blocks import CODINGS
 from tellall.attack.trace.strength import Distribution, TracingPlan, strength, tracing_plan
 from tellall.core.checks import share, whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.people.attributes.codings import CODINGS
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.base import Protection, as_protections, noise_of
 from tellall.release.protections.calibrated import SuLQ, Trivial

@@ -1,4 +1,4 @@
-"""How tracing grows with the number of means: the same attack on more and more of them."""
+"""How well a tracing works: against known members, with fewer means, and the ε that it disproves."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from tellall.algebra.operators.base import Array
 from tellall.attack.trace.trace import Tracing, trace
 from tellall.core.checks import is_whole, share, whole
 from tellall.core.errors import invalid
+from tellall.core.intervals import clopper_pearson
 from tellall.release.protections.law import Rng, as_rng
 
 __all__ = [
     "MOST_CALLS",
     "Disproof",
-    "Growth",
     "Share",
+    "TracingGrowth",
     "TracingRisk",
     "disprove_epsilon",
     "score_tracing",
     "trace_by_attributes",
 ]
 
-# How well a tracing worked on people whose membership is known, and the ε that it disproves.
-
 RATES = (0.01, 0.001)
+MOST_CALLS = 500_000_000  # of targets and reference people together; with more, a repeat takes long
 _RESAMPLES = 2000
+_LEAST = 16  # means of the smallest choice
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Disproof:
-    """Which claims of differential privacy a tracing disproves.
+    """The ε of differential privacy that a tracing disproves.
 
     Attributes
     ----------
     estimate
-        The smallest ε that the observed rates allow, infinite where no outsider was named.
+        The smallest ε that the observed rates allow; infinite where no outsider was named.
     lower
         Every ε below this is disproved at the confidence.
     """
@@ -101,17 +102,17 @@ class TracingRisk:
         Notes
         -----
         The interval is a bootstrap over members and outsiders both, since the threshold is estimated too;
-        where it is empty (all members, or none) Clopper–Pearson's takes its place. With fewer than 1/rate
-        outsiders the threshold is their largest score, and the rate itself is not seen; see :meth:`seen`.
+        Clopper–Pearson's interval widens it. With fewer than 1/rate outsiders the threshold is their largest
+        score, and the rate itself is not seen; see :meth:`seen`.
         """
         rate = share("rate", rate, zero=False, one=False)
         generator = as_rng(rng)
         inside, outside = np.sort(self._inside), np.sort(self._outside)
         allowed = math.floor(rate * outside.size + 1e-9)
         value = float((inside > outside[-1 - allowed]).mean())
-        # the order statistic of a resample of m sorted scores sits where a sorted uniform does
-        places = generator.beta(outside.size - allowed, allowed + 1, size=_RESAMPLES)
-        limits = outside[np.minimum((places * outside.size).astype(np.intp), outside.size - 1)]
+        # an order statistic of a resample has the rank of an order statistic of uniforms
+        ranks = generator.beta(outside.size - allowed, allowed + 1, size=_RESAMPLES)
+        limits = outside[np.minimum((ranks * outside.size).astype(np.intp), outside.size - 1)]
         shares = 1 - np.searchsorted(inside, limits, side="right") / inside.size
         resampled = generator.binomial(inside.size, shares) / inside.size
         low, high = (float(end) for end in np.quantile(resampled, [0.025, 0.975]))
@@ -119,19 +120,19 @@ class TracingRisk:
         return Share(value, min(low, exact.low), max(high, exact.high))
 
     def seen(self, rate: float = RATES[0]) -> bool:
-        """Whether there are outsiders enough, 1/rate, to see this false-positive rate."""
+        """Returns whether there are enough outsiders, 1/rate, to see this false-positive rate."""
         return share("rate", rate, zero=False, one=False) * self.others + 1e-9 >= 1
 
     def roc(self, points: int = 200) -> dict[str, Array]:
-        """The curve: false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
+        """Returns false- and true-positive rates at falling thresholds, with pointwise 95 % intervals."""
         whole("points", points, 2)
         scores = np.unique(np.concatenate([self._inside, self._outside]))[::-1]
         if scores.size > points:
             scores = scores[np.linspace(0, scores.size - 1, points).astype(np.intp)]
         hits = self._inside.size - np.searchsorted(np.sort(self._inside), scores, side="left")
         alarms = self._outside.size - np.searchsorted(np.sort(self._outside), scores, side="left")
-        true_low, true_high = _clopper_pearson(hits, self._inside.size)
-        false_low, false_high = _clopper_pearson(alarms, self._outside.size)
+        true_low, true_high = clopper_pearson(hits, self._inside.size)
+        false_low, false_high = clopper_pearson(alarms, self._outside.size)
         return {
             "threshold": scores,
             "false_positive_rate": alarms / self._outside.size,
@@ -143,7 +144,7 @@ class TracingRisk:
         }
 
     def epsilon(self, delta: float = 0.0, *, confidence: float = 0.95) -> Disproof:
-        """The ε that the named members and outsiders disprove; see :func:`disprove_epsilon`."""
+        """Returns the ε that the named members and outsiders disprove; see :func:`disprove_epsilon`."""
         return disprove_epsilon(
             self.traced, self.members, self.false, self.others, delta=delta, confidence=confidence
         )
@@ -157,12 +158,12 @@ class TracingRisk:
 
 
 def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
-    """The risk of a tracing whose targets' true membership (True, or 1, for those in the data) is known.
+    """Returns the risk of a tracing, given who was in the data: True (or 1) for each target who was.
 
     Notes
     -----
-    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so
-    intervals speak of further people beside this release, not of further releases.
+    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so intervals speak of
+    further people against this release, not of further releases.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def disprove_epsilon(
     delta: float = 0.0,
     confidence: float = 0.95,
 ) -> Disproof:
-    """The ε below which (ε, δ)-differential privacy is disproved by how often an attack is right.
+    """Returns the ε below which (ε, δ)-differential privacy is disproved by how often an attack is right.
 
     Notes
     -----
@@ -231,8 +232,8 @@ def disprove_epsilon(
             raise invalid(name, f"from 0 to {total}, out of one person or more", hits)
     delta = share("delta", delta, one=False)
     error = 1 - share("confidence", confidence, zero=False, one=False)
-    true_low = float(_clopper_pearson(np.array([true_positives]), members, error)[0][0])
-    false_high = float(_clopper_pearson(np.array([false_positives]), others, error)[1][0])
+    true_low = float(clopper_pearson(true_positives, members, error)[0])
+    false_high = float(clopper_pearson(false_positives, others, error)[1])
     estimate = _least_epsilon(true_positives / members, false_positives / others, delta)
     return Disproof(estimate, _least_epsilon(true_low, false_high, delta), delta, confidence)
 
@@ -255,43 +256,31 @@ def _auc(inside: Array, outside: Array) -> Share:
     variance = over.var() / max(inside.size - 1, 1) + under.var() / max(outside.size - 1, 1)
     margin = float(-ndtri(0.025) * math.sqrt(variance))
     low, high = max(0.0, value - margin), min(1.0, value + margin)
-    if variance == 0:  # told apart in full, or not at all: what so few people can say of that
+    if variance == 0:  # told apart perfectly, or not at all: the limits of that few people
         exact = _exact_share(round(value * min(a.size, b.size)), min(a.size, b.size))
         low, high = exact.low, exact.high
     return Share(value, low, high)
 
 
 def _exact_share(hits: int, total: int) -> Share:
-    low, high = _clopper_pearson(np.array([hits]), total)
-    return Share(hits / total, float(low[0]), float(high[0]))
-
-
-def _clopper_pearson(hits: npt.NDArray[np.int_], total: int, error: float = 0.05) -> tuple[Array, Array]:
-    from scipy.special import betaincinv
-
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), total - hits + 1, error / 2), 0.0)
-    high = np.where(hits < total, betaincinv(hits + 1, np.maximum(total - hits, 1), 1 - error / 2), 1.0)
-    return low, high
-
-
-MOST_CALLS = 500_000_000  # calls of targets and reference people together; beyond it a repeat takes long
-_LEAST = 16
+    low, high = clopper_pearson(hits, total)
+    return Share(hits / total, float(low), float(high))
 
 
 @dataclass(frozen=True, eq=False)
-class Growth:
-    """Tracings from nested random choices of the means, fewest first; the last is of all of them."""
+class TracingGrowth:
+    """Tracings from nested random choices of the means, fewest first; the last uses all of them."""
 
     tracings: tuple[Tracing, ...]
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many means each used."""
+        """How many means each tracing used."""
         return tuple(tracing.attributes for tracing in self.tracings)
 
     @property
     def named(self) -> tuple[float, ...]:
-        """The share of targets that each named."""
+        """The share of targets that each tracing named."""
         return tuple(tracing.traced / tracing.scores.size for tracing in self.tracings)
 
 
@@ -304,19 +293,19 @@ def trace_by_attributes(
     points: int = 8,
     rng: Rng = 0,
     **options: Any,
-) -> Growth:
-    """The tracing from a random half of the means, a quarter, an eighth, and so on.
+) -> TracingGrowth:
+    """Repeats a tracing with a random half of the means, a quarter, an eighth, and so on.
 
     Parameters
     ----------
     means, targets, reference, options
         As for `trace`.
     whole
-        The tracing from all of the means, where it is there already.
+        The tracing with all of the means, if it is known already.
     points
-        How many numbers of means to try, all of them included; fewer where there are few means.
+        How many tracings, the one with all means included; fewer where means are few.
     rng
-        Seed of the choice; each choice holds the smaller ones.
+        Seed of the choice; each choice contains the smaller ones.
 
     Notes
     -----
@@ -342,4 +331,4 @@ def trace_by_attributes(
         some = np.full_like(values, np.nan)
         some[order[:count]] = values[order[:count]]
         tracings.append(trace(some, targets, reference, **options))
-    return Growth(tuple(reversed(tracings)))
+    return TracingGrowth(tuple(reversed(tracings)))

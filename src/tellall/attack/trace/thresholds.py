@@ -1,4 +1,4 @@
-"""From scores to decisions: printed and sound thresholds, conformal p-values, many targets at once."""
+"""From scores to decisions: printed and sound thresholds, conformal p-values, false discoveries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 THRESHOLDS = ("paper", "hoeffding", "empirical")
-_TIE = 1e-6  # relative: single-precision sums of equal rows may differ by this much, and a tie counts against
+_TIE = 1e-6  # relative: sums of equal rows in single precision differ by this much; a tie raises p
 
 
 def sound(
@@ -34,7 +34,7 @@ def sound(
     alpha: float | None = None,
     sigma_max: float | None = None,
 ) -> tuple[float, Array]:
-    """The threshold and the p-values for independent attributes; `squares` is ‖weights‖².
+    """Returns the threshold and the p-values for independent attributes; `squares` is ‖weights‖².
 
     Notes
     -----
@@ -70,13 +70,13 @@ def gaussian_exact(norm: float, sigma_max: float, delta: float) -> float:
 
 
 def conformal(own: Array, beside: Array, delta: float) -> tuple[float | Array, Array]:
-    """The empirical threshold and the p-values from the reference scores beside each target's own.
+    """Returns the empirical threshold and the p-values, from the reference scores beside each target's own.
 
     Notes
     -----
     p = (1 + number of reference scores ≥ the target's)/(R + 1): at most a with probability at most a for any
     R, exactly a where a(R + 1) is whole and scores do not tie. The threshold is the ⌊δ(R + 1)⌋-th largest
-    reference score, infinite where that is none; one number where all targets share the reference scores.
+    reference score, infinite if that rank is 0; one number where all targets share the reference scores.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def conformal(own: Array, beside: Array, delta: float) -> tuple[float | Array, A
 
 
 def discoveries(p_values: Array, rate: float) -> npt.NDArray[np.bool_]:
-    """Whom Benjamini and Hochberg's rule names at this false-discovery rate.
+    """Returns whom Benjamini and Hochberg's rule names at this false-discovery rate.
 
     Notes
     -----

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.attack.trace.blocks import Blocks
-from tellall.attack.trace.columns import Input, read_input
-from tellall.attack.trace.contributions import Contribution, Correlation, Homer, LikelihoodRatio, Truncated
+from tellall.attack.trace.contributions import contribution_of
+from tellall.attack.trace.inputs import Input, read_input
 from tellall.attack.trace.scores import conformal_scores, linear_scores
 from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
 from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
+from tellall.people.attributes.chunks import Chunked
 from tellall.people.dataset import Dataset, Public
 from tellall.release.release import Release
 
@@ -29,7 +29,7 @@ __all__ = [
 ATTACKS = ("single", "pool", "gaussian", "likelihood-ratio", "homer")
 _CLASSICAL = ("likelihood-ratio", "homer")
 
-People = Blocks | Dataset | Public | npt.ArrayLike
+People = Chunked | Dataset | Public | npt.ArrayLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,30 +41,30 @@ class Tracing:
     scores
         One per target; larger speaks for having been in the data.
     threshold
-        What a score must exceed: one number, or one per target where the reference people are scored anew
-        beside each target (threshold "empirical" of an attack that uses the population's mean).
+        The score to exceed: one number, or one per target where the reference people are scored anew beside
+        each target (threshold "empirical" of an attack that uses the population's mean).
     p_values
-        For each target, a probability that bounds the chance of such a score for a person who was not in.
+        For each target, a bound on the chance of such a score for a person who was not in the data.
     member
-        Whom the attack says to have been in the data.
+        Whom the attack names as having been in the data.
     attack, rule, delta
-        How the scores and the threshold were made, and the promised false-positive rate.
+        The attack, the threshold, and the promised false-positive rate.
     attributes, reference_people
         How many attributes and reference people were used.
     notes
-        What was dropped, clipped or noticed on the way, one sentence each.
+        One sentence for each thing that was dropped, clipped or noticed.
     reference_scores
         The score of every reference person, on average beside the targets; None where the threshold does not
         need them ("paper", "hoeffding").
     missing_calls
-        The shares of the targets' and of the reference people's calls that are missing; of up to 10,000
-        attributes from all over where there are more.
+        The shares of the targets' and of the reference people's calls that are missing, among at most 10,000
+        attributes spread over the whole list.
     without_calls
-        How many targets have no call at all: nothing is said of them.
+        How many targets have no call at all; the attack says nothing about them.
     reference_lacking
         How many reference people lack so much that they count as scoring no lower than some target.
     copies
-        How many targets also stand among the reference people, or have a twin there.
+        How many targets are also reference people, or have a twin there.
     """
 
     scores: Array
@@ -85,11 +85,11 @@ class Tracing:
 
     @property
     def traced(self) -> int:
-        """How many targets are said to have been in the data."""
+        """How many targets the attack names."""
         return int(self.member.sum())
 
     def discoveries(self, rate: float | None = None) -> npt.NDArray[np.bool_]:
-        """Whom one may name so that at most this share of the named is wrong, on average over releases.
+        """Returns whom to name so that at most this share of the names is wrong, on average over releases.
 
         Notes
         -----
@@ -121,18 +121,18 @@ def trace(
     n: int | None = None,
     alleles: str | None = None,
 ) -> Tracing:
-    """The targets' scores, p-values and membership, from published means and reference people.
+    """Scores the targets and says who was in the data, from published means and reference people.
 
     Parameters
     ----------
     means
         The published mean of every attribute (NaN where suppressed), or a release of :class:`Means`. Where
-        these and the people have names (datasets, frames, a series with an index) they are matched by name,
-        over what all have; arrays go by place.
+        means and people have names (datasets, frames, a series with an index) they are matched by name, over
+        the attributes that all have; arrays are matched by position.
     targets
-        People × attributes, or one person: the people to be traced.
+        The people to be traced, people × attributes, or one person.
     reference
-        People × attributes: people of the same population who are known not to be in the data.
+        People of the same population who are known not to be in the data, people × attributes.
     attack
         "single" (Fig. 1), "pool" (Fig. 2), "gaussian" (Fig. 3), "likelihood-ratio" or "homer".
     delta
@@ -149,11 +149,11 @@ def trace(
         "signs" for −1/+1 and means in [−1, 1]; "bits" for 0/1; "genotypes" for 0/1/2, with allele
         frequencies in [0, 1] or mean allele counts in [0, 2], see `alleles`.
     n
-        How many people the means are over, for "likelihood-ratio"; taken from the smallest frequency that is
-        not zero where not given.
+        How many people the means are over, for "likelihood-ratio"; by default, one over the smallest
+        frequency above zero.
     alleles
-        For genotypes, what the means are: "frequencies" in [0, 1] or "counts" in [0, 2]; told from the
-        reference people where not given.
+        For genotypes, what the means are: "frequencies" in [0, 1] or "counts" in [0, 2]; by default, judged
+        by the reference people.
 
     Notes
     -----
@@ -177,7 +177,7 @@ def trace(
     people's mean), and a reference person who lacks a call is given what the others add there on average, the
     score stretched by the share of its spread that is missing: sound for calls missing at random, at rates
     that may differ between targets and reference people. Time O(targets · d), and O(targets · reference · d)
-    for the empirical threshold of an attack with a population mean; memory one block of attributes.
+    for the empirical threshold of an attack with a population mean; memory one chunk of attributes.
 
     Examples
     --------
@@ -194,8 +194,8 @@ def trace(
         raise invalid("alleles", "'frequencies' or 'counts', or left out", alleles)
     given = read_input(
         means,
-        _people(targets),
-        _people(reference),
+        targets.public if isinstance(targets, Dataset) else targets,
+        reference.public if isinstance(reference, Dataset) else reference,
         coding="reals" if attack == "gaussian" else coding,
         n=n,
         clip=attack != "gaussian" or rule == "paper",
@@ -204,67 +204,57 @@ def trace(
     pool = given.reference.shape[0]
     if attack == "pool" and pool < 2:
         raise invalid("reference", "two people or more for attack='pool'", "one person")
-    notes = given.notes
-    limit: float | Array
-    others: Array | None = None
-    thin = 0
+    common: dict[str, Any] = {
+        "attack": attack,
+        "rule": rule,
+        "delta": delta,
+        "attributes": given.q.size,
+        "reference_people": pool,
+        "missing_calls": (given.target_gaps.share, given.reference_gaps.share),
+        "without_calls": int(given.target_gaps.nothing.sum()),
+        "copies": given.copies,
+    }
     if rule == "empirical":
-        if delta * (pool + 1) < 1:
-            notes = (*notes, _too_few(delta, pool))
-        scores, limit, p_values, others, thin = _empirical(given, _contribution(attack, given, alpha), delta)
-        p_values[given.target_gaps.nothing] = 1.0
-        member = p_values <= delta
-        if thin:
-            notes = (*notes, _says_little(thin))
-    else:
-        scores, squares = linear_scores(
-            given.targets, given.reference, given.q, given.coding, alpha=alpha if attack == "pool" else None
-        )
-        limit, p_values = sound(
-            scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
-        )
-        member = scores > limit
-    how = (attack, rule, delta, given.q.size, pool, notes, others)
-    missing = (given.target_gaps.share, given.reference_gaps.share)
-    without = int(given.target_gaps.nothing.sum())
-    return Tracing(scores, limit, p_values, member, *how, missing, without, thin, given.copies)
+        return _empirical(given, alpha, common)
+    scores, squares = linear_scores(given, alpha=alpha if attack == "pool" else None)
+    limit, p_values = sound(
+        scores, attack, rule, delta, d=given.q.size, squares=squares, alpha=alpha, sigma_max=sigma_max
+    )
+    return Tracing(scores, limit, p_values, scores > limit, notes=given.notes, **common)
 
 
-def _empirical(
-    given: Input, contribution: Contribution, delta: float
-) -> tuple[Array, float | Array, Array, Array, int]:
-    """Scores, thresholds, p-values, the reference people's scores on average beside the targets, and how many
-    of them lack too much to be compared with some target."""
-    people = given.targets.shape[0]
+def _empirical(given: Input, alpha: float | None, common: dict[str, Any]) -> Tracing:
+    """The tracing with conformal p-values, the targets scored in groups."""
+    delta, people, pool = common["delta"], given.targets.shape[0], given.reference.shape[0]
+    contribution = contribution_of(common["attack"], n=given.size(), ploidy=given.coding.ploidy, alpha=alpha)
     scores, limits, p_values = np.zeros(people), np.zeros(people), np.zeros(people)
-    others, lack = np.zeros(given.reference.shape[0]), np.zeros(given.reference.shape[0], dtype=bool)
-    for who, own, beside, thin in conformal_scores(
-        given.targets, given.reference, given.q, given.coding, contribution
-    ):
+    others, lack = np.zeros(pool), np.zeros(pool, dtype=bool)
+    for who, own, beside, thin in conformal_scores(given, contribution):
         scores[who], (limits[who], p_values[who]) = own, conformal(own, beside, delta)
         others += beside.sum(axis=0) / people
         lack |= thin
-    limit = float(limits[0]) if (limits == limits[0]).all() else limits
-    return scores, limit, p_values, others, int(lack.sum())
-
-
-def _contribution(attack: str, given: Input, alpha: float | None) -> Contribution:
-    if attack == "pool":
-        return Truncated(math.inf if alpha is None else alpha)
-    if attack == "likelihood-ratio":
-        return LikelihoodRatio(given.size(), given.coding.ploidy)
-    return Homer() if attack == "homer" else Correlation()
-
-
-def _people(people: People) -> Any:
-    """Arrays and sources of blocks as they are; datasets as the public view."""
-    return people.public if isinstance(people, Dataset) else people
+    p_values[given.target_gaps.nothing] = 1.0
+    notes, lacking = list(given.notes), int(lack.sum())
+    if delta * (pool + 1) < 1:
+        notes.append(_too_few(delta, pool))
+    if lacking:
+        notes.append(_says_little(lacking))
+    return Tracing(
+        scores,
+        float(limits[0]) if (limits == limits[0]).all() else limits,
+        p_values,
+        p_values <= delta,
+        notes=tuple(notes),
+        reference_scores=others,
+        reference_lacking=lacking,
+        **common,
+    )
 
 
 def _says_little(people: int) -> str:
     lack = "1 reference person lacks" if people == 1 else f"{people} reference people lack"
     return (
-        f"{lack} nine tenths or more of what some target's score is made of, and count as scoring no lower "
+        f"{lack} nine tenths or more of some target's score, and count as scoring no lower "
         "than that target; leave them out of the reference."
     )
 
@@ -281,7 +271,7 @@ def _too_few(delta: float, pool: int) -> str:
 def _check(
     attack: str, threshold: str | None, delta: float, alpha: float | None, sigma_max: float | None
 ) -> str:
-    """The threshold to use, after refusing what does not fit together."""
+    """Returns the threshold to use; refuses options that do not fit together."""
     if attack not in ATTACKS:
         raise invalid("attack", f"one of {', '.join(ATTACKS)}", attack)
     rule = ("empirical" if attack in _CLASSICAL else "paper") if threshold is None else threshold

@@ -1,13 +1,14 @@
-"""Genotypes of people: PLINK .bed by bed-reader, VCF and BCF by cyvcf2, scored a block of sites at a time."""
+"""Genotypes of people, read from PLINK .bed, VCF and BCF files and kept packed at two bits a call."""
 
 from __future__ import annotations
 
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,24 +17,20 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.genomics.packed_calls import PackedCalls, pack
-from tellall.people.genomics.sites import Places, Sites
+from tellall.people.genomics.packed_calls import Bytes, Copies, PackedCalls, pack
+from tellall.people.genomics.sites import Index, Sites
 
 __all__ = [
     "GENOTYPE_ENDINGS",
-    "Bytes",
     "Genotypes",
-    "InMemory",
-    "Packed",
     "PackedRows",
-    "Plink",
     "read_genotypes",
 ]
 
-# Rows of packed calls that stay in a file until they are asked for.
-
-Bytes = npt.NDArray[np.uint8]
-_DENSE = 4  # rows read for each one wanted, at most, before each is read alone
+GENOTYPE_ENDINGS = (".bed", ".vcf", ".vcf.gz", ".bcf")
+_DENSE = 4  # read a range in one go where it has at most this many rows for each row wanted
+_HEADER = bytes([0x6C, 0x1B, 1])  # of a .bed file with a row of bytes per site
+_SITES = 1024  # sites packed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,230 +39,172 @@ class PackedRows:
 
     Notes
     -----
-    Read, not mapped: mapped pages would count as the process's memory, and copying a row costs less than its
-    scoring by far.
+    The file is read, not mapped: mapped pages would count as the process's memory, and copying a row costs
+    far less than scoring it.
     """
 
     file: Any
     header: int
     width: int
-    _place: Lock = field(default_factory=Lock, repr=False)  # a file has one, and threads read by turns
+    _turn: Lock = field(default_factory=Lock, repr=False)  # a file has one position; threads take turns
 
     def __post_init__(self) -> None:
         weakref.finalize(self, self.file.close)
 
-    def read(self, places: Places) -> Bytes:
-        """The rows at these places, in this order."""
-        if places.size == 0:
+    @classmethod
+    def stored(cls, parts: Iterable[Copies], people: int) -> PackedRows:
+        """Packs calls (people × sites, some sites at a time) into a temporary file without a name."""
+        file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  the rows keep it open
+        for calls in parts:
+            file.write(pack(calls).tobytes())
+        return cls(file, 0, (people + 3) // 4)
+
+    def read(self, index: Index) -> Bytes:
+        """Returns the rows at these positions, in this order."""
+        if index.size == 0:
             return np.empty((0, self.width), dtype=np.uint8)
-        first, last = int(places.min()), int(places.max()) + 1
-        if last - first <= _DENSE * places.size:
+        first, last = int(index.min()), int(index.max()) + 1
+        if last - first <= _DENSE * index.size:
             rows = np.empty((last - first, self.width), dtype=np.uint8)
             self._fill(rows, first)
-            in_a_row = last - first == places.size and bool((places[1:] > places[:-1]).all())
-            return rows if in_a_row else rows[places - first]
-        rows = np.empty((places.size, self.width), dtype=np.uint8)
-        for row, place in zip(rows, places.tolist(), strict=True):
-            self._fill(row, place)
+            in_order = last - first == index.size and bool((index[1:] > index[:-1]).all())
+            return rows if in_order else rows[index - first]
+        rows = np.empty((index.size, self.width), dtype=np.uint8)
+        for row, position in zip(rows, index.tolist(), strict=True):
+            self._fill(row, position)
         return rows
 
     def _fill(self, rows: Bytes, first: int) -> None:
         left = memoryview(rows.data).cast("B")
-        with self._place:
+        with self._turn:
             self.file.seek(self.header + first * self.width)
             while left.nbytes:
                 got = self.file.readinto(left)
                 if not got:
-                    raise invalid(
-                        "path", "a file that stays as it is while it is read", "one that became shorter"
-                    )
+                    raise invalid("path", "a file that does not change while it is read", "a shorter file")
                 left = left[got:]
 
 
-GENOTYPE_ENDINGS = (".bed", ".vcf", ".vcf.gz", ".bcf")
-MISSING = -127
-_HEADER = bytes([0x6C, 0x1B, 1])  # of a .bed file with a row of bytes per site
-_SITES = 1024  # of a VCF, packed together
-
-Calls = npt.NDArray[np.int8]
-
-
 @dataclass(frozen=True, eq=False)
-class Genotypes(ABC):
-    """People × sites: how many copies of the counted allele each person has, negative where not called.
+class Genotypes:
+    """People × sites: how many copies of the counted allele each person has.
+
+    The calls stay in a file, packed, until a chunk of sites is read; `trace` takes these as they are.
 
     Attributes
     ----------
     people
         Their names in the file.
     sites
-        Where, and which allele is counted.
-    skipped
-        How many sites were left out: more than two alleles.
-    single
-        How many sites were left out: one allele only.
+        The sites, and which allele is counted.
+    rows
+        The packed calls.
+    skipped, single
+        How many sites were left out because they have more than two alleles, or only one.
     """
 
     people: tuple[str, ...]
     sites: Sites
-    skipped: int
-    single: int = field(default=0, kw_only=True)
+    rows: PackedRows
+    skipped: int = 0
+    single: int = 0
 
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of people and of sites."""
         return len(self.people), len(self.sites)
 
-    @abstractmethod
-    def take(self, places: Places) -> Calls:
-        """The calls of everybody at some sites, people × sites."""
+    def chunk(self, start: int, stop: int) -> PackedCalls:
+        """Returns the calls at the sites from start to stop (not included)."""
+        index = np.arange(start, min(stop, len(self.sites)))
+        return self.calls(index, np.zeros(index.size, dtype=bool))
 
-    def take_packed(self, places: Places) -> Bytes | None:
-        """The same, sites × bytes of four people, where the file holds them so; see ``PackedCalls``."""
-        return None
-
-    def block(self, start: int, stop: int) -> Calls:
-        """The calls at the sites from start to stop (not included)."""
-        return self.take(np.arange(start, min(stop, len(self.sites))))
-
-    def packed(self, start: int, stop: int) -> PackedCalls | None:
-        """The packed calls at the sites from start to stop (not included)."""
-        rows = self.take_packed(np.arange(start, min(stop, len(self.sites))))
-        return None if rows is None else PackedCalls(rows, np.zeros(len(rows), dtype=bool), len(self.people))
-
-
-@dataclass(frozen=True, eq=False)
-class Packed(Genotypes):
-    """Genotypes that stay in a file, two bits a call, until a block of them is read."""
-
-    rows: PackedRows
-
-    def take_packed(self, places: Places) -> Bytes | None:
-        return self.rows.read(places)
-
-    def take(self, places: Places) -> Calls:
-        rows = self.rows.read(places)
-        codes = PackedCalls(rows, np.zeros(len(rows), dtype=bool), len(self.people)).codes()
-        return np.where(codes > 2, np.int8(MISSING), codes)
-
-
-@dataclass(frozen=True, eq=False)
-class Plink(Genotypes):
-    """Genotypes that stay in a PLINK .bed file; scored as they lie there where it has a row per site."""
-
-    reader: Any
-    rows: PackedRows | None
-
-    def take_packed(self, places: Places) -> Bytes | None:
-        return None if self.rows is None else self.rows.read(places)
-
-    def take(self, places: Places) -> Calls:
-        calls: Calls = self.reader.read(index=np.s_[:, places], dtype="int8", order="F")
-        return calls
-
-
-@dataclass(frozen=True, eq=False)
-class InMemory(Genotypes):
-    """Genotypes held as one byte a call."""
-
-    calls: Calls
-
-    def take(self, places: Places) -> Calls:
-        return self.calls[:, places]
+    def calls(self, index: Index, turned: npt.NDArray[np.bool_]) -> PackedCalls:
+        """Returns the calls at some sites; where turned, the other allele is counted."""
+        return PackedCalls(self.rows.read(index), turned, len(self.people))
 
 
 def read_genotypes(path: str | Path) -> Genotypes:
-    """The genotypes in a PLINK .bed file (with its .bim and .fam) or a VCF or BCF file.
+    """Reads a PLINK .bed file (with its .bim and .fam), a VCF or a BCF file.
 
     Notes
     -----
-    .bed files are read block by block and never held whole; VCF files are read once and kept, two bits a
-    call, in a temporary file without a name, which is gone when the genotypes are. What is held is the list
-    of people and sites. The counted allele is A1 of the .bim file, and the alternative allele of a VCF. Sites
-    of a VCF with more than two alleles, or one, are left out, and half a call is a missing one. Needs
-    ``pip install 'tellall[genomics]'``.
+    A .bed file stays where it is and is read a chunk of sites at a time. A VCF, or a .bed file with a row per
+    person, is read once and kept packed in a temporary file without a name, which goes when the genotypes go.
+    Memory holds the names of people and sites. The counted allele is A1 of the .bim file, or the alternative
+    allele of a VCF. Sites of a VCF with one allele or more than two are left out, and half a call counts as
+    missing. Needs ``pip install 'tellall[genomics]'``.
     """
-    place = Path(path)
-    ending = next((e for e in GENOTYPE_ENDINGS if place.name.lower().endswith(e)), None)
-    if ending is None:
+    found = Path(path)
+    if not found.name.lower().endswith(GENOTYPE_ENDINGS):
         raise invalid("path", f"a file ending in {', '.join(GENOTYPE_ENDINGS)}", str(path))
-    if not place.is_file():
+    if not found.is_file():
         raise invalid("path", "a file that exists", str(path))
-    return _read_plink(place) if ending == ".bed" else _read_vcf(place)
+    return _read_plink(found) if found.suffix.lower() == ".bed" else _read_vcf(found)
 
 
-def _read_plink(place: Path) -> Plink:
-    _need("bed_reader", "bed-reader", place.suffix)
+def _read_plink(path: Path) -> Genotypes:
+    _need("bed_reader", "bed-reader", path.suffix)
     from bed_reader import open_bed
 
     for other in (".bim", ".fam"):
-        if not place.with_suffix(other).is_file():
-            raise invalid("path", f"a .bed file with its {other} file beside it", str(place))
+        if not path.with_suffix(other).is_file():
+            raise invalid("path", f"a .bed file with its {other} file beside it", str(path))
+    with path.open("rb") as file:
+        by_site = file.read(len(_HEADER)) == _HEADER
     try:
-        reader = open_bed(place, num_threads=1)
+        reader = open_bed(path, num_threads=1)
         sites = Sites.of(reader.sid, reader.chromosome, reader.bp_position, reader.allele_1, reader.allele_2)
         people = tuple(str(name) for name in reader.iid)
+        if not by_site:
+            some = (np.s_[:, start : start + _SITES] for start in range(0, len(sites), _SITES))
+            rows = PackedRows.stored((reader.read(index=each, dtype="int8") for each in some), len(people))
+            return Genotypes(people, sites, rows)
     except Exception as error:  # a broken file can break its reader in any way
-        raise _unreadable(place, error) from None
-    return Plink(people, sites, 0, reader, _bed_rows(place, len(people), len(sites)))
-
-
-def _bed_rows(place: Path, people: int, sites: int) -> PackedRows | None:
-    """The rows of a .bed file, None where it has a row per person (bed-reader reads those)."""
-    with place.open("rb") as file:
-        header = file.read(len(_HEADER))
-    if header != _HEADER:
-        return None
-    width = (people + 3) // 4
-    size, wanted = place.stat().st_size, len(_HEADER) + width * sites
+        raise _unreadable(path, error) from None
+    width = (len(people) + 3) // 4
+    size, wanted = path.stat().st_size, len(_HEADER) + width * len(sites)
     if size != wanted:
-        rule = f"of {wanted:,} bytes, for the {people:,} people of its .fam and {sites:,} sites of its .bim"
-        raise invalid("path", rule, f"{place} of {size:,} bytes")
-    return PackedRows(place.open("rb", buffering=0), len(_HEADER), width)
+        counts = f"{len(people):,} people of its .fam and {len(sites):,} sites of its .bim"
+        raise invalid("path", f"of {wanted:,} bytes, for the {counts}", f"{path} of {size:,} bytes")
+    return Genotypes(people, sites, PackedRows(path.open("rb", buffering=0), len(_HEADER), width))
 
 
-def _read_vcf(place: Path) -> Packed:
+def _read_vcf(path: Path) -> Genotypes:
     _need("cyvcf2", "cyvcf2", "VCF")
     from cyvcf2 import VCF
 
-    store = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  the genotypes keep it open
     sites: list[Sites] = []
-    skipped, single = 0, 0
+    left_out: Counter[str] = Counter()
     try:
-        with_people = VCF(str(place), gts012=True, strict_gt=True)  # a call that is half there is missing
-        people = tuple(with_people.samples)
-        for names, calls, several, alone in _vcf_parts(with_people):
-            skipped, single = skipped + several, single + alone
-            if names:
-                store.write(pack(np.stack(calls, axis=1)).tobytes())
-                sites.append(Sites.of(*zip(*names, strict=True)))
-        with_people.close()
+        records = VCF(str(path), gts012=True, strict_gt=True)  # half a call is a missing one
+        people = tuple(records.samples)
+        rows = PackedRows.stored(_vcf_calls(records, sites, left_out), len(people))
+        records.close()
     except Exception as error:  # a broken file can break its reader in any way
-        raise _unreadable(place, error) from None
+        raise _unreadable(path, error) from None
     if not sites or not people:
-        raise invalid("path", "a file with people and sites of two alleles", str(place))
-    rows = PackedRows(store, 0, (len(people) + 3) // 4)
-    return Packed(people, Sites.joined(sites), skipped, rows, single=single)
+        raise invalid("path", "a file with people and sites of two alleles", str(path))
+    return Genotypes(people, Sites.joined(sites), rows, left_out["several"], left_out["one"])
 
 
-def _vcf_parts(
-    records: Any,
-) -> Iterator[tuple[list[tuple[str, str, int, str, str]], list[Calls], int, int]]:
-    """Names and calls of some sites at a time, and how many sites of several alleles and of one are not."""
-    names: list[tuple[str, str, int, str, str]] = []
-    calls: list[Calls] = []
-    skipped, single = 0, 0
-    for record in records:
-        if len(record.ALT) != 1:
-            skipped, single = skipped + (len(record.ALT) > 1), single + (not record.ALT)
-            continue
-        found = np.asarray(record.gt_types, dtype=np.int8)
-        calls.append(np.where(found == 3, np.int8(MISSING), found))
-        names.append((record.ID or ".", record.CHROM, record.POS, record.ALT[0], record.REF))
-        if len(names) == _SITES:
-            yield names, calls, skipped, single
-            names, calls, skipped, single = [], [], 0, 0
-    yield names, calls, skipped, single
+def _vcf_calls(records: Any, sites: list[Sites], left_out: Counter[str]) -> Iterator[Copies]:
+    """Yields the calls of some sites at a time; adds the sites to a list and counts those left out."""
+
+    def usable() -> Iterator[tuple[tuple[str, str, int, str, str], Copies]]:
+        for record in records:
+            if len(record.ALT) == 1:
+                site = (record.ID or ".", record.CHROM, record.POS, record.ALT[0], record.REF)
+                yield site, np.asarray(record.gt_types, dtype=np.int8)
+            else:
+                left_out["several" if record.ALT else "one"] += 1
+
+    rest = usable()
+    while some := list(islice(rest, _SITES)):
+        names, found = zip(*some, strict=True)
+        sites.append(Sites.of(*zip(*names, strict=True)))
+        calls = np.stack(found, axis=1)
+        yield np.where(calls == 3, np.int8(-1), calls)  # 3: not called
 
 
 def _need(module: str, package: str, what: str) -> None:
@@ -275,6 +214,6 @@ def _need(module: str, package: str, what: str) -> None:
         )
 
 
-def _unreadable(place: Path, error: Exception) -> InvalidInput:
+def _unreadable(path: Path, error: Exception) -> InvalidInput:
     said = " ".join(str(error).split())
-    return invalid("path", "a readable genotype file", str(place), f"The reader said: {said[:160]}")
+    return invalid("path", "a readable genotype file", str(path), f"The reader said: {said[:160]}")

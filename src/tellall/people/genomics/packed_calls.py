@@ -13,15 +13,18 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 
 __all__ = [
+    "Bytes",
+    "Copies",
     "PackedCalls",
     "pack",
     "worth_compiling",
 ]
 
 Bytes = npt.NDArray[np.uint8]
+Copies = npt.NDArray[np.int8]
 Table = Callable[[int], Array]
 
-MISSING = 3  # the place of a missing call among the values 0, 1, 2
+MISSING = 3  # the code of a missing call, after 0, 1 and 2 copies
 _LOW = np.uint8(0x55)  # the lower bit of each of the four calls
 _PAIRS, _FOURS, _EIGHTS, _EVERY = (
     np.uint64(int.from_bytes([byte] * 8, "little")) for byte in (0x55, 0x33, 0x0F, 1)
@@ -51,14 +54,19 @@ class PackedCalls:
     people: int
 
     def some(self, first: int, last: int) -> PackedCalls:
-        """The people from first, a multiple of four, to last (not included)."""
+        """Returns the people from first, a multiple of four, to last (not included)."""
         return PackedCalls(self.rows[:, first // 4 : (last + 3) // 4], self.turned, last - first)
 
-    def at(self, places: npt.NDArray[Any]) -> PackedCalls:
-        """The calls at some of the sites, by mask or by place."""
-        return PackedCalls(self.rows[places], self.turned[places], self.people)
+    def at(self, sites: npt.NDArray[Any]) -> PackedCalls:
+        """Returns the calls at some of the sites, given by a mask or by index."""
+        return PackedCalls(self.rows[sites], self.turned[sites], self.people)
 
-    def codes(self) -> npt.NDArray[np.int8]:
+    def copies(self) -> Copies:
+        """People × sites: copies of the counted allele, -1 where the call is missing."""
+        codes = self.codes()
+        return np.where(codes == MISSING, np.int8(-1), codes)
+
+    def codes(self) -> Copies:
         """People × sites: copies of the counted allele, 3 where the call is missing."""
         unpacked = _UNPACKED[self.rows].view(np.int8)[:, : self.people]
         turn = self.turned
@@ -67,11 +75,11 @@ class PackedCalls:
         return np.ascontiguousarray(unpacked.T)
 
     def counts(self) -> tuple[Array, Array]:
-        """For every site the sum of copies − 1 over the people who have the call, and how many those are."""
+        """For every site: the sum of copies − 1 over the people who have the call, and their number."""
         width = self.rows.shape[1]
         rows = np.zeros((len(self.rows), -(-width // 8) * 8), dtype=np.uint8)
         rows[:, :width] = self.rows
-        if self.people % 4:  # what fills the last byte is nobody
+        if self.people % 4:  # the rest of the last byte is nobody
             rows[:, width - 1] &= np.uint8(4 ** (self.people % 4) - 1)
         words = rows.view(np.uint64)
         signs = self.people - _set_bits(words)  # 1 − bits, 0 for a missing call
@@ -80,7 +88,7 @@ class PackedCalls:
         return np.where(self.turned, -signs, signs), called
 
     def sums(self, table: Array, *, job: float = 0.0) -> Array:
-        """For everybody the sum over the sites of what their call adds, where that is linear in the copies.
+        """For everybody: the sum over the sites of what their call adds, which is linear in the copies.
 
         Parameters
         ----------
@@ -88,26 +96,25 @@ class PackedCalls:
             4 × sites: what 0, 1 and 2 copies and a missing call add; table[1] is the mean of table[0] and
             table[2].
         job
-            How many calls the whole job has: large ones use single precision within some hundred sites, and
+            How many calls the whole job has. Large jobs use single precision within some hundred sites, and
             the compiled kernel where numba works.
 
         Notes
         -----
         With h and l the two bits of a call, t = h + l is 0, 1, 2 and, for a missing call, 1. So the sum is
         Σ table[first] + slope·t + gap·[missing], and t of four people is b − ((b >> 1) & 0x55) of their byte
-        b. The four are told apart by masks, left where they are (a factor 4^i, exact), turned to
-        numbers, and multiplied by the slopes.
+        b. Masks tell the four apart; they stay where they are (a factor 4^i, exact), become numbers, and are
+        multiplied by the slopes.
         """
         first = np.where(self.turned, table[0], table[2])
         slope = table[1] - first
         gap = table[MISSING] - table[1]
-        single = job > _COMPILED
         if worth_compiling(job):
             from tellall.people.genomics.packed_kernel import add_sums
 
             added = add_sums(self.rows, slope.astype(np.float32), gap.astype(np.float32))
             return np.asarray(added[: self.people] + first.sum())
-        dtype = np.float32 if single else np.float64
+        dtype = np.float32 if job > _COMPILED else np.float64
         counts: Bytes = self.rows - ((self.rows >> np.uint8(1)) & _LOW)
         total = _weigh(counts, slope[:, None], 3, dtype)
         missing, some = self._missing()
@@ -116,7 +123,7 @@ class PackedCalls:
         return self._apart(total[:, :, 0], float(first.sum()))
 
     def totals(self, tables: Table, dtype: type[np.floating[Any]]) -> Array:
-        """People × columns: the sums over the sites of what a call adds to each column.
+        """People × columns: the sum over the sites of what a call adds to each column.
 
         Parameters
         ----------
@@ -141,33 +148,33 @@ class PackedCalls:
         return self._apart(total, first.sum(axis=1))
 
     def _missing(self) -> tuple[Bytes, npt.NDArray[np.bool_]]:
-        """The lower bit of every missing call, and the sites that have one."""
+        """Returns the lower bit of every missing call, and the sites that have one."""
         missing: Bytes = self.rows & ~(self.rows >> np.uint8(1)) & _LOW
         return missing, np.asarray(missing.any(axis=1))
 
     def _apart(self, total: Array, base: Array | float) -> Array:
-        """People in order, from four rows that hold every fourth one, with the base added."""
+        """Puts people in order, from four rows that hold every fourth one, and adds the base."""
         ordered = np.swapaxes(total, 0, 1).reshape(-1, *total.shape[2:])[: self.people]
         return np.asarray(ordered + base)
 
 
 def worth_compiling(job: float) -> bool:
-    """Whether a job of so many calls goes to the compiled kernel: it is large, and numba works here."""
+    """Returns whether a job of this many calls goes to the compiled kernel: it is large, and numba works."""
     return job > _COMPILED and _numba()
 
 
 @cache
 def _numba() -> bool:
-    """Whether numba is there and works: it refuses a NumPy newer than it knows, or where it cannot write."""
+    """Returns whether numba works: it refuses a NumPy newer than it knows, and folders it cannot write to."""
     try:
-        import tellall.people.genomics.packed_kernel  # noqa: F401  it is used where the sums are
+        import tellall.people.genomics.packed_kernel  # noqa: F401  used where the sums are
     except (ImportError, RuntimeError):
         return False
     return True
 
 
 def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:
-    """People × sites (copies, negative where missing) as sites × bytes, in the form of :class:`PackedCalls`.
+    """Packs people × sites (copies, negative where missing) into sites × bytes, as PackedCalls has them.
 
     Examples
     --------
@@ -184,29 +191,29 @@ def pack(calls: npt.NDArray[np.integer[Any]]) -> Bytes:
 
 
 def _weigh(planes: Bytes, weights: Array, bits: int, dtype: type[np.floating[Any]]) -> Array:
-    """4 × bytes × columns: Σ over rows of weight times the number that each of a byte's four places holds."""
+    """4 × bytes × columns: Σ over rows of weight times the number that each of a byte's four pairs holds."""
     height, width = planes.shape
     total = np.zeros((4, weights.shape[1], width))
     few = np.ascontiguousarray(weights.T, dtype=dtype)
     for part in _parts(height, width, weights.shape[1]):
         masked = np.empty_like(planes[part])
         numbers = np.empty(masked.shape, dtype=dtype)
-        for place in range(4):
-            np.bitwise_and(planes[part], np.uint8(bits << 2 * place), out=masked)
+        for pair in range(4):
+            np.bitwise_and(planes[part], np.uint8(bits << 2 * pair), out=masked)
             np.copyto(numbers, masked)
-            total[place] += (few[:, part] @ numbers) / 4.0**place
+            total[pair] += (few[:, part] @ numbers) / 4.0**pair
     return np.swapaxes(total, 1, 2)
 
 
 def _parts(height: int, width: int, columns: int) -> Iterator[slice]:
-    """Rows whose numbers stay in the cache; more where they meet many columns."""
+    """Yields rows whose numbers stay in the cache; more of them where they meet many columns."""
     step = max(16, _CACHED // (4 * max(width, 1))) if columns < 4 else 512
     for start in range(0, height, step):
         yield slice(start, start + step)
 
 
 def _set_bits(words: npt.NDArray[np.uint64]) -> Array:
-    """How many bits are set in every row: summed by twos, fours and eights, then all of a word."""
+    """Counts the bits set in every row: by twos, fours and eights, then over a word."""
     pairs = words - ((words >> np.uint64(1)) & _PAIRS)
     fours = (pairs & _FOURS) + ((pairs >> np.uint64(2)) & _FOURS)
     eights = (fours + (fours >> np.uint64(4))) & _EIGHTS
@@ -216,8 +223,8 @@ def _set_bits(words: npt.NDArray[np.uint64]) -> Array:
 
 
 def _unpacked() -> npt.NDArray[np.uint32]:
-    places = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
-    return np.asarray(np.array([2, MISSING, 1, 0], dtype=np.int8)[places].view(np.uint32)[:, 0])
+    pairs = (np.arange(256)[:, None] >> np.array([0, 2, 4, 6])) & 3
+    return np.asarray(np.array([2, MISSING, 1, 0], dtype=np.int8)[pairs].view(np.uint32)[:, 0])
 
 
 _UNPACKED = _unpacked()

@@ -34,21 +34,21 @@ def _counted(byte):
 
 @njit(inline="always")
 def _absent(byte):
-    """Which of the four pairs of bits are 01; what the upper bits of the pairs hold means nothing."""
+    """Which of the four pairs of bits are 01; the upper bits of the pairs mean nothing."""
     return np.uint8(byte & ~_upper(byte))
 
 
 @njit(inline="always")
 def _number(word, mask):
-    # a masked pair is left where it stands: a factor 4^place, exact
+    # a masked pair stays where it is: a factor 4^pair, exact
     return np.float32(np.int32(word & mask))
 
 
 @njit(cache=True, nogil=True)
 def _count_four(flat, start, width, wide, four):
-    """The counts of four sites, one after the other in `flat`, and whether a call of theirs is missing."""
+    """Counts four sites, one after the other in `flat`; returns whether one of their calls is missing."""
     seen = np.uint8(0)
-    # unsigned places are not checked for being negative, which would keep the loop from being vectorised
+    # an unsigned index is not checked for being negative; the check would prevent vectorisation
     i0, step = np.uint64(start), np.uint64(width)
     i1, i2, i3 = i0 + step, i0 + step + step, i0 + step + step + step
     for k in range(wide):
@@ -61,7 +61,7 @@ def _count_four(flat, start, width, wide, four):
 
 @njit(cache=True, nogil=True)
 def _mark_four(flat, start, width, wide, four):
-    """Which calls of four sites are missing."""
+    """Marks the missing calls of four sites."""
     for i in range(_FOUR):
         at = np.uint64(start + i * width)
         for k in range(wide):
@@ -70,18 +70,18 @@ def _mark_four(flat, start, width, wide, four):
 
 @njit(fastmath=_LOOSE, cache=True, nogil=True)
 def _add_four(words, many, weights, j, sums):
-    """The weighted numbers of four sites, added to the sums of each of a word's sixteen people."""
+    """Adds the weighted numbers of four sites to the sums of each of a word's sixteen people."""
     w0, w1, w2, w3 = weights[j], weights[j + 1], weights[j + 2], weights[j + 3]
-    for place in range(_PEOPLE - 1):
-        mask = np.int32(3 << 2 * place)
+    for pair in range(_PEOPLE - 1):
+        mask = np.int32(3 << 2 * pair)
         for k in range(many):
-            sums[place, k] += (
+            sums[pair, k] += (
                 w0 * _number(words[0, k], mask)
                 + w1 * _number(words[1, k], mask)
                 + w2 * _number(words[2, k], mask)
                 + w3 * _number(words[3, k], mask)
             )
-    for k in range(many):  # the last pair has the sign's bit and is moved down
+    for k in range(many):  # the last pair holds the sign bit, so it is shifted down
         sums[_PEOPLE - 1, k] += (
             w0 * _number(words[0, k] >> 30, 3)
             + w1 * _number(words[1, k] >> 30, 3)
@@ -106,14 +106,14 @@ def _add_sums(flat, width, slope, gap, four, words, sums, total):
                 if missing:
                     _mark_four(flat, j * width + left, width, wide, four)
                     _add_four(words, whole, gap, j, sums)
-            for place in range(_PEOPLE):
+            for pair in range(_PEOPLE):
                 first = np.uint64(left // 4)
                 for k in range(many):
-                    total[place, first + np.uint64(k)] += sums[place, k]
+                    total[pair, first + np.uint64(k)] += sums[pair, k]
 
 
 def _aligned(rows: int, bytes_: int) -> npt.NDArray[np.uint8]:
-    """Rows that begin where a vector does: those that do not are loaded at half the speed."""
+    """Rows that begin where a vector does: others load at half the speed."""
     room = np.zeros(rows * bytes_ + _LANES, dtype=np.uint8)
     first = -room.ctypes.data % _LANES
     return room[first : first + rows * bytes_].reshape(rows, bytes_)
@@ -131,12 +131,12 @@ def add_sums(
     """
     height, width = rows.shape
     total = np.zeros((_PEOPLE, (width + 3) // 4))
-    # side by side: elsewhere a store may share its last 12 bits with the next load, which then waits for it
+    # side by side: a load waits for a store whose address shares its last 12 bits
     room = _aligned(_FOUR + _PEOPLE, _WIDE)
     four, sums = room[:_FOUR], room[_FOUR:].view(np.float32)
     fours = height // _FOUR * _FOUR
     parts = [(rows[:fours], slope, gap)]
-    if fours < height:  # the last sites, and some where nobody has anything
+    if fours < height:  # the last sites, filled up to four with zeros
         rest, weights = np.zeros((_FOUR, width), dtype=np.uint8), np.zeros((2, _FOUR), dtype=np.float32)
         rest[: height - fours], weights[:, : height - fours] = rows[fours:], (slope[fours:], gap[fours:])
         parts.append((rest, weights[0], weights[1]))

@@ -104,10 +104,10 @@ def test_evidence_is_the_same(name: str, protection: str, monkeypatch: pytest.Mo
     found = ta.linearise(release, people.public)
     assert np.array_equal(found.operator.to_dense(), wanted.operator.to_dense())
     assert np.array_equal(found.everything.operator.to_dense(), wanted.everything.operator.to_dense())
-    for part in ("target", "std", "bound", "slack", "spread", "rest"):
-        assert np.array_equal(getattr(found, part), getattr(wanted, part)), part
+    for part in ("target", "std", "bound", "slack", "spread", "rest", "unseen"):
+        assert np.array_equal(getattr(found.rows, part), getattr(wanted.rows, part)), part
     assert np.array_equal(found.groups.index, wanted.groups.index)
-    assert np.array_equal(found.everything.target, wanted.everything.target)
+    assert np.array_equal(found.everything.rows.target, wanted.everything.rows.target)
     assert found.notes == wanted.notes
     assert found.skipped == wanted.skipped
     one, other = found.account(), wanted.account()

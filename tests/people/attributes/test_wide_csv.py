@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.cli.trace_files import read_files
+from tellall.attack.trace.files import read_tracing_files
 from tellall.core.errors import InvalidInput
-from tellall.people import wide_csv
-from tellall.people.wide_csv import MISSING, NotWhole, read_header, read_wide
+from tellall.people.attributes import wide_csv
+from tellall.people.attributes.wide_csv import MISSING, NotWhole, read_header, read_wide
 
 SPELT = {0: ["0", "0.0", '"0"', " 0"], 1: ["1", "1.0", "+1", '"1"'], -1: ["-1", "-1.0"], 2: ["2", "2e0"]}
 SPELT |= {MISSING: ["", '""', "nan", " "], 42: ["42"]}
@@ -83,15 +83,15 @@ def test_tables_of_reals_are_read_whole_as_before(tmp_path):
     (tmp_path / "m.csv").write_text("name,mean\na,0.25\nb,0.5\n")
     (tmp_path / "t.csv").write_text("id,b,a\n007,0.5,1\nx,2.5,0\n")
     (tmp_path / "r.csv").write_text("a,b\n1,0\n0,\n")
-    found = read_files(tmp_path / "m.csv", tmp_path / "t.csv", tmp_path / "r.csv", "bits", False)
-    assert found.targets.block(0, 2).tolist() == [[1, 0.5], [0, 2.5]]
-    assert np.array_equal(found.reference.block(0, 2), [[1, 0], [0, np.nan]], equal_nan=True)
+    found = read_tracing_files(tmp_path / "m.csv", tmp_path / "t.csv", tmp_path / "r.csv", coding="bits")
+    assert found.targets.chunk(0, 2).tolist() == [[1, 0.5], [0, 2.5]]
+    assert np.array_equal(found.reference.chunk(0, 2), [[1, 0], [0, np.nan]], equal_nan=True)
 
 
 def test_names_stay_as_they_are_written(tmp_path):
     (tmp_path / "m.csv").write_text("name,mean\na,0.25\nb,0.5\n")
     (tmp_path / "t.csv").write_text("id,b,a\n007,0,1\n008,1,0\n")
-    found = read_files(tmp_path / "m.csv", tmp_path / "t.csv", tmp_path / "t.csv", "bits", False)
+    found = read_tracing_files(tmp_path / "m.csv", tmp_path / "t.csv", tmp_path / "t.csv", coding="bits")
     assert found.names == ("007", "008")
 
 
@@ -107,7 +107,7 @@ def test_memory_is_a_byte_for_each_value_and_a_piece(tmp_path):
             file.write(line.tobytes())
     code = (
         "import resource, sys; from pathlib import Path\n"
-        "from tellall.people.wide_csv import read_header, read_wide\n"
+        "from tellall.people.attributes.wide_csv import read_header, read_wide\n"
         "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "path = Path(sys.argv[1]); before = used()\n"
         "found = read_wide('x', path, read_header(path), None)\n"

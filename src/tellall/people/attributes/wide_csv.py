@@ -1,4 +1,4 @@
-"""Wide tables of small whole numbers, bits and genotypes say: a byte for each value, read in pieces."""
+"""Wide CSV tables of small whole numbers, such as bits and genotypes: a byte for each value."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ __all__ = [
     "MISSING_WORDS",
     "NotWhole",
     "WideTable",
+    "delimiter_of",
     "read_header",
     "read_wide",
 ]
@@ -27,19 +28,18 @@ MISSING_WORDS = ("", ".", "na", "#na", "nan")  # in small letters
 _PIECE = 2 * 2**20
 _LONGEST_HEADER = 256 * 2**20
 _QUOTE, _LINE, _RETURN = ord('"'), ord("\n"), ord("\r")
-_DELIMITERS = {".tsv": "\t", ".tab": "\t"}
 
 Bytes = npt.NDArray[np.uint8]
-Places = npt.NDArray[np.intp]
+Index = npt.NDArray[np.intp]
 
 
 class NotWhole(Exception):
-    """A value that is a number but no whole one of a byte: the table is for another reader."""
+    """A value is not a whole number that fits a byte: another reader must read the table."""
 
 
 @dataclass(frozen=True, eq=False)
 class WideTable:
-    """People × columns as bytes, :data:`MISSING` where there is no value; and who they are."""
+    """People × columns as bytes, :data:`MISSING` where a value is missing, and the people's names."""
 
     values: npt.NDArray[np.int8]
     who: tuple[str, ...] | None
@@ -49,32 +49,31 @@ class WideTable:
         """The numbers of people and of columns."""
         return int(self.values.shape[0]), int(self.values.shape[1])
 
-    def block(self, start: int, stop: int) -> npt.NDArray[Any]:
-        """The columns from start to stop (not included), with NaN where a value is missing."""
-        block = self.values[:, start:stop]
-        gone = block == MISSING
-        return np.where(gone, np.float32(np.nan), block) if gone.any() else block
+    def chunk(self, start: int, stop: int) -> npt.NDArray[Any]:
+        """Returns the columns from start to stop (not included), with NaN where a value is missing."""
+        chunk = self.values[:, start:stop]
+        missing = chunk == MISSING
+        return np.where(missing, np.float32(np.nan), chunk) if missing.any() else chunk
 
 
 def read_header(path: Path) -> tuple[str, ...]:
-    """The names of a file's columns, from its first line."""
+    """Reads the names of a file's columns from its first line."""
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise invalid("path", "text in UTF-8", str(path)) from None
-    names = next(csv.reader([text], delimiter=_delimiter(path, text)), [])
-    return tuple(names)
+    return tuple(next(csv.reader([text], delimiter=delimiter_of(path, text)), []))
 
 
 def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) -> WideTable:
-    """Some columns of a delimited file, and the names of its people from one of them.
+    """Reads some columns of a delimited file, and the names of its people from the column `who`.
 
     Raises
     ------
     NotWhole
-        Where a value is a number but no whole one from −127 to 127.
+        Where a number is not a whole number from −127 to 127.
 
     Notes
     -----
@@ -82,38 +81,38 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
     byte of a piece of 2 MB.
     """
     header = read_header(path)
-    place = {name: number for number, name in enumerate(header)}
-    if len(place) < len(header):
-        twice = next(name for number, name in enumerate(header) if place[name] != number)
+    position = {name: number for number, name in enumerate(header)}
+    if len(position) < len(header):
+        twice = next(name for number, name in enumerate(header) if position[name] != number)
         raise invalid(option, "a table with each column once", f"'{twice}' twice")
-    chosen = np.array([place[name] for name in columns], dtype=np.intp)
+    chosen = np.array([position[name] for name in columns], dtype=np.intp)
     with path.open("rb") as file:
         lines = sum(piece.count(b"\n") for piece in iter(lambda: file.read(_PIECE), b"")) + 1
     values = np.empty((lines, chosen.size), dtype=np.int8)
     names: list[str] = []
     people = 0
     with path.open("rb") as file:
-        delimiter = ord(_delimiter(path, file.readline(_LONGEST_HEADER).decode("utf-8-sig")))
+        delimiter = ord(delimiter_of(path, file.readline(_LONGEST_HEADER).decode("utf-8-sig")))
         for piece in _pieces(file):
             starts, ends = _fields(piece, delimiter, len(header), option, people)
             rows = slice(people, people + starts.shape[0])
             values[rows] = _numbers(piece, starts[:, chosen], ends[:, chosen], option, columns)
             if who is not None:
                 text = piece.tobytes()
-                spans = zip(starts[:, place[who]], ends[:, place[who]], strict=True)
+                spans = zip(starts[:, position[who]], ends[:, position[who]], strict=True)
                 names += [text[a:b].decode("utf-8", "replace").strip().strip('"') for a, b in spans]
             people = rows.stop
     return WideTable(values[:people], None if who is None else tuple(names))
 
 
-def _delimiter(path: Path, header: str) -> str:
-    """What stands between values: a tab by the file's name, else the commonest candidate of the header."""
-    known = _DELIMITERS.get(path.suffix.lower())
-    return known or max(",;\t|", key=header.count)
+def delimiter_of(path: Path, header: str) -> str:
+    """Returns a tab if the file's name says so, otherwise the commonest candidate in the header."""
+    tabbed = path.name.lower().removesuffix(".gz").endswith((".tsv", ".tab"))
+    return "\t" if tabbed else max(",;\t|", key=header.count)
 
 
 def _pieces(file: BinaryIO) -> Iterator[Bytes]:
-    """The rest of a file in pieces that end where a line does, outside quotes."""
+    """Yields the rest of a file in pieces that end at a line break outside quotes."""
     rest = b""
     while text := file.read(_PIECE):
         text = rest + text
@@ -127,8 +126,8 @@ def _pieces(file: BinaryIO) -> Iterator[Bytes]:
         yield np.frombuffer(rest + b"\n", dtype=np.uint8)
 
 
-def _fields(piece: Bytes, delimiter: int, width: int, option: str, before: int) -> tuple[Places, Places]:
-    """Where each value of each line starts and ends; lines without any are no people."""
+def _fields(piece: Bytes, delimiter: int, width: int, option: str, before: int) -> tuple[Index, Index]:
+    """Returns where each value of each line starts and ends; blank lines are skipped."""
     breaks = (piece == delimiter) | (piece == _LINE)
     if (piece == _QUOTE).any():
         breaks &= (np.cumsum(piece == _QUOTE) % 2) == 0
@@ -152,9 +151,9 @@ def _fields(piece: Bytes, delimiter: int, width: int, option: str, before: int) 
 
 
 def _numbers(
-    piece: Bytes, starts: Places, ends: Places, option: str, names: Sequence[str]
+    piece: Bytes, starts: Index, ends: Index, option: str, names: Sequence[str]
 ) -> npt.NDArray[np.int8]:
-    """The values between starts and ends: digits at once, whatever is longer once for each spelling."""
+    """Parses the values between starts and ends: digits at once, longer words once per spelling."""
     first, lengths = np.ascontiguousarray(starts).ravel(), np.ascontiguousarray(ends - starts).ravel()
     digits = piece[np.minimum(first, piece.size - 1)] - np.uint8(ord("0"))
     plain = (lengths == 1) & (digits <= 9)
@@ -176,7 +175,7 @@ def _numbers(
 
 
 def _number(word: bytes) -> int | None:
-    """The whole number that is written so, :data:`MISSING` where none is, None where it is no number."""
+    """Parses a whole number; returns MISSING for an empty cell and None for text."""
     text = word.decode("utf-8", "replace").strip().strip('"').strip()
     if text.lower() in MISSING_WORDS:
         return MISSING

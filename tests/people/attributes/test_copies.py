@@ -1,11 +1,12 @@
-"""Targets who also stand among the reference people are noticed, relatives are not taken for them."""
+"""Targets who are also reference people are noticed; relatives are not taken for them."""
 
 import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.trace.blocks import CODINGS, as_blocks
-from tellall.attack.trace.copies import copies
+from tellall.people.attributes.chunks import as_chunked
+from tellall.people.attributes.codings import CODINGS
+from tellall.people.attributes.copies import count_copies
 from tellall.people.genomics.packed_calls import MISSING, PackedCalls, pack
 
 
@@ -23,7 +24,8 @@ def spoil(calls, missing, errors, rng):
 
 
 def found(targets, reference, coding="genotypes"):
-    return copies(as_blocks("targets", targets), as_blocks("reference", reference), CODINGS[coding])
+    people = as_chunked("targets", targets), as_chunked("reference", reference)
+    return count_copies(*people, CODINGS[coding])
 
 
 @pytest.mark.parametrize("d", [400, 5000, 30_000])
@@ -49,15 +51,12 @@ def test_a_note_says_so_for_packed_and_other_calls():
     class Packed:
         shape, rows = codes.shape, pack(codes)
 
-        def block(self, start, stop):
-            return codes[:, start:stop]
-
-        def packed(self, start, stop):
+        def chunk(self, start, stop):
             return PackedCalls(self.rows[start:stop], np.zeros(stop - start, dtype=bool), len(codes))
 
     for others in (reference, codes, Packed()):
         tracing = ta.trace(people[:20].mean(axis=0) / 2, people[:40], others, coding="genotypes")
-        assert any(note.startswith("5 of the targets also stand among") for note in tracing.notes)
+        assert any(note.startswith("5 of the targets are also reference people") for note in tracing.notes)
 
 
 def test_bits_are_compared_too():

@@ -1,0 +1,166 @@
+"""Published means and people brought to one coding and one list of attributes, before anybody is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.core.checks import whole
+from tellall.core.errors import invalid
+from tellall.people.attributes.chunks import Chunked, SomeAttributes
+from tellall.people.attributes.codings import CODINGS, AttributeCoding, calls_of
+from tellall.people.attributes.copies import Lacking, compared, count_copies, lacking
+from tellall.people.attributes.matching import match_columns, names_of_means
+from tellall.release.release import Release
+from tellall.release.statistics.means import Means
+
+__all__ = [
+    "Input",
+    "read_input",
+]
+
+_FEW_MISSING = 0.01  # a larger share of missing calls is noted
+_LEAST_FREQUENCY = 1e-7
+_BETWEEN = 2**0.5  # between one allele a person and two
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """The input of an attack: means q in the ±1 coding, and two sets of people over the same attributes."""
+
+    q: Array
+    targets: Chunked
+    reference: Chunked
+    coding: AttributeCoding
+    n: int | None
+    notes: tuple[str, ...]
+    target_gaps: Lacking
+    reference_gaps: Lacking
+    copies: int
+
+    def size(self) -> float:
+        """How many people the means are over: n, or one over the smallest frequency above zero."""
+        if self.n is not None:
+            return float(self.n)
+        share = (1 + np.abs(self.q)) / 2
+        gaps = (1 - share)[share < 1]
+        return float(1 / max(gaps.min(initial=0.5), _LEAST_FREQUENCY)) / self.coding.ploidy
+
+
+def read_input(
+    means: Release | npt.ArrayLike,
+    targets: Any,
+    reference: Any,
+    *,
+    coding: str,
+    n: int | None,
+    clip: bool,
+    alleles: str | None = None,
+) -> Input:
+    """Brings means and people to one coding without suppressed attributes; refuses what does not fit."""
+    if not isinstance(coding, str) or coding not in CODINGS:
+        raise invalid("coding", "'signs', 'bits' or 'genotypes'", coding)
+    if n is not None:
+        whole("n", n, also=", the people that the means are over")
+    rule = CODINGS[coding]
+    ours = isinstance(means, Release)
+    names = means.columns if isinstance(means, Release) else names_of_means(means)
+    values, people, notes = match_columns(_values(means, n), names, targets, reference)
+    for name, one in zip(("targets", "reference"), people, strict=True):
+        if one.shape[0] < 1:
+            raise invalid(name, "one person or more", "nobody")
+    shown = np.flatnonzero(~np.isnan(values))
+    if shown.size == 0:
+        raise invalid("means", "one published value or more", f"{values.size} values, all missing")
+    if shown.size < values.size:
+        notes.append(f"{values.size - shown.size} suppressed means left out.")
+        values, people = values[shown], [SomeAttributes(one, shown) for one in people]
+    q = _signs(values, people[1], rule, "counts" if ours else alleles, notes)
+    outside = int((np.abs(q) > 1 + 1e-9).sum())
+    if clip:
+        q = np.clip(q, -1, 1)
+        if outside:
+            notes.append(f"{outside} means outside the possible range clipped to it.")
+    copies = count_copies(people[0], people[1], rule)
+    if copies:
+        notes.append(
+            f"{copies} of the targets are also reference people, or have a twin there. They cannot be told "
+            "apart from those, and if they were in the data everybody's threshold is too high: leave them "
+            "out of the reference."
+        )
+    gaps = lacking("targets", people[0], rule), lacking("reference", people[1], rule)
+    notes.extend(_note_missing(*gaps, q.size))
+    return Input(q, people[0], people[1], rule, n, tuple(notes), *gaps, copies)
+
+
+def _note_missing(targets: Lacking, reference: Lacking, attributes: int) -> list[str]:
+    """Returns notes on missing calls; refuses people who have none at all."""
+    notes = []
+    for name, who, gaps in (("targets", "targets", targets), ("reference", "reference people", reference)):
+        if gaps.nothing.all():
+            raise invalid(name, "people with calls", f"{gaps.nothing.size} without a single one")
+        if gaps.share > _FEW_MISSING:
+            some = (
+                "" if gaps.attributes == attributes else f" in the {gaps.attributes:,} attributes looked at"
+            )
+            notes.append(f"The {who} lack {100 * gaps.share:.2g} % of their calls{some}.")
+    lost = int(targets.nothing.sum())
+    if lost:
+        have = "target has" if lost == 1 else "targets have"
+        notes.append(f"{lost} {have} no call at all, and nothing is said of them; their p-value is 1.")
+    return notes
+
+
+def _values(means: Release | npt.ArrayLike, n: int | None) -> Array:
+    """The published means as one array, NaN where suppressed."""
+    if isinstance(means, Release):
+        if not isinstance(means.statistic, Means):
+            raise invalid("means", "a release of Means()", means.statistic.describe())
+        if means.statistic.scale != "counts":
+            return means.values
+        if n is None:
+            raise invalid("n", "given where the release holds sums", "None")
+        return means.values / n
+    try:
+        plain: Any = list(means.values()) if isinstance(means, Mapping) else means
+        if np.iscomplexobj(plain):  # its imaginary part would be lost
+            raise TypeError
+        array = np.asarray(plain, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise invalid("means", "numbers, or a release of Means()", means) from None
+    if array.size == 0:
+        raise invalid("means", "one published value or more", "none")
+    if np.isinf(array).any():
+        raise invalid("means", "finite, or NaN where suppressed", "an infinite value")
+    return array
+
+
+def _signs(
+    values: Array, reference: Chunked, coding: AttributeCoding, alleles: str | None, notes: list[str]
+) -> Array:
+    """The means in the ±1 coding; those of genotypes are over one or two alleles a person.
+
+    Notes
+    -----
+    Where `alleles` does not say which, the ratio of the sums of the means and of the reference people's
+    frequencies does: about 1 or about 2. A sum is right on average even with one reference person; the
+    distance at single sites is not.
+    """
+    if coding.name in ("signs", "reals"):
+        return values
+    if coding.name == "bits":
+        return 2 * values - 1
+    if alleles is None:
+        some = slice(0, compared(reference))
+        total, called = calls_of("reference", reference, some, coding).counts()
+        there = called > 0
+        known = (total[there] / called[there] + 1) / 2
+        if values[some][there].sum() > _BETWEEN * known.sum():
+            notes.append("Means read as mean allele counts in [0, 2], as the reference people's are.")
+            return values - 1
+    return values - 1 if alleles == "counts" else 2 * values - 1

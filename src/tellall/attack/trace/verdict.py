@@ -1,0 +1,155 @@
+"""The verdict on a tracing: a word, a sentence and the exit code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.attack.trace.risk import TracingRisk
+from tellall.attack.trace.trace import Tracing
+
+__all__ = [
+    "TracingVerdict",
+    "chance_of_so_many",
+    "judge_tracing",
+]
+
+_KINDS = {"traced": "fail", "partly traced": "review", "not traced": "pass", "inconclusive": "review"}
+_NO_PROOF = "That this attack fails does not prove that every attack would."
+_KNOWN = "Whoever holds a person's attributes and the published means can tell that they took part."
+_MISREAD = (
+    "Nobody is traced, but more than a third of the sites that tell look as if the published frequencies "
+    "were the other allele's: with the alleles right people may be traced. Check which allele they count."
+)
+_RARE = 0.01  # a count above chance that is rarer than this is no accident
+
+
+@dataclass(frozen=True)
+class TracingVerdict:
+    """What a tracing says, in a word and in a sentence.
+
+    ``word`` is "traced", "partly traced", "not traced" or "inconclusive".
+    """
+
+    word: str
+    sentence: str
+
+    @property
+    def kind(self) -> str:
+        """How good or bad that is: "pass", "review" or "fail"."""
+        return _KINDS[self.word]
+
+    @property
+    def exit_code(self) -> int:
+        """3 for an inconclusive tracing, otherwise 0."""
+        return 3 if self.word == "inconclusive" else 0
+
+    def __str__(self) -> str:
+        return f"{self.word.capitalize()}. {self.sentence}"
+
+
+def judge_tracing(
+    tracing: Tracing, risk: TracingRisk | None = None, *, doubtful: bool = False
+) -> TracingVerdict:
+    """Returns the verdict on a tracing; `doubtful` says that alleles may be misread.
+
+    Notes
+    -----
+    Membership known: "traced" where the 95 % interval of the members named lies above that of the others
+    named; "partly traced" where only the scores tell them apart (the interval of the AUC lies above 1/2).
+
+    Membership unknown: "traced" where Benjamini and Hochberg's rule names somebody; "partly traced" where
+    more targets pass the threshold than chance would allow, at 1 %. Under the empirical threshold that number
+    is beta-binomial, not binomial, since targets share the reference people: of T targets exchangeable with R
+    reference people, those above the k-th largest reference score. The other thresholds only bound each
+    target's own chance, which leaves Markov's inequality.
+
+    "Inconclusive" where the reference people are too few to name anybody or lack too many calls. Also where
+    nobody is traced and half of the targets or more are reference people, or the reading of alleles is
+    doubtful: with the wrong alleles nobody would be traced, while a tracing that succeeds is no accident.
+    Targets without a call are not counted among those not named.
+
+    Examples
+    --------
+    >>> scores = np.arange(4.0)
+    >>> tracing = Tracing(scores, 9.0, np.ones(4), scores > 9, "single", "paper", 0.05, 10, 1)
+    >>> judge_tracing(tracing).word
+    'not traced'
+    """
+    pool, lack, same = tracing.reference_people, tracing.reference_lacking, tracing.copies
+    nameable = tracing.delta * (pool + 1)
+    if tracing.rule == "empirical" and nameable < 1:
+        are = "person is" if pool == 1 else "people are"
+        return TracingVerdict(
+            "inconclusive", f"{pool} reference {are} too few to name anybody at a rate of {tracing.delta:g}."
+        )
+    if lack and nameable < 1 + lack and not tracing.traced:
+        return TracingVerdict(
+            "inconclusive",
+            f"{lack} of {pool} reference people lack nearly all calls, so that nobody "
+            f"can be named at a rate of {tracing.delta:g}; leave them out of the reference.",
+        )
+    word, sentence = _unknown(tracing) if risk is None else _known(risk)
+    if word == "not traced" and doubtful:
+        word, sentence = "inconclusive", _MISREAD
+    elif word == "not traced" and 2 * same >= tracing.scores.size:
+        word = "inconclusive"
+        sentence = (
+            f"{same:,} of {tracing.scores.size:,} targets are also reference people, or have a twin there, "
+            "so that they could not be traced if they were in the data; leave them out of the reference."
+        )
+    if tracing.without_calls:
+        have = "target has" if tracing.without_calls == 1 else "targets have"
+        sentence += f" {tracing.without_calls:,} {have} no call at all, and nothing is said of them."
+    return TracingVerdict(word, sentence)
+
+
+def _known(risk: TracingRisk) -> tuple[str, str]:
+    members, others = risk.true_positive_rate, risk.false_positive_rate
+    counts = (
+        f"Of {risk.members:,} people who were in the data {risk.traced:,} are named "
+        f"({100 * members.value:.0f} in 100), and {risk.false:,} of {risk.others:,} who were not."
+    )
+    if members.low > others.high:
+        return "traced", f"{counts} {_KNOWN}"
+    if risk.auc.low > 0.5:
+        return "partly traced", (
+            f"{counts} The scores of members are higher all the same: a member scores above another person "
+            f"{100 * risk.auc.value:.0f} times in 100."
+        )
+    return "not traced", f"{counts} {_NO_PROOF}"
+
+
+def _unknown(tracing: Tracing) -> tuple[str, str]:
+    people, named = tracing.scores.size - tracing.without_calls, int(tracing.discoveries().sum())
+    if named:
+        return "traced", (
+            f"{named:,} of {people:,} targets can be named as having been in the data, with at most "
+            f"{100 * tracing.delta:g} in 100 of the names wrong on average. {_KNOWN}"
+        )
+    if not tracing.traced:
+        return "not traced", f"None of the {people:,} targets scores above the threshold. {_NO_PROOF}"
+    passed = (
+        f"{tracing.traced:,} of {people:,} targets score above the threshold, where about "
+        f"{tracing.delta * people:.3g} would if nobody had been in the data; nobody can be named singly."
+    )
+    if chance_of_so_many(tracing) < _RARE:
+        return "partly traced", passed
+    return "not traced", f"{passed} {_NO_PROOF}"
+
+
+def chance_of_so_many(tracing: Tracing) -> float:
+    """Returns how likely it is that so many targets pass the threshold if nobody was in the data."""
+    people, pool = tracing.scores.size, tracing.reference_people
+    if tracing.rule != "empirical":
+        return min(1.0, tracing.delta * people / tracing.traced)
+    from scipy.special import betaln
+
+    rank = math.floor(tracing.delta * (pool + 1) + 1e-9)
+    count = np.arange(tracing.traced, people + 1)
+    others = people - count
+    chance = betaln(count + rank, others + pool + 1 - rank) - betaln(rank, pool + 1 - rank)
+    choices = -betaln(count + 1, others + 1) - math.log(people + 1)
+    return float(np.exp(chance + choices).sum())

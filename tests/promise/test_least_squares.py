@@ -167,6 +167,13 @@ def test_calibrations_invert(data: Data) -> None:
         SketchedLeastSquares.calibrate(*data, epsilon=0.0, delta=1e-9)
 
 
+def test_calibration_stops_at_the_most_rows_there_can_be(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = SketchedLeastSquares.calibrate(*data, epsilon=2.0, delta=0.5)
+    assert free.rows > 30
+    monkeypatch.setattr("tellall.promise.least_squares.sketched.MOST_ROWS", 30)
+    assert SketchedLeastSquares.calibrate(*data, epsilon=2.0, delta=0.5).rows == 30
+
+
 def test_delta_grows_with_the_rows(data: Data) -> None:
     values = [
         SketchedLeastSquares(r).profile(*data).delta([0.0, 0.1, 0.5]) for r in (3, 4, 6, 10, 30, 100, 1000)

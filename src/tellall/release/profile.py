@@ -76,33 +76,13 @@ def as_fractions(name: str, value: ArrayLike) -> Floats:
 class PrivacyProfile:
     """What differential privacy promises about one release: δ as a function of ε.
 
-    Parameters
-    ----------
-    curve : callable
-        δ at an array of ε; never increasing.
-    mechanism : str
-        What was released, in words.
-    method : str
-        How the curve was computed: "exact", "asymptotic", "guarantee" or "black box".
-    pure_epsilon : float
-        The ε beyond which δ is exactly 0; infinite if it never is.
-    worst_record : int or None
-        Row of the data with the largest δ at ε = 0 (None where the promise does not depend on a row).
-    leverage, residual_share : float or None
-        Why that record is the worst: how much it alone decides its own fitted value, and its share of the
-        squared residuals.
-    neighbours : str
-        Which change of the data the promise is about.
-    relative : bool
-        Whether the promise holds for this data set only.
-    lower_curve, confidence : callable and float, or None
-        For estimates: lower confidence bounds, and the confidence of all of them together.
-
     Notes
     -----
     A profile of an estimate computed from data is **relative to the data at hand**: it compares this data
     set with its own neighbours (one row zeroed), and says nothing about another data set. Least squares has
     unbounded sensitivity, so no useful release of it is private for every data set (private-ols, Cor. 1).
+    The worst record is the row with the largest δ at ε = 0; its leverage (how much it alone decides its own
+    fitted value) and its share of the squared residuals say why.
 
     Examples
     --------
@@ -112,17 +92,17 @@ class PrivacyProfile:
     (0.197413, 1.9931)
     """
 
-    curve: Curve = field(repr=False)
-    mechanism: str
-    method: str = "exact"
-    pure_epsilon: float = float("inf")
-    worst_record: int | None = None
+    curve: Curve = field(repr=False)  # δ at an array of ε; never increasing
+    mechanism: str  # what was released, in words
+    method: str = "exact"  # how the curve was computed: "exact", "asymptotic", "guarantee" or "black box"
+    pure_epsilon: float = float("inf")  # the ε beyond which δ is exactly 0; infinite if it never is
+    worst_record: int | None = None  # None where the promise does not depend on a row
     leverage: float | None = None
     residual_share: float | None = None
-    neighbours: str = "one row replaced by zeros"
-    relative: bool = True
-    lower_curve: Curve | None = field(default=None, repr=False)
-    confidence: float | None = None
+    neighbours: str = "one row replaced by zeros"  # which change of the data the promise is about
+    relative: bool = True  # whether the promise holds for this data set only
+    lower_curve: Curve | None = field(default=None, repr=False)  # of an estimate: lower confidence bounds
+    confidence: float | None = None  # the confidence of those bounds, all of them together
 
     def delta(self, epsilon: ArrayLike) -> Floats:
         """The δ promised at ε (a number or an array): the larger direction, the worst record."""
@@ -252,26 +232,18 @@ def gaussian_delta(
 
     Parameters
     ----------
-    epsilon : array_like
-        Zero or more.
-    sensitivity : array_like
-        Euclidean distance between the two exact values; infinite gives δ = 1, zero gives 0.
-    std : array_like
-        Standard deviation of the noise on each coordinate, above zero.
+    epsilon, sensitivity, std : array_like
+        ε of zero or more; the Euclidean distance between the two exact values (infinite gives δ = 1, zero
+        gives 0); the standard deviation of the noise on each coordinate. δ is broadcast over the three.
     direction : {"larger", "forward", "backward"}
-        Accepted for symmetry with the other curves: both directions are equal here.
-
-    Returns
-    -------
-    ndarray
-        δ in [0, 1], broadcast over the arguments (a number for numbers).
+        Accepted as by the other curves: both directions are equal here.
 
     Notes
     -----
     With c = sensitivity/std, δ(ε) = Φ(c/2 − ε/c) − e^ε Φ(−c/2 − ε/c): Prop. 1 of private-ols, and the
     analytic Gaussian mechanism of Balle and Wang. Written with the scaled complementary error function and,
     for c < 1/2, as the integral of its derivative, so that no digits cancel (the printed sum of error
-    functions loses all of them for small δ; its Prop. 2 prints exp for erf, E-PO-4). O(1) each.
+    functions loses all of them for small δ; our copy of Prop. 2 has exp for erf, E-PO-4). O(1) each.
 
     Examples
     --------
@@ -340,7 +312,7 @@ def linear_loss_expectation(slope: ArrayLike, offset: ArrayLike) -> Floats:
 
     Notes
     -----
-    Φ(−c/b) − e^(c + b²/2) Φ(−c/b − b): private-ols, Prop. 11 (which prints exp for erf, E-PO-4).
+    Φ(−c/b) − e^(c + b²/2) Φ(−c/b − b): private-ols, Prop. 11 (our copy has exp for erf, E-PO-4).
 
     Examples
     --------

@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tellall.core.checks import at_least_zero, share, whole
-from tellall.promise.bounds.mechanisms import Blr, NoisyTables, Sampled, blr, noisy_tables, sampled
-from tellall.promise.bounds.sizes import TableSizes, as_epsilon
+from tellall.promise.bounds.mechanisms import (
+    Blr,
+    NoisyTables,
+    Sampled,
+    TableSizes,
+    as_epsilon,
+    blr,
+    noisy_tables,
+    sampled,
+)
 from tellall.promise.record import NumberRecord
 
 __all__ = [

@@ -135,11 +135,11 @@ class SketchedLeastSquares(SketchSolver):
             least = float(sketched_profile(fit, rows=width).delta(eps))
             rule = f"within reach of a sketch of this data (with {width} rows, the fewest, δ is {least:.3g})"
             raise NoAnswer(str(invalid("epsilon, delta", rule, f"epsilon {eps:g}, delta {goal:g}")))
-        low, high = width, 2 * width + 2
+        low, high = width, min(2 * width + 2, MOST_ROWS)
         while meets(high):
-            low, high = high, 2 * high
-            if high > 2**40:
-                return cls(low)
+            if high == MOST_ROWS:
+                return cls(high)
+            low, high = high, min(2 * high, MOST_ROWS)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if meets(middle) else (low, middle)
@@ -209,30 +209,25 @@ def sketched_profile(
     if method not in ("exact", "asymptotic"):
         raise invalid("method", "'exact' or 'asymptotic'", method)
     width = len(fit.coefficients)
-    leverage, share = fit.leverage[:records], fit.residual_share[:records]
-    keep = pareto_frontier(leverage, share)
-    lev, part = leverage[keep], share[keep]
+    leverage, shares = fit.leverage[:records], fit.residual_share[:records]
+    keep = pareto_frontier(leverage, shares)
 
-    def curve(eps: Floats) -> Floats:
-        return _largest(
-            np.asarray(eps, dtype=np.float64),
-            len(lev),
-            lambda at, which: sketch_delta(at, lev[which], part[which], width, rows, method),
-        )
+    def delta(eps: ArrayLike, which: NDArray[np.intp]) -> Floats:
+        return sketch_delta(eps, leverage[keep[which]], shares[keep[which]], width, rows, method)
 
-    at_zero = sketch_delta(0.0, lev, part, width, rows, method)
+    at_zero = delta(0.0, np.arange(keep.size))
     worst = int(keep[at_zero >= at_zero.max()].min())
     pure = float("inf")
     if method == "exact":
-        pure = float(np.max(sketch_pure_epsilon(leverage, share, width, rows)))
+        pure = float(np.max(sketch_pure_epsilon(leverage, shares, width, rows)))
     return PrivacyProfile(
-        curve=curve,
+        curve=lambda eps: _largest(np.asarray(eps, dtype=np.float64), keep.size, delta),
         mechanism=f"{mechanism}, {rows} rows",
         method=method,
         pure_epsilon=pure,
         worst_record=worst,
         leverage=float(leverage[worst]),
-        residual_share=float(share[worst]),
+        residual_share=float(shares[worst]),
     )
 
 

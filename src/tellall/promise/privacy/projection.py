@@ -166,10 +166,10 @@ def padding(
 
     Notes
     -----
-    A row of norm c1 has leverage at most p = c1²/(c1² + c2²) once c2·I is appended; "exact" solves
-    δ(p) = δ and takes c2² = c1²(1−p)/p. "sqrt" is c2² = 4c1²(√(2r ln(4/δ)) + ln(4/δ))/ε; "printed" lost the
-    square root (E-PO-3) and is private but hugely over-noised. Zeroed rows only: for a row *replaced* the
-    exact minimum is not enough.
+    A row of norm c1 has leverage at most p = c1²/(c1² + c2²) once c2·I is appended; "exact" solves δ(p) = δ
+    and takes c2² = c1²(1−p)/p. "sqrt" is c2² = 4c1²(√(2r ln(4/δ)) + ln(4/δ))/ε; "printed", as in our copy of
+    the paper, lacks the square root (E-PO-3) and is private but hugely over-noised. Zeroed rows only: for a
+    row *replaced* the exact minimum is not enough.
 
     Examples
     --------

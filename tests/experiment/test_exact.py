@@ -53,7 +53,9 @@ def attack_on(n: int) -> tuple[ta.Reconstruction, np.ndarray]:
 
 def test_an_attack_that_guesses_as_the_baseline_does_is_not_known_to_gain_nothing():
     attack, secret = attack_on(40)
-    itself = Baseline("attack", attack.guess, attack.confidence)
+    itself = Baseline(
+        "attack", attack.guess, np.where(attack.guess == 1, attack.confidence, 1 - attack.confidence)
+    )
     risk = ta.score(attack, secret, [itself])
     assert risk.advantage == 0
     low, high = risk.interval
@@ -64,7 +66,9 @@ def test_an_attack_that_guesses_as_the_baseline_does_is_not_known_to_gain_nothin
 
 def test_an_attack_that_is_always_right_where_the_baseline_never_is_could_be_less_good():
     attack, _ = attack_on(40)
-    never = Baseline("never", 1 - attack.guess, attack.confidence)
+    never = Baseline(
+        "never", 1 - attack.guess, np.where(attack.guess == 1, 1 - attack.confidence, attack.confidence)
+    )
     low, high = ta.score(attack, attack.guess, [never]).interval
     assert 0.7 < low < 1
     assert high == 1

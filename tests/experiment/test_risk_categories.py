@@ -2,9 +2,14 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.baselines import Baseline, majority
+from tellall.attack.baselines import Baseline, typical
+from tellall.attack.secret import Bit
 from tellall.experiment.risk import _paired_bootstrap
 from tests.conftest import random_people
+
+
+def sure_of(name: str, guess: np.ndarray, confidence: np.ndarray) -> Baseline:
+    return Baseline(name, guess, np.where(guess == 1, confidence, 1 - confidence))
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +24,7 @@ def test_the_numbers_are_what_they_say(attack):
     risk = ta.score(reconstruction, secret)
     assert risk.accuracy == np.mean(reconstruction.guess == secret)
     assert risk.hamming == np.sum(reconstruction.guess != secret)
-    assert set(risk.baselines) == {"majority", "public", "population"}
+    assert set(risk.baselines) == {"majority", "public", "own group", "population"}
     assert risk.baselines[risk.baseline] == max(risk.baselines.values())
     assert risk.advantage == risk.accuracy - max(risk.baselines.values())
     assert risk.interval[0] < risk.advantage < risk.interval[1]
@@ -31,7 +36,7 @@ def test_the_numbers_are_what_they_say(attack):
 
 def test_exposed_people_are_right_sure_and_unforeseen(attack):
     reconstruction, secret = attack
-    sure = Baseline("told", secret, np.where(np.arange(secret.size) < 60, 0.97, 0.6))
+    sure = sure_of("told", secret, np.where(np.arange(secret.size) < 60, 0.97, 0.6))
     risk = ta.score(reconstruction, secret, [sure])
     wanted = (
         (reconstruction.guess == secret)
@@ -45,23 +50,25 @@ def test_exposed_people_are_right_sure_and_unforeseen(attack):
         risk.exposed_at(0.99)
         == ((reconstruction.guess == secret) & (reconstruction.confidence >= 0.99)).sum()
         - (
-            (reconstruction.guess == secret) & (reconstruction.confidence >= 0.99) & (sure.confidence >= 0.99)
+            (reconstruction.guess == secret)
+            & (reconstruction.confidence >= 0.99)
+            & (sure.chance_of(secret) >= 0.99)
         ).sum()
     )
 
 
 def test_a_baseline_sure_of_the_wrong_value_does_not_hide_anybody(attack):
     reconstruction, secret = attack
-    wrong = Baseline("wrong", 1 - secret, np.full(secret.size, 0.99))
+    wrong = sure_of("wrong", 1 - secret, np.full(secret.size, 0.99))
     assert (
         ta.score(reconstruction, secret, [wrong]).exposed
-        == ta.score(reconstruction, secret, [majority(secret)]).exposed
+        == ta.score(reconstruction, secret, [typical(secret, Bit())]).exposed
     )
 
 
 def test_the_baseline_has_no_advantage_over_itself(attack):
     reconstruction, secret = attack
-    itself = Baseline("attack", reconstruction.guess, reconstruction.confidence)
+    itself = sure_of("attack", reconstruction.guess, reconstruction.confidence)
     risk = ta.score(reconstruction, secret, [itself])
     assert risk.advantage == 0
     assert risk.interval[0] == -risk.interval[1]  # as much for as against, and as wide as 120 people allow
@@ -135,7 +142,7 @@ def test_a_bad_secret_is_refused(attack, secret, says):
 
 
 def test_bad_questions_are_refused(attack):
-    risk = ta.score(*attack, [majority(attack[1])])
+    risk = ta.score(*attack, [typical(attack[1], Bit())])
     with pytest.raises(ta.InvalidInput, match="level must be"):
         risk.exposed_at(0.2)
     with pytest.raises(ta.InvalidInput, match="value must be"):

@@ -1,466 +1,376 @@
-"""What one would guess about a person's real secret without their own record in the release."""
+"""Baselines: what one would guess about a person without their own record in the release."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import RowSelect, Stack
-from tellall.attack.reconstruct.system import estimate_rates
-from tellall.core.errors import CannotLinearise, TellallError, invalid
-from tellall.people.dataset import Dataset, Public
-from tellall.release.equations import Evidence
-from tellall.release.protections.base import prepare
-from tellall.release.protections.law import Rng, as_rng
-from tellall.release.release import Computed, Release, count_scale, linearise, publish
+from tellall.algebra.operators.compose import RowScale, RowSelect, Stack
+from tellall.attack.secret import Real, Secret
+from tellall.core.errors import CannotLinearise, invalid
+from tellall.people.bits import Patterns, group_rows
+from tellall.people.dataset import Public
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
-    "FOLDS",
     "Baseline",
-    "Fold",
     "baselines",
-    "folds_of",
-    "majority",
-    "make_folds",
+    "before_any_release",
     "population",
-    "population_if_any",
-    "public_only",
-    "real_baselines",
-    "without_releases",
+    "typical",
 ]
 
-# What one would guess about a person without their own record in the release.
+FOLDS, FEW_FOLDS = 10, 5
+FACTORISED = 4000  # groups or features, whichever are fewer, up to which everybody is left out exactly
+_SEED = 0  # of folds, models and probes: baselines are a function of people and statistics alone
+_LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
+_STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
+_CHUNK = 256  # groups whose features are written out at a time
+_STEPS = 30  # of conjugate gradients
 
-FOLDS = 10
-_INNER_FOLDS = 3
-_RIDGES = (3000.0, 300.0, 30.0, 3.0)  # from strong to weak, each fit started from the last
+Truth = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """A guess for everybody with the probability that it is right: the shape of an attack's answer."""
+    """A guess for everybody, and how sure it is.
+
+    Attributes
+    ----------
+    probability
+        The chance of 1 for bits, one column per value for categories, None for real numbers.
+    width
+        Half the width of each person's 95 % interval for real numbers, None otherwise.
+    """
 
     name: str
-    guess: npt.NDArray[np.integer[Any]]
-    confidence: Array
+    guess: Truth
+    probability: Array | None = None
+    width: Array | None = None
 
-    @classmethod
-    def from_probability(cls, name: str, probability: Array) -> Baseline:
-        """The guess that goes with each person's probability of having the secret."""
-        if probability.ndim == 2:  # one column per value of the secret
-            return cls(name, probability.argmax(axis=1), probability.max(axis=1))
-        guess = (probability >= 0.5).astype(np.int8)
-        return cls(name, guess, np.maximum(probability, 1 - probability))
+    def chance_of(self, values: Truth) -> Array:
+        """The probability that it gives to each person's given value, within [.001, .999]."""
+        if self.probability is None:
+            raise TypeError("a baseline of real numbers has widths, no probabilities")
+        chance = self.probability
+        if chance.ndim == 1:
+            given = np.where(values == 1, chance, 1 - chance)
+        else:
+            given = np.take_along_axis(chance, np.asarray(values, dtype=np.intp)[:, None], axis=1)[:, 0]
+        return np.clip(given, _LEAST, _MOST)
 
-    def accuracy(self, secret: npt.NDArray[Any]) -> float:
-        """The share of people guessed right."""
-        return float(np.mean(self.guess == secret))
-
-
-def majority(secret: npt.NDArray[Any]) -> Baseline:
-    """Everybody is guessed to have what most have."""
-    share = np.bincount(secret.astype(np.intp), minlength=2) / secret.size
-    everybody = np.full(secret.size, share[1]) if share.size == 2 else np.tile(share, (secret.size, 1))
-    return Baseline.from_probability("majority", everybody)
+    def accuracy(self, truth: Truth) -> float:
+        """The share of people whose bit or category is guessed right."""
+        return float(np.mean(self.guess == truth))
 
 
-def public_only(public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0) -> Baseline:
+def baselines(
+    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+) -> tuple[Baseline, ...]:
+    """All baselines of releases of these statistics, the same whatever protects them (METHODS F1).
+
+    There is no population baseline where a statistic names given people (masks, say).
+    """
+    more = population(statistics, public, truth, secret)
+    return (*before_any_release(public, truth, secret), *([] if more is None else [more]))
+
+
+def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> tuple[Baseline, ...]:
+    """The baselines that no statistic changes: majority or median, public columns, own group."""
+    true = _check(truth, public, secret)
+    return typical(true, secret), _public(public, true, secret), _own_group(public, true, secret)
+
+
+def _check(truth: npt.ArrayLike, public: Public, secret: Secret) -> Truth:
+    if public.n < 4:
+        raise invalid("people", "4 or more, to compare an attack with a baseline", public.n)
+    return secret.check(truth, public.n)
+
+
+def _baseline(name: str, table: Array, truth: Truth, secret: Secret, groups: IntArray) -> Baseline:
+    """The baseline with these probabilities (or real guesses), people × unknowns."""
+    if secret.levels:
+        probability = table[:, 0] if secret.unknowns == 1 else table
+        return Baseline(name, secret.guess(probability), probability)
+    return Baseline(name, table[:, 0], width=_width(secret.error(table[:, 0], truth), groups))
+
+
+def _width(off: Array, groups: IntArray) -> Array:
+    """Half the width of a 95 % interval for each person, from the errors of the others like them.
+
+    √v_i times the 95 % quantile of |error|/√v over people, v_i the mean square error of the others in the
+    group with one more person of average error.
+    """
+    square = off**2
+    size, total = np.bincount(groups), np.bincount(groups, square)
+    local = np.sqrt(np.maximum((total[groups] - square + square.mean()) / size[groups], 1e-300))
+    width: Array = local * float(np.quantile(off / local, 0.95, method="higher"))
+    return width
+
+
+def typical(truth: Truth, secret: Secret) -> Baseline:
+    """The baseline that guesses for everybody what most have, or the median."""
+    if isinstance(secret, Real):
+        value, name = np.array([np.median(truth)]), "median"
+    else:
+        value, name = secret.targets(truth).mean(axis=0), "majority"
+    return _baseline(name, np.tile(value, (truth.size, 1)), truth, secret, np.zeros(truth.size, np.intp))
+
+
+def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
+    """The mean of the others with equal public rows, with one more person at the overall mean.
+
+    (k − s_i + π)/(g − 1 + 1) for a group of g people of whom k have the value, π the overall rate: exact
+    leave-one-out (METHODS F2). O(n).
+    """
+    groups, own = public.patterns.index, secret.targets(truth)
+    size, total = np.bincount(groups), _sums(groups, own)
+    table = (total[groups] - own + own.mean(axis=0)) / size[groups, None]
+    return _baseline("own group", table, truth, secret, groups)
+
+
+def _sums(groups: IntArray, values: Array) -> Array:
+    """The sum of each column over each group."""
+    return np.stack([np.bincount(groups, column) for column in values.T], axis=1)
+
+
+def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """The better of a linear and a tree model that predict the secret from the public columns, out of fold.
 
-    Notes
-    -----
-    Logistic regression on indicators and gradient-boosted trees on codes, ten folds; of the two, the one that
-    is right more often over all folds, which favours the baseline.
+    Indicators for the linear model (and standardised numbers, for a real secret), codes for gradient-boosted
+    trees, ten folds; the better over all folds, which favours the baseline.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
     codes = np.asarray(public.codes).T.astype(np.int64)
-    indicators = OneHotEncoder(dtype=np.float64).fit_transform(codes)
-    seed = int(as_rng(rng).integers(2**31))
-    models = [
-        (LogisticRegression(max_iter=200), indicators),
-        (HistGradientBoostingClassifier(random_state=seed, early_stopping=False), codes),
-    ]
-    folds = _folds(secret, FOLDS, as_rng(seed))
-    predictions = []
+    indicators = OneHotEncoder(dtype=np.float64, sparse_output=bool(secret.levels)).fit_transform(codes)
+    options = {"random_state": _SEED, "early_stopping": False}
+    models: list[tuple[Any, Any]]
+    if secret.levels:
+        tree: Any = HistGradientBoostingClassifier(**options)
+        models = [(LogisticRegression(max_iter=200), indicators), (tree, codes)]
+    else:
+        numbers = [each for each in public.numbers if each is not None and np.isfinite(each).all()]
+        scaled = [((each - each.mean()) / (each.std() or 1.0))[:, None] for each in numbers]
+        tree = HistGradientBoostingRegressor(loss="absolute_error", **options)
+        models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
+    found = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
         for model, features in models:
-            probability = np.zeros((secret.size, max(2, int(secret.max()) + 1)))
-            for train, test in folds:
-                if np.ptp(secret[train]) == 0:  # nothing to learn from people who are all the same
-                    probability[test, int(secret[train][0])] = 1
-                    continue
-                model.fit(features[train], secret[train])
-                probability[np.ix_(test, model.classes_.astype(np.intp))] = model.predict_proba(
-                    features[test]
-                )
-            chance = probability[:, 1] if probability.shape[1] == 2 else probability
-            predictions.append(Baseline.from_probability("public", chance))
-    return max(predictions, key=lambda baseline: baseline.accuracy(secret))
+            table = _out_of_fold(model, features, truth, secret)
+            found.append(_baseline("public", table, truth, secret, public.patterns.index))
+    return min(found, key=lambda baseline: float(secret.error(baseline.guess, truth).mean()))
+
+
+def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Array:
+    """What the model says about each person when fitted without their fold, people × unknowns."""
+    out = np.zeros((truth.size, max(1, secret.levels)))
+    for train, test in _folds(truth, FOLDS):
+        if np.ptp(truth[train]) == 0:  # there is nothing to learn from people who are all the same
+            out[test, int(truth[train[0]]) if secret.levels else 0] = 1 if secret.levels else truth[train[0]]
+            continue
+        model.fit(features[train], truth[train])
+        if secret.levels:
+            out[np.ix_(test, model.classes_.astype(np.intp))] = model.predict_proba(features[test])
+        else:
+            out[test, 0] = model.predict(features[test])
+    return out[:, -secret.unknowns :]
+
+
+def _folds(truth: Truth, count: int) -> list[tuple[IntArray, IntArray]]:
+    """Train and test people of each fold, the secret about equally distributed in all."""
+    shuffled = np.random.default_rng(_SEED).permutation(truth.size)
+    order = shuffled[np.argsort(truth[shuffled], kind="stable")]
+    fold = np.empty(truth.size, dtype=np.intp)
+    fold[order] = np.arange(truth.size) % max(2, min(count, truth.size // 2))
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
 
 
 def population(
-    releases: Sequence[Release], public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0
-) -> Baseline:
-    """What the same releases, computed without a person, say about that person.
+    statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
+) -> Baseline | None:
+    """What the same statistics, exact but without a person, say about that person; None where they cannot.
 
     Notes
     -----
-    For each of ten folds the releases are made again, with the same protections, from the other nine tenths;
-    a logistic model is fitted to those published values alone and predicts the tenth. Writing the release as
-    A s ≈ z, the model is P(s_i = 1) = ζ(offset + A_iᵀ μ), whose sufficient statistics A s are what is
-    published: maximise μᵀ z − Σ ln(1 + exp(offset + A_iᵀ μ)) − ½ Σ_j (λ + std_j²) μ_j², the maximum-entropy
-    fit to noisy moments. λ is chosen by three inner folds, from strong to weak until
-    the loss on people held out rises. A person's own contribution is never in
-    the release that predicts them, so the model generalises over people and cannot reconstruct them.
+    Ridge regression of the unknowns on the person's own column of the statistics' equations, with a constant
+    that is not penalised, each person left out exactly (METHODS F1). Over groups of c_g people alike with
+    features φ_g, centred, and eigenvectors V, values σ of Σ_g c_g φ_g φ_gᵀ, the fit at ridge λ is
+    f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g, b = Σ_g c_g q_g (s̄_g − s̄); a person's leverage is
+    h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the fit would miss them by (s_i − f_g)/(1 − h_g). One
+    eigendecomposition, of the features or of the groups' kernel, whichever is smaller, serves every λ:
+    O(min(P, m)³ + P m min(P, m)). λ is the one with the least sum of squares left out.
+
+    Left-out scores become probabilities by P(v) ∝ exp(a_v + b score_v), b ≥ 0. The sign matters: leaving a
+    person out lowers the score of the value they have, and a negative slope would read the secret off that.
+    The statistics' equations are taken at values of zero, so no secret is in anybody's features; where these
+    depend on published coefficients (losses that are not affine in the answer), that is a model of its own.
+
+    Beyond 4,000 groups and features: five folds instead of each person alone, by conjugate gradients.
     """
     from threadpoolctl import threadpool_limits
 
-    for release in releases:
-        if release.statistic.no_population:
-            raise CannotLinearise(release.statistic.no_population)
-    generator = as_rng(rng)
-    levels = releases[0].levels
-    dataset = Dataset(public, secret, meaning=tuple(map(str, range(levels))))
-    probability = np.empty(secret.size if levels == 2 else (secret.size, levels))
-    with threadpool_limits(limits=1):
-        for train, test in _folds(secret, FOLDS, generator):
-            people = dataset.take(train)
-            model = _Model.of(releases, people, generator)
-            for ridge in _choose_ridges(releases, people, generator):
-                model = model.refit(ridge)
-            probability[test] = model.predict(public.take(test))
-    return Baseline.from_probability("population", probability)
-
-
-def baselines(
-    releases: Sequence[Release], public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0
-) -> list[Baseline]:
-    """All baselines that these releases have.
-
-    A statistic of given people (masks, say) has no model of anybody else: there is no population baseline.
-    """
-    generator = as_rng(rng)
-    found = [majority(secret), public_only(public, secret, rng=generator)]
-    return [*found, *population_if_any(releases, public, secret, rng=generator)]
-
-
-def population_if_any(
-    releases: Sequence[Release], public: Public, secret: npt.NDArray[Any], *, rng: Rng = 0
-) -> list[Baseline]:
-    """The population baseline, or nothing where the statistic cannot be made of other people."""
+    true = _check(truth, public, secret)
+    if any(statistic.no_population for statistic in statistics):
+        return None
     try:
-        return [population(releases, public, secret, rng=rng)]
-    except TellallError:
-        return []
+        features, groups = _features(statistics, public, secret)
+    except CannotLinearise:
+        return None
+    own = secret.targets(true)
+    with threadpool_limits(limits=1):
+        exact = min(features.shape) <= FACTORISED
+        scores = (_left_out if exact else _in_folds)(features, groups, own, true)
+        table = _probabilities(scores, true) if secret.levels else scores
+    return _baseline("population", table, true, secret, public.patterns.index)
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """A logistic model over the columns of the releases' operators, fitted to releases of some people.
+def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:
+    """What the statistics count of each group of people alike: features × groups, equal rows once.
 
-    ``offset`` is one number for bits, one per value of a categorical secret.
+    Rows are divided by √(Σ a⁴/Σ a²), which is 1 where all entries are 0, 1 and −1: equations come in units
+    of their own. Rows equal but for the sign (a yes/no pair of cells) count once, √2 times as large.
     """
-
-    releases: tuple[Release, ...]
-    evidence: Evidence
-    offset: Array
-    multipliers: Array
-
-    @classmethod
-    def of(cls, releases: Sequence[Release], people: Dataset, rng: np.random.Generator) -> _Model:
-        """The model before any fit: everybody at the rate that releases of these people show."""
-        again = tuple(
-            publish(people, release.statistic.comparable(), release.protections, rng) for release in releases
-        )
-        evidence = Evidence.together([linearise(release, people.public) for release in again])
-        return cls(again, evidence, _log_odds(evidence), np.zeros(evidence.target.size))
-
-    def refit(self, ridge: float) -> _Model:
-        """The model at this ridge, started from where it is."""
-        penalty = ridge * _row_scale(self.evidence.operator) + self.evidence.std**2
-        return replace(self, multipliers=_maximise(self.evidence, self.offset, penalty, self.multipliers))
-
-    def predict(self, public: Public) -> Array:
-        """The probability for people who were not in the releases."""
-        parts = [
-            RowSelect(
-                release.statistic.equations(public, count_scale(release, public)[0]).operator,
-                part.shown.index,
-            )
-            for release, part in zip(self.releases, self.evidence.parts, strict=True)
-        ]
-        _, chance = _law(self.offset, Stack(parts).rmatvec(self.multipliers))
-        return chance[0] if self.offset.size == 1 else chance.T
-
-    def loss(self, held: Dataset) -> float:
-        """The negative log-likelihood of people who were not in the releases."""
-        assert held.secret is not None
-        chance = np.clip(self.predict(held.public), 1e-6, 1 - 1e-6)
-        if chance.ndim == 2:
-            return -float(np.sum(np.log(chance[np.arange(held.n), held.secret])))
-        return -float(np.sum(np.log(np.where(held.secret == 1, chance, 1 - chance))))
+    parts = []
+    for statistic in statistics:
+        zeros = np.zeros(statistic.size_for(public, secret.levels))
+        parts.append(statistic.comparable().equations(public, zeros))
+    groups = group_rows(np.stack([part.alike for part in parts]))
+    operator = Stack([part.operator for part in parts])
+    values = [operator.take(value * public.n + groups.first) for value in range(secret.unknowns)]
+    rows = values[0] if len(values) == 1 else Stack(values)
+    square = rows.squared()
+    size = groups.counts.astype(np.float64)
+    energy = square @ size
+    scale = np.sqrt((square.squared() @ size) / np.where(energy > 0, energy, 1.0))
+    probe = np.random.default_rng(_SEED).random(len(groups))
+    image = np.abs(rows @ probe) / np.where(energy > 0, scale, 1.0)
+    shown = np.flatnonzero(energy > 0)
+    _, first, repeats = np.unique(image[shown], return_index=True, return_counts=True)
+    kept = shown[first]
+    return RowScale(RowSelect(rows, kept), np.sqrt(repeats) / scale[kept]), groups
 
 
-def _choose_ridges(
-    releases: Sequence[Release], people: Dataset, rng: np.random.Generator
-) -> tuple[float, ...]:
-    """The ridges from the strongest down to the one with the least loss over inner folds."""
-    assert people.secret is not None
-    if people.n < 2 * _INNER_FOLDS:  # too few to choose by
-        return _RIDGES[:1]
-    folds = _folds(people.secret, _INNER_FOLDS, rng)
-    models = [_Model.of(releases, people.take(train), rng) for train, _ in folds]
-    held = [people.take(test) for _, test in folds]
-    best = np.inf
-    for place, ridge in enumerate(_RIDGES):
-        models = [model.refit(ridge) for model in models]
-        loss = sum(model.loss(people) for model, people in zip(models, held, strict=True))
-        if loss > best:
-            return _RIDGES[:place]
-        best = loss
-    return _RIDGES
+def _left_out(features: RowScale, groups: Patterns, own: Array, truth: Truth) -> Array:
+    """What the ridge without each person predicts for them, at the ridge with the least such error."""
+    index, size, n = groups.index, groups.counts.astype(np.float64), groups.index.size
+    total, squares, mean = _sums(index, own), _sums(index, own**2), own.mean(axis=0)
+    basis, energy = _coordinates(features, size)
+    effect = basis.T @ (total - size[:, None] * mean)
+    best, least = np.empty(0), np.inf
+    leverage = best
+    for ridge in _ridges(float(energy.sum()) / n, n, 0.5):
+        shrunk = 1 / (energy + ridge)
+        fit = mean + basis @ (shrunk[:, None] * effect)
+        left = 1 - 1 / n - basis**2 @ shrunk
+        loss = float(((squares - 2 * fit * total + size[:, None] * fit**2).sum(axis=1) / left**2).sum())
+        if loss < least:
+            best, leverage, least = fit, left, loss
+    return own - (own - best[index]) / leverage[index, None]
 
 
-def _maximise(evidence: Evidence, offset: Array, penalty: Array, start: Array) -> Array:
-    """The multipliers of the penalised maximum-entropy fit, by L-BFGS."""
-    from scipy.optimize import minimize
-
-    operator = evidence.operator
-    target = evidence.target
-
-    def negative(multipliers: Array) -> tuple[float, Array]:
-        normaliser, chance = _law(offset, operator.rmatvec(multipliers))
-        value = normaliser - multipliers @ target + 0.5 * penalty @ multipliers**2
-        gradient = operator.matvec(chance.ravel()) - target + penalty * multipliers
-        return float(value), gradient
-
-    if not target.size:
-        return start
-    result = minimize(negative, start, jac=True, method="L-BFGS-B", options={"maxiter": 25, "ftol": 1e-7})
-    return np.asarray(result.x)
+def _ridges(unit: float, n: int, step: float) -> Array:
+    """Ridges from a hundredth of a person's mean square to ten times that of all people."""
+    return max(unit, 1e-300) * 10 ** np.arange(-2.0, np.log10(n) + 1, step)
 
 
-def _law(offset: Array, score: Array) -> tuple[float, Array]:
-    """The log-normaliser over all people and each person's chance, one row per unknown of a person."""
-    from scipy.special import expit, logsumexp, softmax
+def _coordinates(features: RowScale, size: Array) -> tuple[Array, Array]:
+    """Each group's centred features in the basis that diagonalises them, and their energy over people."""
+    from scipy.linalg import eigh
 
-    by_value = offset[:, None] + score.reshape(offset.size, -1)
-    if offset.size == 1:
-        return float(np.logaddexp(0, by_value).sum()), np.asarray(expit(by_value))
-    return float(logsumexp(by_value, axis=0).sum()), np.asarray(softmax(by_value, axis=0))
-
-
-def _row_scale(operator: LinearOperator) -> Array:
-    """The mean square of each row's entries, weighted by their squares: one for rows of 0, 1 and −1."""
-    squares = operator.squared()
-    everybody = np.ones(operator.shape[1])
-    energy = squares @ everybody
-    return np.where(energy > 0, (squares.squared() @ everybody) / np.where(energy > 0, energy, 1.0), 1.0)
-
-
-def _log_odds(evidence: Evidence) -> Array:
-    """The log-odds of the rate that the release itself shows; of several values the log-rates."""
-    value = np.repeat(np.arange(evidence.values), evidence.n)
-    rates = estimate_rates(
-        evidence.operator, evidence.target, evidence.rows.spread, np.ones(value.size), value, evidence.values
-    )
-    return np.log(rates) - np.log1p(-rates) if evidence.values == 1 else np.log(rates)
-
-
-def _folds(secret: npt.NDArray[Any], count: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Train and test people of each fold, the secret's rate about the same in all."""
-    if secret.size < 2 * count:
-        count = max(2, secret.size // 2)
-    if secret.size < 4:
-        raise invalid("people", "4 or more, to compare an attack with a baseline", secret.size)
-    order = rng.permutation(secret.size)
-    return _deal(order[np.argsort(secret[order], kind="stable")], count)  # deal out zeros, then ones
+    rows, groups = features.shape
+    n = size.sum()
+    if groups <= rows:
+        kernel = features.gram().astype(np.float64, copy=False)
+        mean = kernel @ size / n
+        kernel += mean @ size / n - mean - mean[:, None]
+        root = np.sqrt(size)
+        energy, vectors = eigh(root[:, None] * kernel * root, overwrite_a=True, driver="evd")
+        energy = np.maximum(energy, 0.0)
+        return vectors * np.sqrt(energy) / root[:, None], energy
+    chunks = [np.arange(start, min(start + _CHUNK, groups)) for start in range(0, groups, _CHUNK)]
+    rows_of = features.operator  # 0s and 1s, which single precision holds exactly
+    parts = [rows_of.take(chunk).to_sparse().multiply(features.scale[:, None]).tocsr() for chunk in chunks]
+    mean = features @ size / n
+    moments = np.zeros((rows, rows))
+    for chunk, part in zip(chunks, parts, strict=True):
+        moments += (part.multiply(size[chunk]) @ part.T).toarray()
+    moments -= n * np.outer(mean, mean)
+    energy, vectors = eigh(moments, overwrite_a=True, driver="evd")
+    basis = np.vstack([part.T @ vectors for part in parts]) - mean @ vectors
+    return basis, np.maximum(energy, 0.0)
 
 
-def folds_of(n: int, count: int, rng: np.random.Generator) -> list[tuple[IntArray, IntArray]]:
-    """Train and test people of each fold."""
-    return _deal(rng.permutation(n), max(2, min(count, n // 2)))
+def _in_folds(features: RowScale, groups: Patterns, own: Array, truth: Truth) -> Array:
+    """The same with a fifth of the people left out at a time, all folds and ridges side by side."""
+    index, n = groups.index, groups.index.size
+    folds = _folds(truth, FEW_FOLDS)
+    energy = features.squared() @ groups.counts.astype(np.float64)
+    ridges = _ridges(float(energy.sum()) / n, n, 1.0)
+    scores = np.empty((ridges.size, *own.shape))
+    for train, test in folds:
+        size = np.bincount(index[train], minlength=len(groups)).astype(np.float64)
+        total = np.stack([np.bincount(index[train], y, minlength=len(groups)) for y in own[train].T], axis=1)
+        mean, centre = own[train].mean(axis=0), features @ size / train.size
+        right = features @ (total - size[:, None] * mean)
+        columns = np.tile(right, (1, ridges.size))
+        weights = _conjugate_gradients(features, size, centre, np.repeat(ridges, own.shape[1]), columns)
+        fit = features.rmatmat(weights) - centre @ weights
+        scores[:, test] = mean + fit[index[test]].reshape(test.size, ridges.size, -1).swapaxes(0, 1)
+    return np.asarray(scores[np.argmin(((scores - own) ** 2).sum(axis=(1, 2)))])
 
 
-def _deal(order: IntArray, count: int) -> list[tuple[IntArray, IntArray]]:
-    fold = np.empty(order.size, dtype=np.intp)
-    fold[order] = np.arange(order.size) % count
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
-
-
-_REAL_RIDGES = (
-    1e3,
-    1e2,
-    1e1,
-    1e0,
-    1e-1,
-    1e-2,
-)  # in units of the mean square of an equation's coefficients
-
-
-def real_baselines(
-    releases: Sequence[Release],
-    public: Public,
-    secret: Array,
-    *,
-    rng: Rng = 0,
-    before: Mapping[str, Array] | None = None,
-    folds: Sequence[Fold] | None = None,
-) -> dict[str, Array]:
-    """The guess of each baseline for everybody: the median, the public columns, the releases without them.
-
-    ``before`` are those that no release changes, and ``folds`` the parts of the people that are published
-    again, where they have been made (:func:`without_releases`, :func:`make_folds`).
-    """
-    generator = as_rng(rng)
-    found = dict(without_releases(public, secret, rng=generator) if before is None else before)
-    if not any(release.statistic.no_population for release in releases):
-        parts = make_folds(public, secret, rng=generator) if folds is None else folds
-        found["population"] = _population(releases, parts, secret.size, generator)
-    return found
-
-
-def without_releases(public: Public, secret: Array, *, rng: Rng = 0) -> dict[str, Array]:
-    """The guesses of the baselines that no release changes: the median, the public columns."""
-    median = np.full(secret.size, float(np.median(secret)))
-    return {"median": median, "public": _public_only(public, secret, as_rng(rng))}
-
-
-def _public_only(public: Public, secret: Array, rng: np.random.Generator) -> Array:
-    """The better of a linear and a tree model from the public columns, out of fold."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.linear_model import Ridge
-    from sklearn.preprocessing import OneHotEncoder
-    from threadpoolctl import threadpool_limits
-
-    codes = np.asarray(public.codes).T.astype(np.int64)
-    numbers = [values for values in public.numbers if values is not None and np.isfinite(values).all()]
-    indicators = OneHotEncoder(dtype=np.float64, sparse_output=False).fit_transform(codes)
-    scaled = [(values - values.mean()) / (values.std() or 1.0) for values in numbers]
-    features = np.hstack([indicators, *(column[:, None] for column in scaled)])
-    seed = int(rng.integers(2**31))
-    models = [
-        (Ridge(alpha=1.0), features),
-        (
-            HistGradientBoostingRegressor(random_state=seed, early_stopping=False, loss="absolute_error"),
-            codes,
-        ),
-    ]
-    guesses = []
-    with threadpool_limits(limits=1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for model, matrix in models:
-            guess = np.empty(secret.size)
-            for train, test in folds_of(secret.size, FOLDS, np.random.default_rng(seed)):
-                guess[test] = model.fit(matrix[train], secret[train]).predict(matrix[test])
-            guesses.append(guess)
-    return min(guesses, key=lambda guess: float(np.abs(guess - secret).mean()))
-
-
-class Part:
-    """Some people, whose releases are made again and again, and others, about whom they are asked."""
-
-    def __init__(self, people: Dataset, others: Public) -> None:
-        self.people, self.others = people, others
-        self._computed: list[tuple[Statistic, Computed]] = []
-
-    def publish(self, release: Release, rng: np.random.Generator) -> Release:
-        """The release made again, from these people; exact values are computed once."""
-        known = next((made for given, made in self._computed if given is release.statistic), None)
-        if known is None:
-            known = Computed.of(release.statistic.comparable(), self.people)
-            self._computed.append((release.statistic, known))
-        return known.publish(prepare(release.protections, known.statistic, self.people.public), rng)
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """A tenth of the people, by place, the other nine tenths, and those in three parts again."""
-
-    test: IntArray
-    whole: Part
-    inner: tuple[Part, ...]
-    held: tuple[Array, ...]  # the secrets of the others of each inner part
-
-
-def make_folds(public: Public, secret: Array, *, rng: Rng = 0) -> list[Fold]:
-    """The parts of the people that the population baseline publishes again."""
-    people, generator = Dataset(public, secret, meaning=()), as_rng(rng)
-    folds = []
-    for train, test in folds_of(secret.size, FOLDS, generator):
-        rest = people.take(train)
-        parts = folds_of(train.size, _INNER_FOLDS, generator)
-        folds.append(
-            Fold(
-                test,
-                Part(rest, public.take(test)),
-                tuple(Part(rest.take(some), rest.public.take(others)) for some, others in parts),
-                tuple(secret[train][others] for _, others in parts),
-            )
-        )
-    return folds
-
-
-def _population(
-    releases: Sequence[Release], folds: Sequence[Fold], n: int, rng: np.random.Generator
+def _conjugate_gradients(
+    features: LinearOperator, size: Array, centre: Array, ridges: Array, right: Array
 ) -> Array:
-    """What the releases, made again without a person, say about that person.
+    """x = (Σ_g c_g φ_g φ_gᵀ − n φ̄ φ̄ᵀ + ridge)⁻¹ right for each column with its ridge, in a few steps."""
+    n = size.sum()
 
-    The linear model s_i ≈ offset + A_iᵀ μ whose normal equations need nothing but the published A s:
-    (A Aᵀ + ridge + spread²) μ = z − offset A1; the ridge is chosen by inner folds.
-    """
-    guess = np.empty(n)
-    for fold in folds:
-        ridge = _choose_ridge(releases, fold, rng)
-        guess[fold.test] = _predict(releases, fold.whole, (ridge,), rng)[0]
-    return guess
+    def apply(block: Array) -> Array:
+        image = features.rmatmat(block) * size[:, None]
+        outer: Array = features @ image - n * np.outer(centre, centre @ block) + ridges * block
+        return outer
+
+    x, residual = np.zeros_like(right), right.copy()
+    direction, square = residual.copy(), (residual**2).sum(axis=0)
+    for _ in range(_STEPS):
+        image = apply(direction)
+        curve = (direction * image).sum(axis=0)
+        step = np.divide(square, curve, out=np.zeros_like(square), where=curve > 0)
+        x += step * direction
+        residual -= step * image
+        last, square = square, (residual**2).sum(axis=0)
+        direction = residual + np.divide(square, last, out=np.zeros_like(square), where=last > 0) * direction
+    return x
 
 
-def _choose_ridge(releases: Sequence[Release], fold: Fold, rng: np.random.Generator) -> float:
-    loss = np.zeros(len(_REAL_RIDGES))
-    for part, held in zip(fold.inner, fold.held, strict=True):
-        guesses = _predict(releases, part, _REAL_RIDGES, rng)
-        loss += [np.abs(guess - held).sum() for guess in guesses]
-    return _REAL_RIDGES[int(loss.argmin())]
+def _probabilities(scores: Array, truth: Truth) -> Array:
+    """P(v) ∝ exp(a_v + b score_v) with the a and b ≥ 0 that make the truth most likely, people × unknowns."""
+    from scipy.optimize import minimize
+    from scipy.special import softmax
 
+    both = np.column_stack([1 - scores, scores]) if scores.shape[1] == 1 else scores
+    levels = both.shape[1]
+    true = truth[:, None] == np.arange(levels)
+    share = (true.sum(axis=0) + 0.5) / (truth.size + 0.5 * levels)
 
-def _predict(
-    releases: Sequence[Release], part: Part, ridges: Sequence[float], rng: np.random.Generator
-) -> list[Array]:
-    """The guesses for people outside the releases, at each ridge."""
-    again = [part.publish(release, rng) for release in releases]
-    evidence = Evidence.together([linearise(release, part.people.public) for release in again])
-    features = Stack(
-        [
-            RowSelect(
-                release.statistic.equations(part.others, count_scale(release, part.others)[0]).operator,
-                each.shown.index,
-            )
-            for release, each in zip(again, evidence.parts, strict=True)
-        ]
-    )
-    matrix = evidence.operator.to_dense()
-    everybody = matrix.sum(axis=1)
-    size = np.sqrt((matrix**2).mean(axis=1)) + 1e-300  # equations come in units of their own
-    matrix, target, everybody = matrix / size[:, None], evidence.target / size, everybody / size
-    noise = (evidence.rows.spread / size) ** 2
-    kernel = matrix @ matrix.T
-    offset = float(everybody @ target) / max(float(everybody @ everybody), 1e-300)
-    guesses = []
-    for ridge in ridges:
-        system = kernel + np.diag(ridge + noise)
-        multipliers = np.linalg.solve(system, target - offset * everybody)
-        guesses.append(offset + features.rmatvec(multipliers / size))
-    return guesses
+    def loss(parameters: Array) -> tuple[float, Array]:
+        chance = softmax(parameters[1:] + parameters[0] * both, axis=1)
+        missed = (chance - true) / truth.size
+        value = -np.log(np.maximum(chance[true], 1e-300)).mean()
+        return float(value), np.append((missed * both).sum(), missed.sum(axis=0))
+
+    start = np.append(0.0, np.log(share))
+    bounds = [(0.0, _STEEPEST)] + [(None, None)] * levels
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200}).x
+    return np.asarray(softmax(found[1:] + found[0] * both, axis=1)[:, -scores.shape[1] :])

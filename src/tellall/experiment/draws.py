@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.counts import CountPrior
 from tellall.algebra.solvers.intervals import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
-from tellall.attack.baselines import Fold, real_baselines
+from tellall.attack.baselines import Baseline
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.attack.reconstruct.reals import Factored, RealReconstruction, Whitened
 from tellall.attack.reconstruct.system import rates_of_bits
@@ -228,20 +228,16 @@ def attack_reals(
     releases: Sequence[Release],
     public: Public,
     secret: Array,
-    known: tuple[Mapping[str, Array], Sequence[Fold]],
+    baselines: Sequence[Baseline],
     together: RealsTogether,
     resamples: Resamples,
-    rng: np.random.Generator,
 ) -> tuple[float, tuple[float, float], float, tuple[float, float], str, float]:
     """Error and its interval, advantage and its interval, the strongest baseline and its error.
 
-    The median is a baseline like any other; the population baseline is made from the first release.
-    ``known`` are the baselines that no release changes, and the folds of the one that it does.
+    The median is a baseline like any other.
     """
     off = np.abs(together.estimates(releases, public) - secret)
-    before, folds = known
-    guesses = real_baselines(releases[:1], public, secret, rng=rng, before=before, folds=folds)
-    others = {name: np.abs(guess - secret) for name, guess in guesses.items()}
+    others = {baseline.name: np.abs(baseline.guess - secret) for baseline in baselines}
     strongest = min(others, key=lambda name: float(others[name].mean()))
     error, least = float(off.mean()), float(others[strongest].mean())
     draws = off.mean(axis=1)

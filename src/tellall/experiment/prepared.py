@@ -12,16 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.attack.baselines import (
-    Baseline,
-    Fold,
-    majority,
-    make_folds,
-    population,
-    public_only,
-    without_releases,
-)
+from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.secret import Secret
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.experiment.coefficients import Reader
@@ -67,9 +60,7 @@ class Prepared:
     Notes
     -----
     Draw r of the noise uses the same random numbers for every protection and every scale, so that differences
-    between them are not luck. Majority and public baselines do not depend on the release and are made once.
-    The population baseline does; it is made once per protection, from the same protections on nine tenths of
-    the people, and stands for all draws.
+    between them are not luck. Baselines do not depend on the protection and are made once.
     """
 
     dataset: Dataset
@@ -103,20 +94,12 @@ class Prepared:
 
     @cached_property
     def before(self) -> tuple[Baseline, ...]:
-        """The baselines that no release changes."""
-        assert self.dataset.secret is not None
-        public = public_only(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
-        return majority(self.dataset.secret), public
-
-    @cached_property
-    def _real_folds(self) -> list[Fold]:
-        assert self.dataset.secret is not None
-        return make_folds(self.dataset.public, self.dataset.secret, rng=self._rng(_COMPARING))
-
-    @cached_property
-    def _real_before(self) -> dict[str, Array]:
-        assert self.dataset.secret is not None
-        return without_releases(self.dataset.public, self.dataset.secret, rng=self._rng(_PREPARING))
+        """The baselines, which no protection changes."""
+        people, secret = self.dataset, Secret.of(self.dataset.levels)
+        assert people.secret is not None
+        more = population([self.statistic], people.public, people.secret, secret)
+        found = before_any_release(people.public, people.secret, secret)
+        return found if more is None else (*found, more)
 
     @cached_property
     def resamples(self) -> Resamples:
@@ -184,7 +167,7 @@ class Prepared:
 
     def warm_baselines(self) -> None:
         """The exact release and the baselines that no release changes, made now."""
-        _ = self.clean, self._real_before if self.real else self.before
+        _ = self.clean, self.before
 
     def warm(self, choices: Sequence[Sequence[Protection]]) -> None:
         """What additive noise shares, made before the first measurement."""
@@ -233,22 +216,14 @@ class Prepared:
             guarantee=guarantee_of(ready, self.statistic, view, delta=DELTA) if ready else None,
         )
 
-    def _population(self, release: Release) -> list[Baseline]:
-        if self.statistic.no_population:
-            return []
-        assert self.dataset.secret is not None
-        generator = self._rng(_COMPARING)
-        return [population([release], self.dataset.public, self.dataset.secret, rng=generator)]
-
     def _real_outcomes(self, releases: Sequence[Release]) -> tuple[Outcome, ...]:
         assert self.dataset.secret is not None
         public, secret = self.dataset.public, self.dataset.secret
-        generator, known = self._rng(_COMPARING), (self._real_before, self._real_folds)
-        found = attack_reals(releases, public, secret, known, self._reals, self.resamples, generator)
+        found = attack_reals(releases, public, secret, self.before, self._reals, self.resamples)
         return (Outcome("least-squares", len(releases), *found, math.nan),)
 
     def _code_outcomes(self, releases: Sequence[Release], limit: float) -> tuple[Outcome, ...]:
-        baselines = [*self.before, *self._population(releases[0])]
+        baselines = self.before
         found: dict[str, Outcome] = {}
         for decoder in sorted(self.decoders, key=quickest_first):
             found[decoder] = self._outcome(releases, decoder, baselines)

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
-from tellall.attack.baselines import real_baselines
+from tellall.attack.baselines import baselines
 from tellall.attack.reconstruct.reals import RealReconstruction
+from tellall.attack.secret import Real
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import exact_interval
 from tellall.release.protections.law import Rng, as_rng
@@ -72,18 +73,12 @@ class RealRisk:
 
 def score_reals(attack: RealReconstruction, secret: npt.ArrayLike, rng: Rng) -> RealRisk:
     """The risk of an attack on real numbers."""
-    try:
-        truth = np.asarray(secret, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise invalid("secret", f"one finite number per person ({attack.n})", secret) from None
-    if attack.n < 4:
-        raise invalid("people", "4 or more, to compare an attack with a baseline", attack.n)
-    if truth.shape != (attack.n,) or not np.isfinite(truth).all():
-        raise invalid("secret", f"one finite number per person ({attack.n})", f"shape {truth.shape}")
+    kind = Real()
+    truth = kind.check(secret, attack.n)
     generator = as_rng(rng)
-    guesses = real_baselines(attack.releases, attack.public, truth, rng=generator)
-    off = np.abs(attack.estimate - truth)
-    others = {name: np.abs(guess - truth) for name, guess in guesses.items()}
+    found = baselines([release.statistic for release in attack.releases], attack.public, truth, kind)
+    off = kind.error(attack.estimate, truth)
+    others = {baseline.name: kind.error(baseline.guess, truth) for baseline in found}
     strongest = min(others, key=lambda name: float(others[name].mean()))
     gain = others[strongest] - off
     return RealRisk(

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.attack.baselines import Baseline, majority
+from tellall.attack.baselines import Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.attack.secret import Secret
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import with_few_different
 from tellall.release.protections.law import Rng, as_rng
@@ -128,10 +129,12 @@ def score_categories(
     reconstruction: Reconstruction, secret: npt.ArrayLike, baselines: Sequence[Baseline] | None, rng: Rng
 ) -> Risk:
     """The risk of bits or categories."""
-    truth = _check_secret(secret, reconstruction.n, reconstruction.evidence.values)
+    kind = Secret.of(reconstruction.releases[0].levels)
+    truth = kind.check(secret, reconstruction.n)
     generator = as_rng(rng)
     if baselines is None:
-        baselines = all_baselines(reconstruction.releases, reconstruction.public, truth, rng=generator)
+        statistics = [release.statistic for release in reconstruction.releases]
+        baselines = all_baselines(statistics, reconstruction.public, truth, kind)
     if (
         not isinstance(baselines, Sequence)
         or not baselines
@@ -140,11 +143,11 @@ def score_categories(
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     guess, confidence = reconstruction.guess, reconstruction.confidence
     if np.abs(reconstruction.estimate - reconstruction.prior).max() < _NOTHING_LEARNT:
-        usual = majority(truth)  # who learns nothing from a release guesses as without it
-        guess, confidence = usual.guess, usual.confidence
+        usual = typical(truth, kind)  # who learns nothing from a release guesses as without it
+        guess, confidence = usual.guess, usual.chance_of(usual.guess)
     right = guess == truth
     strongest = max(baselines, key=lambda baseline: baseline.accuracy(truth))
-    foreseen = np.max([_chance_of_truth(baseline, truth) for baseline in baselines], axis=0)
+    foreseen = np.max([baseline.chance_of(truth) for baseline in baselines], axis=0)
     return Risk(
         n=truth.size,
         accuracy=float(right.mean()),
@@ -180,11 +183,6 @@ def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, 
     return with_few_different((float(low), float(high)), zip(gains.mean(axis=0), counts, strict=True))
 
 
-def _chance_of_truth(baseline: Baseline, truth: Codes) -> npt.NDArray[np.floating[Any]]:
-    """The baseline's probability for the truth; of several values at most this."""
-    return np.where(baseline.guess == truth, baseline.confidence, 1 - baseline.confidence)
-
-
 def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generator) -> tuple[float, float]:
     """The 95 % interval of the difference of two accuracies over the same people.
 
@@ -197,19 +195,3 @@ def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generato
     draws = rng.multinomial(n, [gains / n, losses / n, (n - gains - losses) / n], size=_RESAMPLES)
     low, high = np.quantile((draws[:, 0] - draws[:, 1]) / n, [0.025, 0.975])
     return with_few_different((float(low), float(high)), [(1, gains), (-1, losses), (0, n - gains - losses)])
-
-
-def _check_secret(secret: npt.ArrayLike, n: int, values: int) -> Codes:
-    try:
-        array = np.asarray(secret)
-    except ValueError:
-        raise invalid("secret", f"one value per person ({n})", "rows of different lengths") from None
-    if array.shape != (n,):
-        raise invalid(
-            "secret", f"one {'bit' if values == 1 else 'code'} per person ({n})", f"shape {array.shape}"
-        )
-    codes = np.arange(2 if values == 1 else values)
-    if array.dtype.kind not in "biuf" or not np.isin(array, codes).all():
-        rule = "bits, 0 or 1" if values == 1 else f"the codes of categories, 0 to {values - 1}"
-        raise invalid("secret", rule, array)
-    return array.astype(np.int8)

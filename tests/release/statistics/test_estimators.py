@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.attack.baselines import population
+from tellall.attack.secret import Bit
 from tellall.people.dataset import Dataset
 from tellall.release.statistics.fitting import fit
 from tellall.release.statistics.losses import LOSSES, loss_of
@@ -306,8 +307,8 @@ def test_the_comparable_statistic_leaves_a_column_to_its_person():
     whole = same.equations(people.public, release.values).operator.to_dense()
     some = same.equations(people.public.take(np.arange(7)), release.values).operator.to_dense()
     np.testing.assert_allclose(some, whole[:, :7], rtol=1e-12)
-    guess = population([release], people.public, people.secret, rng=0)
-    assert ((guess.confidence >= 0.5) & (guess.confidence <= 1)).all()
+    guess = population([release.statistic], people.public, people.secret, Bit())
+    assert ((guess.probability >= 0) & (guess.probability <= 1)).all()
 
 
 def test_a_value_without_an_equation_does_not_upset_the_population_baseline():
@@ -315,8 +316,8 @@ def test_a_value_without_an_equation_does_not_upset_the_population_baseline():
     public = np.column_stack([np.arange(24) == 5, rng.integers(0, 2, (24, 3))])  # one person has the first
     people = Dataset.from_arrays(public, np.arange(24) % 2)
     release = ta.publish(people, ta.Estimator("linear"))
-    guess = population([release], people.public, people.secret, rng=0)
-    assert np.isfinite(guess.confidence).all()
+    guess = population([release.statistic], people.public, people.secret, Bit())
+    assert np.isfinite(guess.probability).all()
     without = people.take(np.arange(24) != 5)
     evidence = ta.linearise(ta.publish(without, ta.Estimator("linear")), without.public)
     assert evidence.target.size == 3

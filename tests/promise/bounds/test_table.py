@@ -51,6 +51,8 @@ def test_golden_blr(golden):
         assert found.alpha == pytest.approx(float(case["alpha"]), rel=1e-12)
         assert found.mse == pytest.approx(float(case["mse_2alpha2n2"]), rel=1e-12)
         assert not found.vacuous
+        assert found.vc == pytest.approx(float(case["VC=k*log2(d)"]), rel=1e-12)
+        assert (found.alpha < 1) == case["valid_alpha_lt_1"]
 
 
 def test_golden_least_noise(golden):
@@ -89,6 +91,10 @@ def test_golden_sampling(golden):
         half, distance = n // 2, case["threshold_on_|2c(Dsam)-c(D)|"]
         tail = 2 * math.exp(-2 * (distance / 2) ** 2 / (half * (1 - (half - 1) / n)))
         assert tail == pytest.approx(float(case["serfling_two_sided"]), rel=1e-12)
+        printed, exact = float(case["paper_tail_exp(-2 s^2/n)"]), float(case["exact_tail"])
+        assert printed == pytest.approx(math.exp(-2 * distance**2 / n), rel=1e-12)
+        assert exact <= tail
+        assert (printed < exact) == (n == 10)  # E-CT-7: the printed tail is no bound for small n
         # the distance at which the union bound over one cell's tail is spent
         union = tail * 2**2 * math.comb(4, 2)
         if union < 1:

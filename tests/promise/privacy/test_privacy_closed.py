@@ -35,6 +35,9 @@ def test_gaussian_calibration_golden(golden: Golden) -> None:
         assert std == pytest.approx(float(case["sigma_min"]), rel=1e-12)
         assert privacy.gaussian_delta(eps, moved, std) <= delta
         assert privacy.gaussian_epsilon(delta, moved, std) == pytest.approx(eps, rel=1e-10)
+        classical = moved * np.sqrt(2 * np.log(1.25 / delta)) / eps
+        assert classical == pytest.approx(float(case["sigma_classical_1.25"]), rel=1e-12)
+        assert (classical > std) == (privacy.gaussian_delta(eps, moved, classical) < delta)
 
 
 def test_calibrated_noise_keeps_its_promise_whatever_the_sensitivity() -> None:
@@ -69,6 +72,12 @@ def test_padding_golden(golden: Golden) -> None:
         for form, name in (("exact", "exact_min"), ("sqrt", "sqrt_form_const4"), ("printed", "printed")):
             got = privacy.padding(eps, delta, case["r"], row_bound=bound, c2=form)  # type: ignore[arg-type]
             assert got**2 == pytest.approx(float(case[f"c2sq_{name}"]), rel=1e-12)
+        # Sheffet's form is far on the private side; half of it, as other code has it, is private too.
+        printed, half = float(case["c2sq_sqrt_form_const4"]), float(case["c2sq_sqrt_form_const2"])
+        spent = privacy.projection_delta(eps, bound**2 / (bound**2 + printed), case["r"])
+        assert spent == pytest.approx(float(case["delta_at_const4"]), rel=1e-5)
+        assert half == pytest.approx(printed / 2, rel=1e-12)
+        assert privacy.projection_delta(eps, bound**2 / (bound**2 + half), case["r"]) < delta
 
 
 def test_expectations_golden(golden: Golden) -> None:

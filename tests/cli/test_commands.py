@@ -298,7 +298,7 @@ def test_misspelt_columns_are_told_all_at_once(tellall, people):
 
 
 @pytest.mark.parametrize(
-    ("trouble", "says"), [(KeyboardInterrupt, "goes on from here"), (MemoryError, "too little memory")]
+    ("trouble", "says"), [(KeyboardInterrupt, "go on from here"), (MemoryError, "too little memory")]
 )
 def test_an_audit_that_is_stopped_is_inconclusive(tellall, people, monkeypatch, trouble, says):
     def fail(*_args, **_options):

@@ -110,8 +110,10 @@ def test_a_stop_is_no_verdict(tellall, monkeypatch, raised):
     assert len(err.splitlines()) == 1
 
 
-def test_a_pipe_that_nobody_reads_is_no_verdict():
-    """Exit code 1 would say that a limit is passed."""
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_nobody_reads_is_no_verdict(monkeypatch, unbuffered):
+    """Exit code 1 would say that a limit is passed. Unbuffered output fails earlier, inside the command."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     run = [sys.executable, "-m", "tellall", *BOUNDS, "--json"]
     reading, writing = os.pipe()
     os.close(reading)
@@ -157,7 +159,7 @@ def test_a_fault_of_our_own_is_one_sentence_and_no_verdict(tellall, monkeypatch)
     monkeypatch.setattr("tellall.promise.bounds.table", broken)
     code, out, err = tellall(*BOUNDS)
     assert (code, out) == (3, "")
-    assert err.startswith("tellall: tellall failed by its own fault (KeyError")
+    assert err.startswith("tellall: a fault in tellall itself (KeyError")
     assert len(err.splitlines()) == 1
     monkeypatch.setenv("TELLALL_TRACEBACK", "1")
     monkeypatch.setattr(sys, "argv", ["tellall", *BOUNDS])

@@ -136,7 +136,7 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
     assert (blocks["people_attacked"], blocks["people_not_attacked"]) == (30, 3)
     tags = Tags.of(render(document))
     refuses_the_world(tags)
-    for words in ("Block by block: county", "all blocks", "1 person", "2 people"):
+    for words in ("Area by area: county", "all areas", "1 person", "2 people"):
         assert words in tags.text
     some = {**blocks, "above": 2, "surely_above": 0}
     lines = {
@@ -155,7 +155,7 @@ def test_without_by_there_are_no_blocks(people):
     audit = ta.audit(people, {**plan, "repeats": 1})
     assert audit.blocks == ()
     assert audit.document["blocks"] is None
-    assert "Block by block" not in render(audit.document)
+    assert "Area by area" not in render(audit.document)
 
 
 def test_names_of_blocks_are_text_and_never_paths(tmp_path):

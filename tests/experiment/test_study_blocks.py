@@ -184,7 +184,7 @@ def test_the_page_and_the_terminal_show_the_worst_blocks(done):
         "releases": [release],
     }
     page = render_sweep(document)
-    assert "Block by block: town" in page
+    assert "Area by area: town" in page
     assert "for one row replaced within its block" in page
     assert "&lt;b&gt;a" in page
     assert "<b>a" not in page

@@ -1,12 +1,13 @@
-"""The command line: parse, one library call, write, exit code. One file per command."""
+"""The command line: parse, one library call, print, exit code. One file per command."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -19,12 +20,12 @@ from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
 from tellall.cli.limit import limit
+from tellall.cli.options import INCONCLUSIVE
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
-from tellall.cli.usage import UsageError, explain_usage
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
 
 __all__ = [
@@ -32,8 +33,10 @@ __all__ = [
     "main",
 ]
 
-_INCONCLUSIVE, _INTERRUPTED = 3, 130
-_WHERE = "TELLALL_TRACEBACK"
+_INTERRUPTED = 130
+_TRACEBACK = "TELLALL_TRACEBACK"
+# newer versions of typer bring their own copy of click, older ones use the installed click
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="tellall",
@@ -55,7 +58,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Options that stand before the command."""
@@ -83,54 +86,98 @@ for _command, _examples in _EXAMPLES.items():
     app.command(epilog=f"Examples:  {_examples}")(_command)
 
 
-def _say(message: Warning | str, *rest: object, **more: object) -> None:
-    """A warning as one line, without the place in our code that it comes from."""
-    typer.echo(f"tellall: {message}", err=True)
-
-
 def main() -> None:
-    """The command `tellall`: what goes wrong is one or two lines on standard error and an exit code.
+    """The command `tellall`: every failure is one or two lines on standard error and an exit code.
 
-    2 where the command, a file or a place to write is wrong, 3 where it is not the question that is wrong.
+    The code is 2 if the command, a file or an output path is wrong, and 3 for any other failure.
     """
-    warnings.showwarning = _say
+    warnings.showwarning = _warn
     try:
         code = app(prog_name="tellall", standalone_mode=False)
-        sys.stdout.flush()  # a full disk or a closed pipe is found out here, not after the last word
+        sys.stdout.flush()  # a full disk or a closed pipe fails here, while it can still be explained
     except UsageError as error:
         code = _leave(explain_usage(error, sys.argv[1:], [command.__name__ for command in _EXAMPLES]), 2)
     except (NoAnswer, SolverFailed, WorkLost) as error:
-        code = _leave(str(error), _INCONCLUSIVE)
+        code = _leave(str(error), INCONCLUSIVE)
     except TellallError as error:
         code = _leave(str(error), 2)
     except MemoryError:
-        code = _leave("too little memory on this machine; nothing is known.", _INCONCLUSIVE)
+        code = _leave("this machine has too little memory for it; there is no result.", INCONCLUSIVE)
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
-    except SystemExit:  # what typer makes of a pipe that nobody reads any more; 1 would be a verdict
-        code = _leave("standard output cannot be written (nobody reads it).", 2)
+    except (BrokenPipeError, SystemExit):  # typer exits with 1 on a broken pipe, and 1 would be a verdict
+        code = _leave(_unwritten("nobody reads it"), 2)
     except OSError as error:
-        code = _leave(_trouble(error), 2)
-    except Exception as error:  # a fault of ours; the 1 that Python would leave with is a verdict
-        if os.environ.get(_WHERE):
+        what = error.strerror or str(error)
+        code = _leave(_unwritten(what) if error.filename is None else f"{what}: {error.filename}", 2)
+    except Exception as error:  # our fault; Python would exit with 1, and 1 would be a verdict
+        if os.environ.get(_TRACEBACK):
             raise
         said = " ".join(str(error).split())[:200]
-        sentence = f"tellall failed by its own fault ({type(error).__name__}: {said}); nothing is known."
-        code = _leave(f"{sentence} {_WHERE}=1 shows where.", _INCONCLUSIVE)
+        sentence = f"a fault in tellall itself ({type(error).__name__}: {said}); there is no result."
+        code = _leave(f"{sentence} Set {_TRACEBACK}=1 to see where.", INCONCLUSIVE)
     if code == _INTERRUPTED:
-        code = _leave("stopped; nothing was finished.", _INCONCLUSIVE)
+        code = _leave("stopped; nothing was finished.", INCONCLUSIVE)
     sys.exit(code if isinstance(code, int) else 0)
 
 
+def _warn(message: Warning | str, *rest: object, **more: object) -> None:
+    """Prints a warning as one line, without the line of our code that raised it."""
+    typer.echo(f"tellall: {message}", err=True)
+
+
 def _leave(sentence: str, code: int) -> int:
-    """The exit code, after the sentence."""
+    """The exit code, after printing the sentence."""
     typer.echo(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}", err=True)
     return code
 
 
-def _trouble(error: OSError) -> str:
-    """What the system said, about which file."""
-    if error.filename is not None:
-        return f"{error.strerror or error}: {error.filename}"
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to be written is lost
-    return f"standard output cannot be written ({error.strerror or error})."
+def _unwritten(reason: str) -> str:
+    """The sentence for a standard output that fails; what is left to be written goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return f"standard output cannot be written ({reason})."
+
+
+def explain_usage(error: Any, arguments: Sequence[str], commands: Sequence[str]) -> str:
+    """One sentence: what is missing, unknown or wrong in a command, and where its options are listed.
+
+    Examples
+    --------
+    >>> explain_usage(UsageError("No such option: --sed"), ["audit", "--sed"], ["audit"])
+    'no such option: --sed; see tellall audit --help.'
+    """
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return str(error.format_message())
+    known = next((f"{word} " for word in arguments[:1] if word in commands), "")
+    what = _mistake(error)
+    return f"{what}{' See' if what.endswith('?') else '; see'} tellall {known}--help."
+
+
+def _mistake(error: Any) -> str:
+    param = getattr(error, "param", None)
+    if param is None:
+        text = _one_line(error.format_message()).replace(" (Possible options: ", " (there are ")
+        return f"{text[:1].lower()}{text[1:]}" if text else "the command cannot be understood"
+    if getattr(param, "param_type_name", "") == "argument":
+        name = str(getattr(param, "metavar", None) or str(param.name).upper())
+    else:
+        name = str(max(param.opts, key=len))  # the long form
+    if type(error).__name__ == "MissingParameter":
+        said = _one_line(getattr(param, "help", None) or "")
+        return f"{name} must be given ({said})" if said else f"{name} must be given"
+    rule = re.sub(r", unable to .*$", "", _one_line(error.message))
+    rule, count = re.subn(r"^Input should be ", "must be ", rule)
+    return f"{name} {rule}{_typed(error)}" if count else f"{name}: {rule}"
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split()).rstrip(".")
+
+
+def _typed(error: Any) -> str:
+    """What was typed instead, if the check kept it."""
+    try:
+        typed = str(error.__cause__.errors()[0]["input"])
+    except (AttributeError, IndexError, KeyError, TypeError):
+        return ""
+    return f"; got {typed if len(typed) <= 80 else f'{typed[:79]}…'}"

@@ -5,10 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from tellall.cli.options import AsJson, Device, Out, Quiet, Reveal, Seed, check_out, emit, write_secret
+from tellall.cli.options import (
+    INCONCLUSIVE,
+    AsJson,
+    Device,
+    Out,
+    Quiet,
+    Reveal,
+    Seed,
+    check_out,
+    emit,
+    write_secret,
+)
 from tellall.core.errors import InvalidInput, invalid
 
 if TYPE_CHECKING:
@@ -26,7 +36,7 @@ Files = Annotated[
     list[Path], typer.Argument(metavar="RELEASE.json...", help="One release, or several attacked together.")
 ]
 PublicFile = Annotated[Path, typer.Option("--public", help="The file with everybody's public columns.")]
-Prior = Annotated[float | None, typer.Option("--prior", help="The secret's rate, where it is known.")]
+Prior = Annotated[float | None, typer.Option("--prior", help="The rate of the secret, if it is known.")]
 
 
 def attack(
@@ -44,29 +54,24 @@ def attack(
 
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
-    from tellall.attack.reconstruct.attack import reconstruct
+    from tellall import reconstruct
     from tellall.attack.reconstruct.reals import RealReconstruction
     from tellall.release.release import Release
-    from tellall.report import text
+    from tellall.report.text import talk_console
 
-    talk = text.talk_console(quiet=quiet)
+    talk = talk_console(quiet=quiet)
     check_out(out)
     loaded = [Release.load(path) for path in releases]
     found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed, device=device)
-    document = _common(found, loaded, releases, seed)
-    if isinstance(found, RealReconstruction):
-        document |= _real(found)
-        lines = _real_lines(document)
-    else:
-        document |= _counted(found)
-        lines = _lines(document)
-    for line in lines:
-        talk.print(line, highlight=False, markup=False)
+    concluded = _real(found) if isinstance(found, RealReconstruction) else _counted(found)
+    document = _common(found, loaded, releases, seed) | concluded
+    for line in _lines(document):
+        talk.print(line)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
-        talk.print(f"Who is guessed what is in {marked}", highlight=False, markup=False, soft_wrap=True)
+        talk.print(f"Who is guessed what is in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
-    raise typer.Exit(0 if found.status.settled else 3)
+    raise typer.Exit(0 if found.status.settled else INCONCLUSIVE)
 
 
 def _view(releases: list[Release], path: Path) -> Public:
@@ -84,7 +89,7 @@ def _view(releases: list[Release], path: Path) -> Public:
 
 
 def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -> dict[str, Any]:
-    """What was attacked and how that ended."""
+    """What was attacked, and how the attack ended."""
     from tellall.core.version import __version__
 
     return {
@@ -107,7 +112,9 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
 
 
 def _real(found: RealReconstruction) -> dict[str, Any]:
-    """What was concluded about real numbers; no person in it."""
+    """What was concluded about a real secret, without any single person."""
+    import numpy as np
+
     return {
         "mean": found.mean,
         "spread": found.spread,
@@ -117,61 +124,68 @@ def _real(found: RealReconstruction) -> dict[str, Any]:
 
 
 def _counted(found: Reconstruction) -> dict[str, Any]:
-    """What was concluded about bits or categories, counted; no person in it."""
-    system, box = found.evidence.system, found.evidence.enclosure
+    """What was concluded about bits or categories, as counts of people."""
+    import numpy as np
+
+    system, box, values = found.evidence.system, found.evidence.enclosure, found.evidence.values
     mixed = (box.lower == box.upper) & (box.lower > 0) & (box.lower < system.size)
-    together = mixed.reshape(found.evidence.values, -1).any(axis=0)
+    together = mixed.reshape(values, -1).any(axis=0)
     return {
         "rate": found.prior,
-        **_tally(found),
+        **(
+            {"guessed_to_have_it": int(found.guess.sum())}
+            if values == 1
+            else {"guessed_values": np.bincount(found.guess, minlength=values).tolist()}
+        ),
         "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
         "proved": int((found.identified == "proved").sum()),
         "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),
     }
 
 
-def _tally(found: Reconstruction) -> dict[str, Any]:
-    if found.evidence.values == 1:
-        return {"guessed_to_have_it": int(found.guess.sum())}
-    return {"guessed_values": np.bincount(found.guess, minlength=found.evidence.values).tolist()}
-
-
-def _real_lines(document: dict[str, Any]) -> list[str]:
-    return [
-        f"{document['equations']:,} equations about {document['people']:,} people; "
-        f"{document['decoder']}: {document['status']}",
-        f"Estimated for everybody: to within {document['median_std']:.3g} (median standard deviation), "
-        f"where people differ by {document['spread']:.3g}.",
-        f"{document['known_to_a_tenth']:,} people are known to within a tenth of that.",
-        "Whether the estimates are right, only who holds the truth can tell.",
-    ]
-
-
 def _lines(document: dict[str, Any]) -> list[str]:
-    if "guessed_values" in document:
-        tally = (f"{count:,} × {value}" for value, count in enumerate(document["guessed_values"]))
-        said = f"Guessed values: {', '.join(tally)}."
-    else:
-        said = f"{document['guessed_to_have_it']:,} are guessed to have the secret."
-    sure = ", ".join(f"{count:,} with confidence {level}" for level, count in document["confident"].items())
-    return [
+    first = (
         f"{document['equations']:,} equations about {document['people']:,} people; "
-        f"{document['decoder']}: {document['status']}",
-        f"Guessed for everybody; sure of {sure}; {document['proved']:,} proved.",
+        f"{document['decoder']}: {document['status']}"
+    )
+    truth = "Only somebody who holds the truth can tell whether the guesses are right"
+    if "median_std" in document:
+        return [
+            first,
+            f"Everybody's value is estimated to within {document['median_std']:.3g} (median standard "
+            f"deviation); people differ by {document['spread']:.3g}.",
+            f"{document['known_to_a_tenth']:,} people are known to within a tenth of that.",
+            f"{truth}.",
+        ]
+    sure = ", ".join(f"{count:,} with confidence {level}" for level, count in document["confident"].items())
+    if "guessed_values" in document:
+        tally = ", ".join(f"{count:,} × {value}" for value, count in enumerate(document["guessed_values"]))
+        said = f"Guessed values: {tally}."
+    else:
+        said = f"{document['guessed_to_have_it']:,} people are guessed to have the secret."
+    return [
+        first,
+        f"Everybody is guessed: {sure}; {document['proved']:,} proved.",
         said,
-        "Whether the guesses are right, only who holds the truth can tell: tellall audit.",
+        f"{truth}: tellall audit.",
     ]
 
 
-def _people(found: Any) -> dict[str, Any]:
-    warning = "SECRET: what an attack concludes about single people. Not for publication."
-    if hasattr(found, "std"):
-        pairs = zip(found.estimate, found.std, strict=True)
-        rows: list[dict[str, Any]] = [{"estimate": float(value), "std": float(std)} for value, std in pairs]
+def _people(found: Reconstruction | RealReconstruction) -> dict[str, Any]:
+    """What the attack concludes about each person, by row of the public file."""
+    from tellall.attack.reconstruct.reals import RealReconstruction
+
+    columns: dict[str, list[Any]]
+    if isinstance(found, RealReconstruction):
+        columns = {"estimate": found.estimate.tolist(), "std": found.std.tolist()}
     else:
-        triples = zip(found.guess, found.confidence, np.asarray(found.identified), strict=True)
-        rows = [
-            {"guess": int(guess), "confidence": round(float(sure), 4), "identified": str(how)}
-            for guess, sure, how in triples
-        ]
-    return {"warning": warning, "people": [{"row": place + 1, **row} for place, row in enumerate(rows)]}
+        columns = {
+            "guess": found.guess.tolist(),
+            "confidence": [round(sure, 4) for sure in found.confidence.tolist()],
+            "identified": list(map(str, found.identified)),
+        }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return {
+        "warning": "SECRET: what an attack concludes about single people. Not for publication.",
+        "people": [{"row": number, **row} for number, row in enumerate(rows, 1)],
+    }

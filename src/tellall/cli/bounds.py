@@ -30,7 +30,7 @@ def bounds(
     check_out(out)
     if ways > attributes:
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)
-    found = tellall.promise.bounds.table(people, attributes, ways, epsilon, delta)
+    found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
     if not as_json and not quiet:
         typer.echo(str(found))
     document = {

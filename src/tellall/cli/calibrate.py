@@ -9,19 +9,24 @@ import typer
 
 import tellall
 from tellall.cli.options import (
+    INCONCLUSIVE,
     AsJson,
     Cluster,
     Data,
+    Decoders,
+    Jobs,
     OutPage,
     PlanFile,
     PlanSeed,
     Quiet,
     check_page,
     kept_beside,
+    progress_bar,
     read_plan,
+    resumable,
+    study_document,
+    write_study,
 )
-from tellall.cli.progress import going_on, progress_bar
-from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
@@ -32,14 +37,11 @@ __all__ = [
     "calibrate",
 ]
 
-_INCONCLUSIVE = 3
-
 Limit = Annotated[
     float | None,
-    typer.Option("--max-advantage", help="The most advantage allowed, 0.05 say; default: the plan's limit."),
+    typer.Option("--max-advantage", help="The most advantage allowed, such as 0.05; the plan's by default."),
 ]
 OneFamily = Annotated[str, typer.Option("--family", help="The kind of protection to find the least of.")]
-Jobs = Annotated[int, typer.Option("--jobs", min=-1, help="Blocks at once; −1: one per core.")]
 Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise at each scale.")]
 
 
@@ -60,12 +62,13 @@ def calibrate(
     """Find the least noise that keeps every attack on a plan's statistics under a limit.
 
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
-    calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in
-    the plan every value of that column is a block of its own, and the answer is one noise that serves them
-    all; a block without an answer of its own is listed, and counts where that noise is measured over all
-    people. Exit codes: 0 found for every statistic, 2 bad input or usage, 3 no answer for one of them (of
-    blocks: in no block), too few people to tell, or an answer that is not enough for all people together or
-    exposes more of them than the plan's exposed_limit allows.
+    calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in the plan, every value of
+    that column is an area of its own, and the answer is one noise for all areas. An area without an answer of
+    its own is listed; its people count when that noise is measured over all people.
+
+    Exit codes: 0 found for every statistic, 2 bad input or usage, 3 inconclusive: no answer for a statistic
+    (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
+    or exposes more of them than the plan's exposed_limit.
     """
     from tellall.experiment.families import as_family
     from tellall.experiment.study_verdict import (
@@ -73,80 +76,65 @@ def calibrate(
         calibration_answer,
         too_many_exposed,
     )
-    from tellall.report import study_page, text
+    from tellall.report.study_page import render_calibration
+    from tellall.report.text import talk_console
 
     check_page(out)
-    talk = text.talk_console(quiet=quiet)
+    talk = talk_console(quiet=quiet)
     chosen = read_plan(plan, data, seed)
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
     if chosen.by is None and cluster is not None:
-        rule = "left out: the steps of one calibration follow from each other; blocks (by) share a cluster"
+        rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
-    people = study_people(chosen, data)
+    people = chosen.dataset(data)
+    chosen.check(people)
+    answer_of = calibration_answer if chosen.by is None else block_calibration_answer
+    kept = kept_beside(out, "calibrate")
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
     wrong: list[TellallError] = []
     enough = True
-    answer_of = calibration_answer if chosen.by is None else block_calibration_answer
     statistics = _statistics(chosen)
-    for name, statistic in statistics:
-        talk.print(name, highlight=False, markup=False)
+    for number, (name, statistic) in enumerate(statistics, 1):
+        talk.print(name)
+        options: dict[str, Any] = {"draws": draws, "decoders": decoder or None, "rng": chosen.seed}
         try:
             with (
-                going_on(kept=chosen.by is not None and out is not None),
-                progress_bar(talk, "measuring", quiet=quiet) as progress,
+                resumable(kept=chosen.by is not None and out is not None),
+                progress_bar(talk, "measuring", quiet=quiet) as options["progress"],
             ):
-                common: dict[str, Any] = {
-                    "draws": draws,
-                    "decoders": decoder or None,
-                    "rng": chosen.seed,
-                    "progress": progress,
-                }
                 one: tellall.Calibration | tellall.BlockCalibration
                 if chosen.by is None:
-                    one = tellall.calibrate(people, statistic, kind, limit, **common)
+                    one = tellall.calibrate(people, statistic, kind, limit, **options)
                 else:
-                    place = kept_beside(out, "calibrate")
-                    one = tellall.calibrate_blocks(
-                        people,
-                        statistic,
-                        kind,
-                        limit,
-                        by=chosen.by,
-                        processes=jobs or 1,
-                        cluster=cluster,
-                        work=place and place / f"{len(found) + len(skipped) + 1}",
-                        **common,
-                    )
+                    options |= {"processes": jobs or 1, "cluster": cluster}
+                    options |= {"by": chosen.by, "work": kept and kept / str(number)}
+                    one = tellall.calibrate_blocks(people, statistic, kind, limit, **options)
         except WorkLost:
             raise
         except TellallError as error:
-            if len(statistics) == 1:
-                raise
             if isinstance(error, InvalidInput) and not isinstance(error, NoAnswer):
                 wrong.append(error)
-                if len(wrong) == len(statistics):  # it is the question that is wrong
-                    raise wrong[0] from None
+            if len(statistics) == 1 or len(wrong) == len(statistics):  # the question itself is wrong
+                raise (wrong or [error])[0] from None
             skipped.append({"name": name, "reason": str(error)})
             continue
         found.append({"name": name, **one.as_json()})
-        if isinstance(one, tellall.BlockCalibration) and not one.enough:
-            enough = False
-            talk.print(one.warnings[0], highlight=False, markup=False)
         if not as_json and not quiet:
             typer.echo(str(one))
+        if isinstance(one, tellall.BlockCalibration) and not one.enough:
+            enough = False
+            talk.print(one.warnings[0])
         if too_many_exposed(found[-1]["exposed"], chosen.exposed_limit):
             enough = False
             answer = answer_of(found[-1], chosen.exposed_limit)
-            talk.print(f"{answer.word}. {answer.sentence}", highlight=False, markup=False)
-    for lack in skipped:
-        said = f"{lack['name']}: no answer: {lack['reason']}"
-        talk.print(said, highlight=False, markup=False, soft_wrap=True)
-    options = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
-    options += decoder_options(decoder)
+            talk.print(f"{answer.word}. {answer.sentence}")
+    for one_skipped in skipped:
+        talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}", soft_wrap=True)
+    asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     document = {
-        **study_document("calibrate", plan, data, chosen, options),
+        **study_document("calibrate", plan, data, chosen, asked, decoder or ()),
         "by": chosen.by,
         "secret": people.secret_name,
         "real": not people.levels,
@@ -156,13 +144,13 @@ def calibrate(
         "releases": found,
         "skipped": skipped,
     }
-    write_study(document, study_page.render_calibration, out=out, as_json=as_json, talk=talk)
+    write_study(document, render_calibration, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
-        raise typer.Exit(_INCONCLUSIVE)
+        raise typer.Exit(INCONCLUSIVE)
 
 
 def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
-    """Each statistic of a plan once, by its description, and by its release where two read alike."""
+    """Each statistic of a plan once, named by its description, and by its release if two read alike."""
     from tellall.release import catalogue
 
     different: dict[str, Entry] = {}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tellall.cli.options import AsJson, Quiet, Seed, check_out, emit
+from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit
 from tellall.core import files
 from tellall.core.errors import invalid
 
@@ -15,12 +15,12 @@ __all__ = [
     "init",
 ]
 
-People = Annotated[Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one a row.")]
+People = Annotated[Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one per row.")]
 Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
 OutFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The plan; beside the data, ending in .toml, by default.")
+    Path | None,
+    typer.Option("--out", "-o", help="The plan; by default beside the data, with the ending .toml."),
 ]
-Unused = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal here.", hidden=True)]
 
 
 def init(
@@ -35,26 +35,26 @@ def init(
     """Write a commented plan for a file of people."""
     from tellall.experiment.draft import draft, plan_name
     from tellall.people.readers import read_table
-    from tellall.report import text
+    from tellall.report.text import talk_console
 
-    talk = text.talk_console(quiet=quiet)
-    place = out or plan_name(people)
-    check_out(place)
-    if place.exists() or place.is_symlink():
-        raise invalid("--out", "a new file", str(place), "Remove it, or choose another name.")
+    talk = talk_console(quiet=quiet)
+    plan = out or plan_name(people)
+    check_out(plan)
+    if plan.exists() or plan.is_symlink():
+        raise invalid("--out", "a new file", str(plan), "Remove it, or choose another name.")
     table = read_table(people)
-    made = draft(table, _seen_from(place, people), secret=secret)
-    files.write_text(place, made.text.replace("seed = 0 ", f"seed = {seed} "))
+    made = draft(table, _relative(plan, people), secret=secret)
+    files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (
-        f"Wrote {place}: secret {made.secret}, {len(made.public)} public columns.",
+        f"Wrote {plan}: secret {made.secret}, {len(made.public)} public columns.",
         *(f"Left out {reason}" for reason in made.left_out),
-        f"Look through it, then: tellall audit {place}",
+        f"Check it, then run: tellall audit {plan}",
     ):
-        talk.print(line, highlight=False, markup=False, soft_wrap=True)
+        talk.print(line, soft_wrap=True)
     document = {
         "schema_version": 1,
         "document": "draft",
-        "plan": str(place),
+        "plan": str(plan),
         "secret": made.secret,
         "public": list(made.public),
         "left_out": list(made.left_out),
@@ -62,9 +62,11 @@ def init(
     emit(document, as_json=as_json, out=None)
 
 
-def _seen_from(plan: Path, people: Path) -> str:
-    """The data's name relative to the plan's folder; a plan reaches nothing outside it."""
+def _relative(plan: Path, people: Path) -> str:
+    """The data's path relative to the plan's folder; a plan never reads outside its folder."""
     folder, target = plan.parent.resolve(), people.resolve()
     if not target.is_relative_to(folder):
-        raise invalid("--out", f"in the folder of {people} or above it", str(plan), "A plan stays near data.")
+        raise invalid(
+            "--out", f"in the folder of {people} or above it", str(plan), "A plan reads only its own folder."
+        )
     return str(target.relative_to(folder).as_posix())

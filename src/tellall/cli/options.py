@@ -1,9 +1,12 @@
-"""The options that every command shares, and where its answer goes."""
+"""What the commands share: options, the places they write to, their output, the progress bar."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,14 +17,19 @@ from tellall.core import files
 from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from tellall.experiment.plan import Plan
 
 __all__ = [
+    "INCONCLUSIVE",
     "AsJson",
     "Cluster",
     "Data",
+    "Decoders",
     "Device",
     "FreshSeed",
+    "Jobs",
     "Out",
     "OutPage",
     "PlanFile",
@@ -29,30 +37,46 @@ __all__ = [
     "Quiet",
     "Reveal",
     "Seed",
+    "Unused",
+    "announce",
     "check_folder",
     "check_out",
     "check_page",
     "emit",
     "is_folder",
     "kept_beside",
+    "progress_bar",
     "read_plan",
+    "resumable",
+    "study_document",
     "write_secret",
+    "write_study",
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, all talk aside.")]
+INCONCLUSIVE = 3  # the exit code when there is no answer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No talk and no progress bar.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No messages and no progress bar.")]
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON document to this file.")]
 OutPage = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="A folder for the page and its JSON, or a .json file for that alone."),
+    typer.Option(
+        "--out", "-o", help="A folder for the page and its JSON, or a .json file for the JSON only."
+    ),
 ]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
-Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here, not where PLAN says.")]
-PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Seed, instead of the plan's.")]
+Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here instead.")]
+PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Use this seed instead of the plan's.")]
 FreshSeed = Annotated[
-    int | None,
-    typer.Option("--seed", min=0, help="Seed; a fresh one each time where not given."),
+    int | None, typer.Option("--seed", min=0, help="Seed; without it a fresh one each time.")
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=-1, help="How many attacks, or areas, to run at once; -1: one per core.")
+]
+Decoders = Annotated[
+    list[str] | None,
+    typer.Option("--decoder", help="A decoder; repeat for more. Default: all that are fast enough."),
 ]
 Cluster = Annotated[
     str | None,
@@ -67,20 +91,29 @@ Device = Annotated[
     typer.Option("--device", metavar="cpu|cuda", help="Where equations are solved. Needs tellall[gpu]."),
 ]
 Reveal = Annotated[
-    bool, typer.Option("--reveal", help="Also write who is named, in a separate file marked SECRET.")
+    bool, typer.Option("--reveal", help="Also write who is named, to a separate file marked SECRET.")
 ]
+Unused = Annotated[bool, typer.Option("--reveal", help="Accepted; there is nothing to reveal.", hidden=True)]
 
 
 def read_plan(plan: Path, data: Path | None, seed: int | None) -> Plan:
-    """The plan; with this seed where one is given, and without its data where another file is."""
+    """The plan, with this seed if one is given; with a data file the plan need not name one."""
     from tellall.experiment.plan import Plan
 
     chosen = Plan.read(plan, needs_data=data is None)
     return chosen if seed is None else replace(chosen, seed=seed)
 
 
+# where output goes
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether an output path is a folder for a page, not a file for the document alone."""
+    return out is not None and (out.is_dir() or out.suffix.lower() != ".json")
+
+
 def check_folder(folder: Path) -> None:
-    """Refuse an output folder that cannot be made, before any work is done."""
+    """Refuses an output folder that cannot be made, before any work is done."""
     if folder.exists() and not folder.is_dir():
         raise invalid("--out", "a folder, or a new name", str(folder))
     if not folder.parent.is_dir():
@@ -89,43 +122,46 @@ def check_folder(folder: Path) -> None:
         raise invalid("--out", "a folder that can be written", str(folder))
 
 
-def is_folder(out: Path | None) -> bool:
-    """Whether an output place is a folder for a page, not a file for the document alone."""
-    return out is not None and (out.is_dir() or out.suffix.lower() != ".json")
-
-
-def kept_beside(out: Path | None, study: str = "") -> Path | None:
-    """Where finished blocks are kept: in the output folder, or beside the output file.
-
-    A sweep and a calibration in one folder keep theirs apart, each in a folder named after the study.
-    """
+def check_out(out: Path | None) -> None:
+    """Refuses an output file that cannot be written, before any work is done."""
     if out is None:
-        return None
-    place = out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
-    return place / study if study else place
+        return
+    if not out.parent.is_dir() or out.is_dir():
+        raise invalid("--out", "a file in a folder that exists", str(out))
+    written = out.parent if out.is_file() or not out.exists() else out  # a pipe or device is written directly
+    if not os.access(written, os.W_OK):
+        raise invalid("--out", "a file in a folder that can be written", str(out))
 
 
 def check_page(out: Path | None) -> None:
-    """Refuse a folder for a page, or a file for its document, that cannot be written."""
+    """Refuses a folder for a page, or a file for its document, that cannot be written."""
     if out is not None and is_folder(out):
         check_folder(out)
     else:
         check_out(out)
 
 
-def check_out(out: Path | None) -> None:
-    """Refuse an output place that cannot be written, before any work is done."""
+def kept_beside(out: Path | None, study: str = "") -> Path | None:
+    """Where finished areas are kept: in the output folder, or beside the output file.
+
+    A sweep and a calibration in one folder use separate folders, named after the study.
+    """
     if out is None:
-        return
-    if not out.parent.is_dir() or out.is_dir():
-        raise invalid("--out", "a file in a folder that exists", str(out))
-    place = out.parent if out.is_file() or not out.exists() else out  # a pipe, or a device, is itself written
-    if not os.access(place, os.W_OK):
-        raise invalid("--out", "a file in a folder that can be written", str(out))
+        return None
+    kept = out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
+    return kept / study if study else kept
+
+
+# output
+
+
+def announce(page: Path, talk: Console) -> None:
+    """Prints where a page is."""
+    talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
-    """The document on standard output, in a file, or both; a file is written whole or not at all."""
+    """Writes the document to standard output, to a file, or both; a file is written whole or not at all."""
     text = files.dump(document)
     if out is not None:
         files.write_text(out, text)
@@ -134,10 +170,73 @@ def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
 
 
 def write_secret(path: Path, document: dict[str, Any]) -> Path:
-    """The path of the file about single people, readable by its owner alone and marked by its name."""
+    """Writes the file about single people: marked SECRET in its name, readable by its owner alone."""
     marked = path.with_name(f"{path.stem}.SECRET.json")
     old = os.umask(0o077)
     try:
         return files.write_json(marked, document)
     finally:
         os.umask(old)
+
+
+def study_document(
+    study: str, plan: Path, data: Path | None, chosen: Plan, options: Sequence[str], decoders: Sequence[str]
+) -> dict[str, Any]:
+    """The first fields of the document of a sweep or a calibration."""
+    from tellall.core.version import __version__, versions
+
+    tried = [part for name in decoders for part in ("--decoder", name)]
+    return {
+        "schema_version": 1,
+        "document": study,
+        "tellall": __version__,
+        "versions": versions(),
+        "command": shlex.join(["tellall", study, plan.name, *options, *tried, "--seed", str(chosen.seed)]),
+        "data": (data or Path(chosen.data)).name,
+        "seed": chosen.seed,
+    }
+
+
+def write_study(
+    document: dict[str, Any],
+    render: Callable[[dict[str, Any]], str],
+    *,
+    out: Path | None,
+    as_json: bool,
+    talk: Console,
+) -> None:
+    """Writes a study's document, with its page if the output is a folder."""
+    study = document["document"]
+    if out is not None and is_folder(out):
+        out.mkdir(exist_ok=True)
+        files.write_json(out / f"{study}.json", document)
+        announce(files.write_text(out / f"{study}.html", render(document)), talk)
+    emit(document, as_json=as_json, out=None if is_folder(out) else out)
+
+
+# long work
+
+
+@contextmanager
+def resumable(*, kept: bool) -> Iterator[None]:
+    """Work that, when stopped, says whether it can be resumed."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        more = "run the same command to go on from here" if kept else "nothing was kept"
+        typer.echo(f"tellall: stopped; {more}.", err=True)
+        raise typer.Exit(INCONCLUSIVE) from None
+
+
+@contextmanager
+def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """A function that the work calls with (done, total), shown as a bar; None without a terminal."""
+    if quiet or not talk.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=talk, transient=True) as bar:
+        task = bar.add_task(words, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

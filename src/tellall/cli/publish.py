@@ -5,10 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from tellall.cli.options import AsJson, Data, FreshSeed, PlanFile, Quiet, check_out, emit
+from tellall.cli.options import (
+    AsJson,
+    Data,
+    FreshSeed,
+    PlanFile,
+    Quiet,
+    Unused,
+    check_out,
+    emit,
+    progress_bar,
+    read_plan,
+)
 from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
@@ -20,13 +30,11 @@ __all__ = [
 ]
 
 OutFile = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The release; several releases are numbered.")
+    Path | None, typer.Option("--out", "-o", help="The file of the release; several releases are numbered.")
 ]
 Stream = Annotated[
-    bool,
-    typer.Option("--stream", help="Count Parquet files on disk, larger than memory; so are folders of them."),
+    bool, typer.Option("--stream", help="Count a Parquet file on disk; folders are always counted on disk.")
 ]
-NoReveal = Annotated[bool, typer.Option("--reveal", help="Nothing to reveal: a release holds no person.")]
 
 
 def publish(
@@ -36,26 +44,28 @@ def publish(
     seed: FreshSeed = None,
     quiet: Quiet = False,
     out: OutFile = None,
-    reveal: NoReveal = False,
+    reveal: Unused = False,
     stream: Stream = False,
 ) -> None:
     """Make the releases of a plan, protected as it says: what the world may see.
 
-    The noise is drawn afresh each time, never with the plan's seed: who knows a seed can undo the noise. So
-    give --seed in rehearsals only. A release that is there already is never overwritten.
+    The noise is drawn afresh each time, never with the plan's seed, because anybody who knows the seed can
+    remove the noise. Use --seed for rehearsals only. An existing release is never overwritten.
     """
-    from tellall.cli.progress import progress_bar
-    from tellall.experiment.plan import Plan
+    import numpy as np
+
     from tellall.people.counting.engine import ENDINGS
     from tellall.release.release import publish as make
-    from tellall.report import text
+    from tellall.report.text import talk_console
 
-    talk = text.talk_console(quiet=quiet)
+    talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
-    chosen = Plan.read(plan, needs_data=data is None)
+    chosen = read_plan(plan, data, None)
     if chosen.by is not None:
-        rule = "left out: a file is about one set of people. Publish each block by ta.publish in Python"
+        rule = (
+            "left out: a release file is about one set of people. Publish each area by ta.publish in Python"
+        )
         raise invalid("by", rule, chosen.by)
     source = data or (chosen.folder or Path()) / chosen.data
     if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
@@ -66,21 +76,21 @@ def publish(
             advice = "Its noise cannot be drawn again: remove it, or choose another name."
             raise invalid("--out", "a new file", str(name), advice)
     made = []
-    with progress_bar(talk, "Counting people", quiet=quiet) as bar:
+    with progress_bar(talk, "counting people", quiet=quiet) as bar:
         people: Dataset | Stored
-        if stream or _is_store(source):
+        if stream or source.is_dir() or ("*" in str(source) and not source.exists()):
             people = chosen.stored(data, bar)
         else:
             people = chosen.dataset(data)
             chosen.check(people)
-        for place, entry in enumerate(chosen.releases):
-            rng = np.random.default_rng(None if seed is None else [seed, place])
+        for index, entry in enumerate(chosen.releases):
+            rng = np.random.default_rng(None if seed is None else [seed, index])
             made.append(make(people, entry.statistic, entry.protections, rng=rng))
     for release, name in zip(made, names, strict=True):
         release.save(name)
-        talk.print(f"{name}: {release}", highlight=False, markup=False, soft_wrap=True)
+        talk.print(f"{name}: {release}", soft_wrap=True)
     if seed is not None:
-        talk.print("Made with a known seed: for rehearsals, not for publication.", markup=False)
+        talk.print("Made with a known seed: for rehearsals, not for publication.")
     document = {
         "schema_version": 1,
         "document": "published",
@@ -88,11 +98,6 @@ def publish(
         "releases": [entry.name for entry in chosen.releases],
     }
     emit(document, as_json=as_json, out=None)
-
-
-def _is_store(place: Path) -> bool:
-    """Whether the people are in many files: a folder of them, or a pattern."""
-    return place.is_dir() or ("*" in str(place) and not place.exists())
 
 
 def _numbered(target: Path, count: int) -> list[Path]:

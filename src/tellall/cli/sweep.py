@@ -11,6 +11,8 @@ from tellall.cli.options import (
     AsJson,
     Cluster,
     Data,
+    Decoders,
+    Jobs,
     OutPage,
     PlanFile,
     PlanSeed,
@@ -18,28 +20,27 @@ from tellall.cli.options import (
     check_page,
     is_folder,
     kept_beside,
+    progress_bar,
     read_plan,
+    resumable,
+    study_document,
+    write_study,
 )
-from tellall.cli.progress import going_on, progress_bar
-from tellall.cli.study import Decoders, decoder_options, study_document, study_people, write_study
 from tellall.core.errors import invalid
 
 __all__ = [
-    "numbers",
     "sweep",
 ]
 
 Families = Annotated[
     list[str] | None,
-    typer.Option("--family", help="A kind of protection, Gaussian say; again for more. Default: Gaussian."),
+    typer.Option("--family", help="A kind of protection; repeat for more. Default: Gaussian."),
 ]
 Scales = Annotated[
-    str, typer.Option("--scales", help="The scales of each family, 0.5,1,2,4 say; auto: around what matters.")
+    str,
+    typer.Option("--scales", help="The scales of each family, such as 0.5,1,2,4; auto: around what matters."),
 ]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Draws of the noise for each protection.")]
-Jobs = Annotated[
-    int, typer.Option("--jobs", min=-1, help="Protections, or blocks, at once; −1: one per core.")
-]
 
 
 def sweep(
@@ -56,33 +57,35 @@ def sweep(
     jobs: Jobs = -1,
     cluster: Cluster = None,
 ) -> None:
-    """Measure protections of everything a plan would publish: what they stop and what they cost.
+    """Measure what protections of a plan's releases stop and what they cost.
 
-    Each release of the plan is tried with nothing done, as the plan says, and with every family at every
-    scale. With -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it.
-    With by = "COLUMN" in the plan every value of that column is a block of its own; with -o finished blocks
-    are kept there, so that a sweep that was stopped goes on.
+    Each release of the plan is tried unprotected, as planned, and with every family at every scale. With
+    -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it. With
+    by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
+    kept there, so that a stopped sweep can go on.
     """
     from tellall.experiment.calibration import NO_GUARANTEE
     from tellall.experiment.prepared import suggest_scales
     from tellall.experiment.study_areas import suggest_block_scales
     from tellall.experiment.study_verdict import exposed_lines
-    from tellall.report import study_page, text
     from tellall.report.areas import swept_lines
+    from tellall.report.study_page import render_sweep
+    from tellall.report.text import talk_console
 
     check_page(out)
-    talk = text.talk_console(quiet=quiet)
+    talk = talk_console(quiet=quiet)
     chosen = read_plan(plan, data, seed)
-    people = study_people(chosen, data)
+    people = chosen.dataset(data)
+    chosen.check(people)
     families = family or ["Gaussian"]
-    given = None if scales.strip() == "auto" else numbers("--scales", scales)
-    found: list[tuple[str, tellall.Sweep | tellall.BlockSweep]] = []
-    one: tellall.Sweep | tellall.BlockSweep
-    for entry in chosen.releases:
-        talk.print(entry.name, highlight=False, markup=False)
+    given = None if scales.strip() == "auto" else _numbers("--scales", scales)
+    kept = kept_beside(out, "sweep")
+    found: list[tellall.Sweep | tellall.BlockSweep] = []
+    for number, entry in enumerate(chosen.releases, 1):
+        talk.print(entry.name)
         tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
         with (
-            going_on(kept=chosen.by is not None and out is not None),
+            resumable(kept=chosen.by is not None and out is not None),
             progress_bar(talk, "measuring", quiet=quiet) as progress,
         ):
             common: dict[str, Any] = {
@@ -94,49 +97,45 @@ def sweep(
                 "progress": progress,
             }
             if chosen.by is None:
-                known = given or suggest_scales(people, entry.statistic)
-                one = tellall.sweep(people, entry.statistic, tried, scales=known, **common)
+                common["scales"] = given or suggest_scales(people, entry.statistic)
+                found.append(tellall.sweep(people, entry.statistic, tried, **common))
             else:
-                known = given or suggest_block_scales(people, entry.statistic, chosen.by)
-                place = kept_beside(out, "sweep")
-                work = place and place / f"{len(found) + 1}"
-                one = tellall.sweep_blocks(
-                    people, entry.statistic, tried, scales=known, by=chosen.by, work=work, **common
-                )
-        found.append((entry.name, one))
+                common["scales"] = given or suggest_block_scales(people, entry.statistic, chosen.by)
+                common |= {"by": chosen.by, "work": kept and kept / str(number)}
+                found.append(tellall.sweep_blocks(people, entry.statistic, tried, **common))
         if not as_json and not quiet:
-            typer.echo(str(one))
-            for line in swept_lines(one.as_json(), chosen.limit):
-                typer.echo(line)
-            for line in exposed_lines(one.as_json(), chosen.exposed_limit):
-                typer.echo(line)
+            plain = found[-1].as_json()
+            lines = [*swept_lines(plain, chosen.limit), *exposed_lines(plain, chosen.exposed_limit)]
+            typer.echo("\n".join([str(found[-1]), *lines]))
     options = [part for name in families for part in ("--family", name)]
-    options += ["--scales", scales, "--repeats", str(repeats), *decoder_options(decoder)]
+    options += ["--scales", scales, "--repeats", str(repeats)]
     document = {
-        **study_document("sweep", plan, data, chosen, options),
+        **study_document("sweep", plan, data, chosen, options, decoder or ()),
         "repeats": repeats,
         "limit": chosen.limit,
         "exposed_limit": chosen.exposed_limit,
         "warning": NO_GUARANTEE,
-        "releases": [{"name": name, **one.as_json()} for name, one in found],
+        "releases": [
+            {"name": entry.name, **one.as_json()} for entry, one in zip(chosen.releases, found, strict=True)
+        ],
     }
     if not as_json:
-        talk.print(NO_GUARANTEE, highlight=False, markup=False)
-    write_study(document, study_page.render_sweep, out=out, as_json=as_json, talk=talk)
+        talk.print(NO_GUARANTEE)
+    write_study(document, render_sweep, out=out, as_json=as_json, talk=talk)
     if out is not None and is_folder(out):
-        for number, (_, one) in enumerate(found, start=1):
+        for number, one in enumerate(found, 1):
             name = "sweep" if len(found) == 1 else f"sweep-{number}"
             whole = one.whole if isinstance(one, tellall.BlockSweep) else one
             whole.to_csv(out / f"{name}.csv")
             whole.to_parquet(out / f"{name}.parquet")
 
 
-def numbers(option: str, text: str) -> list[float]:
-    """The numbers of an option, set apart by commas."""
+def _numbers(option: str, text: str) -> list[float]:
+    """The numbers of an option, separated by commas."""
     try:
         found = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         found = []
     if not found:
-        raise invalid(option, "numbers set apart by commas, such as 0.5,1,2,4", text)
+        raise invalid(option, "numbers separated by commas, such as 0.5,1,2,4", text)
     return found

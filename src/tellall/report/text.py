@@ -1,10 +1,10 @@
-"""What the terminal shows. Counts only: no person and no secret in it."""
+"""What the terminal shows: counts and rates, no person and no secret."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 
 from tellall.experiment.summary import ReleaseSummary
@@ -16,11 +16,11 @@ __all__ = [
 
 
 def talk_console(*, quiet: bool = False) -> Console:
-    """Where the talk goes: standard error."""
-    return Console(stderr=True, quiet=quiet)
+    """The console for messages, on standard error; it prints text as it is, without markup."""
+    return Console(stderr=True, quiet=quiet, highlight=False, markup=False)
 
 
-def release_table(rows: Sequence[ReleaseSummary]) -> RenderableType:
+def release_table(rows: Sequence[ReleaseSummary]) -> Table:
     """The releases side by side, narrow enough for 80 columns."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("protected by", no_wrap=True)

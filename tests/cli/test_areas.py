@@ -43,7 +43,7 @@ def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
     document = json.loads(out)
     assert document["blocks"]["by"] == "county"
     assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
-    for words in ("block", "<b>b", "all", "not attacked: 1 area with 2 people"):
+    for words in ("area", "<b>b", "all", "not attacked: 1 area with 2 people"):
         assert words in err
     assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
     monkeypatch.setattr(audit_areas, "attack_block", None)  # nothing is left to compute
@@ -63,7 +63,7 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
     monkeypatch.setattr(audit_areas, "attack_block", stopped)
     code, _, err = tellall("audit", "people.toml", "--jobs", "1")
     assert code == 3
-    assert "goes on from here" in err
+    assert "go on from here" in err
     assert tellall("audit", "people.toml", "--jobs", "1", "--quiet")[0] in (1, 3)
     assert calls == [12, 10, 10]
 
@@ -93,7 +93,7 @@ def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
     assert release["by"] == "county"
     assert {block["name"] for block in release["blocks"]} == {"a", "<b>b", "../c"}
     page = Path("out/sweep.html").read_text(encoding="utf-8")
-    assert "Block by block: county" in page
+    assert "Area by area: county" in page
     assert "<b>b" not in page
 
 

@@ -132,7 +132,7 @@ def _dense(operator: LinearOperator) -> SingularValues:
 
 
 def _gram(operator: LinearOperator, rng: np.random.Generator) -> SingularValues:
-    gram = np.asarray(operator.gram(), dtype=np.float64)
+    gram = operator.gram()
     # a Cholesky factorisation that succeeds is wrong by at most about n rounding units of the diagonal
     rounding = 8 * gram.shape[0] * float(np.finfo(np.float64).eps) * float(gram.diagonal().max())
     top, bottom, vector = _extreme_eigenvalues(gram, rng, shift=rounding)

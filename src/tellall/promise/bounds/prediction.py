@@ -88,13 +88,13 @@ def predict(
 
     Notes
     -----
-    mean over people of Φ(1/(2 sd_i)) with sd_i² = [(Aᵀ Σ⁻¹ A)⁻¹]_ii for a person alone in the group; in a
-    group of c all are guessed what the group's count says of most (see `group_accuracy`). With prior: sd_i²
-    is the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of
-    the count. O(G³) for G groups; beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its
-    mean over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance
-    over people, estimated from two halves of the probes, gives the second-order correction. The error
-    stated is four standard errors of the mean and the size of that correction.
+    The mean over people of Φ(1/(2 sd_i)) with sd_i² = [(Aᵀ Σ⁻¹ A)⁻¹]_ii for a person alone in their group; in
+    a larger group everybody is guessed by the group's count (see `group_accuracy`). With the prior, sd_i² is
+    the evidence's own variance, 1/(1/C_ii − 1/v) with C = (AᵀΣ⁻¹A + I/v)⁻¹ and v the prior variance of the
+    count. O(G³) for G groups. Beyond the limit κ_i = C_ii H_ii, H the matrix inverted, is taken as its mean
+    over people, estimated from `probes` random signs (Hutchinson) by conjugate gradients; its variance over
+    people, estimated from two halves of the probes, gives the second-order correction. The error is four
+    standard errors of the mean plus the size of that correction.
 
     Examples
     --------
@@ -119,16 +119,11 @@ def predict(
 
 
 def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -> Prediction:
-    groups = size.size
-    top = float(weights.max(initial=0.0)) or 1.0
-    relative = weights / top  # equal weights leave a Gram matrix of whole numbers exact, also in float32
-    gram = top * np.asarray(operator.gram(relative), dtype=np.float64)
-    prior = size * rate * (1 - rate)
-    exact = operator.dtype == np.float64 or bool(np.isin(relative, (0.0, 1.0)).all())
-    rank = _rank(gram, groups * (1e-13 if exact else 1e-7))
+    gram, prior = operator.gram(weights), size * rate * (1 - rate)
+    rank = _rank(gram, size.size * 1e-13)
     ridged = gram + np.diag(1 / prior)
     with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
-    if rank < groups:
+    if rank < size.size:
         return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
     plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), rate, prior=False)
     return Prediction(plain, with_prior, 0.0, rank, "inverse")

@@ -206,8 +206,6 @@ def sketched_profile(
     mechanism: str = "sketched least squares",
 ) -> PrivacyProfile:
     """The profile of a Gaussian sketch of `rows` rows over the first `records` records of a fit."""
-    if method not in ("exact", "asymptotic"):
-        raise invalid("method", "'exact' or 'asymptotic'", method)
     width = len(fit.coefficients)
     leverage, shares = fit.leverage[:records], fit.residual_share[:records]
     keep = pareto_frontier(leverage, shares)

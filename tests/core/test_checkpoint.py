@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.core.jobs import Checkpoint
+from tellall.core.checkpoint import Checkpoint
 
 KEY, OTHER = "ab" * 12, "cd" * 12
 

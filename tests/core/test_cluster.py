@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.jobs import Checkpoint, Done, Failed, Task, Workers, run
+from tellall.core.checkpoint import Checkpoint
+from tellall.core.jobs import Done, Failed, Task, Workers, run
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says of its own workers' end is not ours
@@ -79,7 +80,7 @@ def test_errors_come_back_as_sentences_and_pieces_are_kept_here(cluster, tmp_pat
     texts = ["{'x': 1}", bad, "{'x': 3}"]
     tasks = [Task(text, partial(str, text), f"{place:032x}") for place, text in enumerate(texts)]
     workers = Workers(cluster=cluster.scheduler_address)
-    found = sorted(run(eval, tasks, workers=workers, kept=kept), key=lambda one: one.place)
+    found = sorted(run(eval, tasks, workers=workers, checkpoint=kept), key=lambda one: one.index)
     assert [type(one) for one in found] == [Done, Failed, Done]
     assert found[1].reason == "x must be y"
     assert len(list(tmp_path.rglob("*.json"))) == 2

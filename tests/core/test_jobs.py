@@ -4,7 +4,8 @@ from functools import partial
 import pytest
 
 from tellall import InvalidInput, WorkLost
-from tellall.core.jobs import Checkpoint, Done, Failed, Task, Workers, run
+from tellall.core.checkpoint import Checkpoint
+from tellall.core.jobs import Done, Failed, Task, Workers, run
 
 
 def tasks_of(*texts: str, keys: bool = False) -> list[Task]:
@@ -16,7 +17,7 @@ def tasks_of(*texts: str, keys: bool = False) -> list[Task]:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_every_task_has_its_answer_whoever_computed_it(processes):
     found = list(run(eval, tasks_of("1 + 1", "2 * 3", "7"), workers=Workers(processes)))
-    assert sorted((one.place, one.piece) for one in found) == [(0, 2), (1, 6), (2, 7)]
+    assert sorted((one.index, one.piece) for one in found) == [(0, 2), (1, 6), (2, 7)]
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -24,7 +25,7 @@ def test_an_error_of_ours_is_a_sentence_and_the_rest_goes_on(processes):
     bad = "(_ for _ in ()).throw(__import__('tellall').InvalidInput('x must be y'))"
     heavy = "(_ for _ in ()).throw(MemoryError())"
     found = sorted(
-        run(eval, tasks_of(bad, "3", heavy), workers=Workers(processes)), key=lambda one: one.place
+        run(eval, tasks_of(bad, "3", heavy), workers=Workers(processes)), key=lambda one: one.index
     )
     assert found[0] == Failed(0, "x must be y")
     assert isinstance(found[1], Done)
@@ -42,25 +43,25 @@ def test_pieces_that_were_kept_are_not_computed_again(tmp_path):
     kept = Checkpoint.in_folder(tmp_path)
     tasks = tasks_of("{'x': 1}", "{'x': 2}", "{'x': 3}", keys=True)
     seen = []
-    work = run(eval, tasks, kept=kept)
+    work = run(eval, tasks, checkpoint=kept)
     assert next(work).piece == {"x": 1}
     work.close()  # stopped after the first
-    again = list(run(eval, tasks, kept=kept, progress=lambda *done: seen.append(done)))
-    assert [one.before for one in sorted(again, key=lambda one: one.place)] == [True, False, False]
+    again = list(run(eval, tasks, checkpoint=kept, progress=lambda *done: seen.append(done)))
+    assert [one.before for one in sorted(again, key=lambda one: one.index)] == [True, False, False]
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_kept_piece_that_cannot_be_read_is_computed_again(tmp_path):
     kept = Checkpoint.in_folder(tmp_path)
     kept.keep(f"{0:032x}", {"y": 1})
-    (found,) = run(eval, tasks_of("{'x': 1}", keys=True), kept=kept, parse=lambda piece: piece["x"])
+    (found,) = run(eval, tasks_of("{'x': 1}", keys=True), checkpoint=kept, parse=lambda piece: piece["x"])
     assert (found.piece, found.before) == (1, False)
 
 
 def test_failures_are_not_kept(tmp_path):
     kept = Checkpoint.in_folder(tmp_path)
     bad = "(_ for _ in ()).throw(MemoryError())"
-    assert isinstance(next(run(eval, tasks_of(bad, keys=True), kept=kept)), Failed)
+    assert isinstance(next(run(eval, tasks_of(bad, keys=True), checkpoint=kept)), Failed)
     assert not list(tmp_path.iterdir())
 
 
@@ -69,7 +70,7 @@ def test_a_killed_process_is_a_sentence_and_what_was_finished_is_kept(tmp_path):
     killer = "__import__('time').sleep(1.5) or __import__('os')._exit(9)"
     tasks = tasks_of("{'x': 1}", "{'x': 2}", killer, keys=True)
     with pytest.raises(WorkLost, match=r"killed.*goes on from what was kept"):
-        list(run(eval, tasks, workers=Workers(2), kept=kept))
+        list(run(eval, tasks, workers=Workers(2), checkpoint=kept))
     assert kept.load(tasks[0].key) == {"x": 1}
     assert kept.load(tasks[1].key) == {"x": 2}
 

@@ -124,3 +124,29 @@ def test_the_reader_draws_nothing_on_the_terminal(tmp_path):
     columns = ParquetColumns(tmp_path / "p.parquet")
     settings = columns._connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
     assert settings == (False,)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("name,ill\nAnn,0\nSECRET,1,1\nBob,0\n", "Line 3 has 3 values, the header has 2."),
+        ("name,ill,x\nAnn,0,1\nSECRET\nBob,0,1\n", "Line 3 has 1 values, the header has 3."),
+        ("name,ill\n" + "Ann,0\n" * 30_000 + "SECRET,1,1,1\n", "Line 30,002 has 4 values, the header has 2."),
+        (b"name,ill\nAnn,0\nSECRET\xff,1\n", "Line 3 is not text in UTF-8."),
+        ("name,ill\nAnn,0\n" + "SECRET" * 500_000 + ",1\n", "cannot be read."),
+    ],
+)
+def test_errors_name_the_line_and_no_value(tmp_path, content, says):
+    path = tmp_path / "people.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ta.InvalidInput) as caught:
+        ta.read(path, secret="ill")
+    text = str(caught.value)
+    assert text.endswith(says)
+    assert "people.csv" in text
+    assert "SECRET" not in text
+
+
+def test_a_table_of_one_column_is_a_table(tmp_path):
+    (tmp_path / "one.csv").write_text('"a,b"\n0\n1\n')
+    assert ta.read(tmp_path / "one.csv").public.names == ("a,b",)

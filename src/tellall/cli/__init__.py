@@ -27,6 +27,7 @@ from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
+from tellall.core.text import said
 
 __all__ = [
     "app",
@@ -113,8 +114,8 @@ def main() -> None:
     except Exception as error:  # our fault; Python would exit with 1, and 1 would be a verdict
         if os.environ.get(_TRACEBACK):
             raise
-        said = " ".join(str(error).split())[:200]
-        sentence = f"a fault in tellall itself ({type(error).__name__}: {said}); there is no result."
+        fault = f"{type(error).__name__}: {said(error, 200)}"
+        sentence = f"a fault in tellall itself ({fault}); there is no result."
         code = _leave(f"{sentence} Set {_TRACEBACK}=1 to see where.", INCONCLUSIVE)
     if code == _INTERRUPTED:
         code = _leave("stopped; nothing was finished.", INCONCLUSIVE)

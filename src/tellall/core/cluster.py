@@ -1,4 +1,4 @@
-"""The second executor: a Dask cluster that the user runs, by its address."""
+"""Work on a Dask cluster that the user runs, given by the address of its scheduler."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from tellall.core.errors import InvalidInput, WorkLost, invalid
 from tellall.core.jobs import Done, Failed, Task, guarded
+from tellall.core.text import said
 from tellall.core.version import __version__
 
 __all__ = [
@@ -22,7 +23,7 @@ _PATIENCE = 10  # seconds to wait for the scheduler, and for its first worker
 def on_cluster(
     function: Callable[[Any], Any], waiting: Sequence[tuple[int, Task]], address: str
 ) -> Iterator[Done | Failed]:
-    """What the function returns for each task, as it comes from the workers of a Dask scheduler.
+    """What the function returns for each task, in the order in which the workers of a scheduler finish.
 
     Notes
     -----
@@ -34,7 +35,7 @@ def on_cluster(
         return
     from distributed.utils import silence_logging_cmgr
 
-    with silence_logging_cmgr(logging.CRITICAL):  # what goes wrong is told by the errors raised here
+    with silence_logging_cmgr(logging.CRITICAL):  # the errors raised here say what goes wrong
         client = _connected(address)
         try:
             _check_versions(client, address)
@@ -50,20 +51,22 @@ def _as_they_come(
     from distributed.comm.core import CommClosedError
 
     queue = iter(waiting)
-    places: dict[Any, tuple[int, str]] = {}
+    submitted: dict[Any, tuple[int, str]] = {}
     running = as_completed(loop=client.loop)
 
     def top_up() -> None:
-        free = 2 * max(1, sum(client.nthreads().values())) - len(places)
-        for place, task in islice(queue, max(0, free)):
-            future = _submit(client, function, place, task)
-            places[future] = (place, task.name)
+        free = 2 * max(1, sum(client.nthreads().values())) - len(submitted)
+        for index, task in islice(queue, max(0, free)):
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")  # people are large
+                future = client.submit(_on_worker, function, index, task.make(), pure=False)
+            submitted[future] = (index, task.name)
             running.add(future)
 
     def next_finished() -> Any:
         try:
             top_up()
-            future = next(running) if places else None
+            future = next(running) if submitted else None
             if future is not None and future.status == "cancelled":
                 raise CancelledError
         except (CancelledError, CommClosedError, OSError, StopIteration) as error:
@@ -75,35 +78,29 @@ def _as_they_come(
 
     try:
         while (future := next_finished()) is not None:
-            place, name = places.pop(future)
-            yield _outcome(future, place, name, address)
+            index, name = submitted.pop(future)
+            yield _outcome(future, index, name, address)
             future.release()
     finally:
         running.clear()
-        client.cancel(list(places), force=True)
+        client.cancel(list(submitted), force=True)
 
 
-def _submit(client: Any, function: Callable[[Any], Any], place: int, task: Task) -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Sending large graph")  # a block of people is large
-        return client.submit(_on_worker, function, place, task.make(), pure=False)
-
-
-def _outcome(future: Any, place: int, name: str, address: str) -> Done | Failed:
+def _outcome(future: Any, index: int, name: str, address: str) -> Done | Failed:
     from distributed.scheduler import KilledWorker
 
     if future.status == "error":
         error = future.exception()
         if isinstance(error, KilledWorker):
-            return Failed(place, f"every worker of the cluster that took {name} was lost, perhaps for memory")
+            return Failed(index, f"every worker of the cluster that took {name} was lost, perhaps for memory")
         if isinstance(error, ModuleNotFoundError):
-            raise _unlike(address, f"one without {error.name}")
+            raise _other_version(address, f"one without {error.name}")
         raise error
     found: Done | Failed = future.result()
     return found
 
 
-def _on_worker(function: Callable[[Any], Any], place: int, payload: Any) -> Done | Failed:
+def _on_worker(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
     """The task in a worker's process, whose numerical libraries keep to one thread from now on.
 
     For good, not for the call: a worker may run several tasks in threads of one process, and none may
@@ -112,7 +109,7 @@ def _on_worker(function: Callable[[Any], Any], place: int, payload: Any) -> Done
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(limits=1)
-    return guarded(function, place, payload)
+    return guarded(function, index, payload)
 
 
 def _connected(address: str) -> Any:
@@ -121,8 +118,7 @@ def _connected(address: str) -> Any:
     try:
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:160]
-        raise invalid("cluster", "the address of a running Dask scheduler", address, said) from None
+        raise invalid("cluster", "the address of a running Dask scheduler", address, said(error)) from None
     try:
         client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError:
@@ -135,14 +131,14 @@ def _check_versions(client: Any, address: str) -> None:
     try:
         found = set(client.run(_version).values())
     except ModuleNotFoundError as error:
-        raise _unlike(address, f"one without {error.name}") from None
+        raise _other_version(address, f"one without {error.name}") from None
     if found != {__version__}:
-        raise _unlike(address, ", ".join(sorted(map(str, found))))
+        raise _other_version(address, ", ".join(sorted(map(str, found))))
 
 
 def _version() -> str:
     return __version__
 
 
-def _unlike(address: str, found: str) -> InvalidInput:
+def _other_version(address: str, found: str) -> InvalidInput:
     return invalid("cluster", f"workers with tellall {__version__} installed", f"{found} at {address}")

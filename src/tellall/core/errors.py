@@ -5,7 +5,7 @@ Every message has one shape: ``{parameter} must be {rule}; got {value}. {what to
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from tellall.core.text import one_line
 
 __all__ = [
     "CannotLinearise",
@@ -18,6 +18,8 @@ __all__ = [
     "invalid",
 ]
 
+_LONGEST = 1200  # characters of a message, whatever names are in it
+
 
 class TellallError(Exception):
     """Any error that tellall raises on purpose."""
@@ -28,11 +30,11 @@ class InvalidInput(TellallError, ValueError):
 
 
 class NoAnswer(InvalidInput):
-    """A question that is well put but has no answer with these data; the text says what would have one."""
+    """A valid question that these data cannot answer; the text says what would have an answer."""
 
 
 class TooLittlePower(NoAnswer):
-    """Too few people to answer what was asked; the text says what they could answer."""
+    """Too few people to answer the question; the text says what they could answer."""
 
 
 class CannotLinearise(TellallError):
@@ -44,7 +46,7 @@ class SolverFailed(TellallError):
 
 
 class WorkLost(TellallError):
-    """Processes or a cluster that work was given to are gone; what was finished is kept."""
+    """Processes or a cluster that did the work are gone; finished pieces are kept."""
 
 
 def invalid(parameter: str, rule: str, value: object, advice: str = "") -> InvalidInput:
@@ -55,13 +57,5 @@ def invalid(parameter: str, rule: str, value: object, advice: str = "") -> Inval
     >>> print(invalid("std", "zero or more", -1.0))
     std must be zero or more; got -1.0.
     """
-    text = f"{parameter} must be {rule}; got {_short(value)}."
-    return InvalidInput(f"{text} {advice}" if advice else text)
-
-
-def _short(value: object, limit: int = 80) -> str:
-    if isinstance(value, PurePath):  # the name of a file is at its end
-        return f"{value}" if len(f"{value}") <= limit else f"…{str(value)[1 - limit :]}"
-    text = value if isinstance(value, str) else repr(value)
-    text = " ".join(text.split())
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    text = f"{parameter} must be {rule}; got {one_line(value)}."
+    return InvalidInput(one_line(f"{text} {advice}" if advice else text, _LONGEST))

@@ -5,19 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core import duck
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import said
 
 __all__ = [
+    "LARGEST_JSON",
     "dump",
     "fits_inside",
-    "quarantined",
     "read_json",
     "read_text",
     "read_values",
@@ -28,11 +31,6 @@ __all__ = [
 ]
 
 LARGEST_JSON = 64 * 2**20
-SETTINGS: dict[str, Any] = {  # no network, no other file
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-    "temp_directory": "",
-}
 
 
 def dump(document: Any) -> str:
@@ -41,46 +39,53 @@ def dump(document: Any) -> str:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """The path, after the text is in it: written under a temporary name, then renamed.
+    """Writes a text and returns the path; a reader sees the old file or the new one, never a part.
 
-    What is no file, a pipe or /dev/stdout say, is written to and never replaced.
+    Writes to a pipe or /dev/stdout directly; only regular files are replaced.
     """
-    plain = path.is_file() or not path.exists()
-    partial = quarantined(path) if plain else path
-    try:
-        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        if plain:
-            partial.replace(path)
-    except BaseException as error:
-        if plain:
-            partial.unlink(missing_ok=True)
-        if isinstance(error, OSError):  # a full disk does not say whose, others name what nobody asked for
-            error.filename = str(path)
-        raise
+    regular = path.is_file() or not path.exists()
+    with _naming(path), _replacing(path) if regular else nullcontext(path) as target:
+        target.write_text(text, encoding="utf-8", errors="backslashreplace")
     return path
 
 
 def write_json(path: Path, document: Any) -> Path:
-    """The path, after the document is in it."""
+    """Writes a document as JSON and returns the path."""
     return write_text(path, dump(document))
 
 
-def quarantined(path: Path) -> Path:
-    """The temporary name beside a file under which this process writes it."""
-    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+@contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside a file; the file written under it takes the file's place if nothing failed."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors of the system name the file that was asked for: they may name none, or a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
 def read_text(path: Path, *, what: str, largest: int) -> str:
-    """The text of a file, or one sentence about why it has none."""
+    """The text of a file in UTF-8 of at most `largest` bytes; errors call it `what`."""
     if not path.is_file():
-        raise invalid(what, "a file that exists", str(path))
+        raise invalid(what, "a file that exists", path)
     size = path.stat().st_size
     if size > largest:
         raise invalid(what, f"a file of at most {largest // 2**20} MB", f"{size / 2**20:.1f} MB in {path}")
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise invalid(what, "text in UTF-8", str(path), f"Byte {error.start} is not.") from None
+        raise invalid(what, "text in UTF-8", path, f"Byte {error.start} is not.") from None
 
 
 def read_json(path: Path, *, what: str) -> dict[str, Any]:
@@ -89,53 +94,42 @@ def read_json(path: Path, *, what: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise invalid(what, "whole JSON", str(path), f"The reader said: {str(error)[:120]}.") from None
+        raise invalid(what, "whole JSON", path, f"The reader said: {said(error, 120)}.") from None
     if not isinstance(document, dict):
         raise invalid(what, "a JSON object", f"{type(document).__name__} in {path}")
     return document
 
 
 def write_values(path: Path, values: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """What a document says of values that lie beside it in Parquet: file, count, SHA-256."""
-    import duckdb
-
-    partial = quarantined(path)
-    table = {"value": values}
-    try:
-        with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            connection.register("published", table)
-            target = str(partial).replace("'", "''")
-            connection.execute(f"COPY (SELECT value FROM published) TO '{target}' (FORMAT parquet)")
-        digest = _sha256(partial)
-        partial.replace(path)
-    except duckdb.Error as error:
-        raise invalid("path", "a place that can be written", str(path), str(error).splitlines()[0]) from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return {"parquet": path.name, "count": int(values.size), "sha256": digest}
+    """Writes values as Parquet and returns what a document says about them: file, count, SHA-256."""
+    with _parquet(path) as (connection, partial):
+        connection.register("published", {"value": values})
+        connection.execute(f"COPY (SELECT value FROM published) TO {partial} (FORMAT parquet)")
+    return {"parquet": path.name, "count": int(values.size), "sha256": _sha256(path)}
 
 
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
-    """The path, after the table is in it as Parquet; what is None is missing."""
+    """Writes a table as Parquet and returns the path; None is missing."""
+    declared = ", ".join(f"{duck.quoted(name)} {_sql_type(values)}" for name, values in columns.items())
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    with _parquet(path) as (connection, partial):
+        connection.execute(f"CREATE TABLE rows ({declared})")
+        if rows:
+            connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(columns))})", rows)
+        connection.execute(f"COPY rows TO {partial} (FORMAT parquet)")
+    return path
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[tuple[Any, str]]:
+    """A connection and the quoted temporary name under which it writes the file."""
     import duckdb
 
-    partial = quarantined(path)
-    kinds = {name: _sql_type(values) for name, values in columns.items()}
-    declared = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
-    rows = [list(row) for row in zip(*columns.values(), strict=True)]
     try:
-        with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            connection.execute(f"CREATE TABLE rows ({declared})")
-            if rows:
-                connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(kinds))})", rows)
-            target = str(partial).replace("'", "''")
-            connection.execute(f"COPY rows TO '{target}' (FORMAT parquet)")
-        partial.replace(path)
+        with _replacing(path) as partial, duck.connect() as connection:
+            yield connection, duck.literal(str(partial))
     except duckdb.Error as error:
-        raise invalid("path", "a place that can be written", str(path), str(error).splitlines()[0]) from None
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
+        raise invalid("path", "a file that can be written", path, f"DuckDB said: {said(error)}") from None
 
 
 def _sql_type(values: Sequence[Any]) -> str:
@@ -148,19 +142,19 @@ def _sql_type(values: Sequence[Any]) -> str:
 
 
 def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float64]:
-    """The values that a document says lie in this Parquet file, if they are those."""
+    """The values in a Parquet file, if they are as many as its document says and have its SHA-256."""
     import duckdb
 
     if path.is_symlink() or not path.is_file():
-        raise invalid("values", "in a plain file beside the release", str(path))
+        raise invalid("values", "in a plain file beside the release", path)
     if _sha256(path) != sha256:
         raise invalid("values", "the file that was saved with the release", f"another {path.name}")
     try:
-        with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            name = "".join(f"[{mark}]" if mark in "*?[" else mark for mark in str(path))
-            read = connection.execute("SELECT value FROM read_parquet(?)", [name]).fetchnumpy()["value"]
+        with duck.connect() as connection:
+            query = "SELECT value FROM read_parquet(?)"
+            read = connection.execute(query, [duck.pattern_of(path)]).fetchnumpy()["value"]
     except duckdb.Error as error:
-        raise invalid("values", "readable Parquet", str(path), str(error).splitlines()[0][:120]) from None
+        raise invalid("values", "readable Parquet", path, f"DuckDB said: {said(error)}") from None
     try:
         values = np.ma.filled(np.ma.asarray(read, dtype=np.float64), np.nan)
     except (TypeError, ValueError):
@@ -171,14 +165,14 @@ def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float6
 
 
 def fits_inside(folder: Path, name: str, *, what: str, advice: str = "") -> Path:
-    """The place of a relative name inside a folder; anything that leads elsewhere is refused."""
+    """The path of a relative name inside a folder; a name that leads elsewhere is refused."""
     given = Path(name)
     if given.is_absolute() or given.drive or "\0" in name:
         raise invalid(what, "a path relative to the file that names it", name, advice)
-    place = folder / given
-    if not place.resolve().is_relative_to(folder.resolve()):
+    path = folder / given
+    if not path.resolve().is_relative_to(folder.resolve()):
         raise invalid(what, "a file in the folder of the file that names it, or below", name, advice)
-    return place
+    return path
 
 
 def _sha256(path: Path) -> str:

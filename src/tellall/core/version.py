@@ -1,4 +1,4 @@
-"""Which versions made a document."""
+"""The version of tellall, and of the packages whose numbers a document holds."""
 
 from __future__ import annotations
 
@@ -9,16 +9,12 @@ __all__ = [
     "versions",
 ]
 
-# The version of this package, at the bottom of the house so that every document can carry it.
-
 __version__ = "0.1.0"
-
-
 _NAMED = ("numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Python and the packages whose numbers these are."""
+    """Python and the numerical packages that are installed, with their versions."""
     found = {"python": platform.python_version()}
     for name in _NAMED:
         try:

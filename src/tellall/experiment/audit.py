@@ -15,8 +15,9 @@ from tellall.algebra.operators.device import find_device
 from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.attack.secret import Secret
+from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
-from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, filed_under, run
+from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.audited import Audit, describe_people
 from tellall.experiment.finding import Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.foresight import foreseen, promised
@@ -178,7 +179,7 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
     """A name for the audit of this plan on these people by this version."""
     # a cell key changes the noise and is never written down but here, in a hash
     keys = [getattr(part, "key", None) for entry in plan.releases for part in entry.protections]
-    return filed_under("audit", plan.as_json(), plan.device, keys, fingerprint(dataset))
+    return checkpoint_key("audit", plan.as_json(), plan.device, keys, fingerprint(dataset))
 
 
 def attack_all(
@@ -206,9 +207,9 @@ def attack_all(
 
     found: dict[int, Finding | Skipped] = {}
     for one in run(
-        _finding, list(map(task, jobs)), workers=workers, kept=kept, parse=parse, progress=progress
+        _finding, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=parse, progress=progress
     ):
-        found[one.place] = Skipped(jobs[one.place], one.reason) if isinstance(one, Failed) else one.piece
+        found[one.index] = Skipped(jobs[one.index], one.reason) if isinstance(one, Failed) else one.piece
     return [found[job.index] for job in jobs]
 
 

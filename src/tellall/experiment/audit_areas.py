@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, run
+from tellall.core.checkpoint import Checkpoint
+from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.audit import attack_all, jobs_of, key_of, named_people
 from tellall.experiment.audited import Audit, describe_people
 from tellall.experiment.finding import BlockFindings, Finding, Job, Skipped, from_plain, to_plain
@@ -179,8 +180,8 @@ def audit_blocks(
     def parse(piece: dict[str, Any]) -> tuple[int, list[Finding | Skipped]]:
         return int(piece["holders"]), [from_plain(job, piece["findings"][job.index]) for job in jobs]
 
-    for one in run(attack_block, tasks, workers=workers, kept=kept, parse=parse, progress=progress):
-        place = attacked[one.place]
+    for one in run(attack_block, tasks, workers=workers, checkpoint=kept, parse=parse, progress=progress):
+        place = attacked[one.index]
         block = blocks[place]
         if isinstance(one, Failed):
             found[place] = BlockFindings(block.name, block.n, block.seed(plan.seed), reason=one.reason)

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tellall.core.checkpoint import Checkpoint
 from tellall.core.errors import invalid
-from tellall.core.jobs import Checkpoint, Failed, Progress, Task, Workers, run
+from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.studied_areas import Lack, few_people, study_key
 from tellall.people.areas import Area, fingerprint, split
 from tellall.people.dataset import Dataset
@@ -72,8 +73,8 @@ def each_block(
         )
         for place, study in zip(places, studies, strict=True)
     ]
-    for outcome in run(function, tasks, workers=workers, kept=kept, parse=parse, progress=progress):
-        found[places[outcome.place]] = (
+    for outcome in run(function, tasks, workers=workers, checkpoint=kept, parse=parse, progress=progress):
+        found[places[outcome.index]] = (
             Lack("other", outcome.reason) if isinstance(outcome, Failed) else outcome.piece
         )
     if kept is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tellall.core.checks import at_least_zero
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import said
 from tellall.release import catalogue
 from tellall.release.protections.additive import TruncatedNormal
 from tellall.release.protections.base import Protection, as_protections
@@ -125,7 +126,7 @@ class Family:
             return as_protections(self.build(number))
         except TypeError as error:
             rule = "a class made from one number, or a function from a scale to a protection"
-            raise invalid("family", rule, self.name, f"It said: {str(error)[:120]}.") from None
+            raise invalid("family", rule, self.name, f"It said: {said(error, 120)}.") from None
 
 
 _SPECIAL = {

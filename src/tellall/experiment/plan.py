@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.schemas import VERSION
+from tellall.core.text import one_line, said
 from tellall.people import readers
 from tellall.people.areas import split, values_as_text
 from tellall.people.counting.engine import Progress
@@ -125,8 +126,7 @@ def all_at_once(found: Sequence[Problem]) -> InvalidInput:
 
 def short(value: object) -> str:
     """The value in one line that a message can hold."""
-    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return one_line(value, 60)
 
 
 ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
@@ -207,7 +207,7 @@ class Plan:
         try:
             mapping = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise invalid("plan", "a TOML file", str(path), f"The reader said: {str(error)[:120]}.") from None
+            raise invalid("plan", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
         needed = ("secret", "data") if needs_data else ("secret",)
         return cls.from_mapping(mapping, folder=place.parent, needed=needed)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tellall.core.checkpoint import checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower
-from tellall.core.jobs import filed_under
 from tellall.experiment.families import Family, as_family
 from tellall.experiment.intervals import NORMAL
 from tellall.experiment.measurement import frontier
@@ -44,7 +44,7 @@ def study_key(
     """The hash; None where something in it is the user's own code, of which no hash can be made."""
     try:
         chosen = {name: _plain(value) for name, value in options.items()}
-        return filed_under(what, people, catalogue.to_plain(statistic), seed, chosen)
+        return checkpoint_key(what, people, catalogue.to_plain(statistic), seed, chosen)
     except (TellallError, TypeError):
         return None
 

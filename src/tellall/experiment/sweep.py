@@ -175,7 +175,7 @@ def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, worke
     early: dict[int, Measurement | str] = {}
     following = 0
     for outcome in run(_measure, tasks, workers=workers):
-        early[outcome.place] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
+        early[outcome.index] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
         while following in early:
             yield early.pop(following)
             following += 1

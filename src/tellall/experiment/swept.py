@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+from tellall.core.text import one_line
 from tellall.experiment.calibration import NO_GUARANTEE
 from tellall.experiment.studied_areas import Lack, count_lacks
 from tellall.experiment.sweep_table import Sweep
@@ -212,8 +213,7 @@ def _plain(block: SweptBlock | CalibratedBlock) -> dict[str, Any]:
 
 
 def _short(name: str) -> str:
-    text = "".join(mark if mark.isprintable() else " " for mark in name[:24])
-    return text.strip() or "(empty)"
+    return one_line(name, 24) or "(empty)"
 
 
 def sweep_from_json(plain: dict[str, Any]) -> Sweep:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tellall.algebra.solvers.base import SETTLED
+from tellall.core.text import one_line
 from tellall.experiment.summary import ReleaseSummary
 from tellall.people.areas import count_areas, count_people
 
@@ -218,9 +219,7 @@ def judge_blocks(total: Verdict, blocks: Sequence[JudgedBlock], limit: float) ->
 
 def block_name(name: str) -> str:
     """A block's name as people read it: on one line, not too long, never empty."""
-    text = " ".join("".join(mark if mark.isprintable() else " " for mark in name).split())
-    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return text or "(empty)"
+    return one_line(name, _LONGEST) or "(empty)"
 
 
 def _worst(block: JudgedBlock, limit: float) -> str:

@@ -1,15 +1,21 @@
-"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas if installed."""
+"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas if installed.
+
+Errors name the file, the line and the column, never a value in it.
+"""
 
 from __future__ import annotations
 
+import csv
+import re
 import weakref
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tellall.core import duck
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.files import SETTINGS
+from tellall.core.text import said_safely
 from tellall.people.columns import Bins
 from tellall.people.dataset import Dataset
 
@@ -41,32 +47,32 @@ def read(
 
 def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
-    place, ending = check_table(path)
+    file, ending = check_table(path)
     if ending in _PANDAS:
-        return _read_with_pandas(place, _PANDAS[ending])
-    return _read_with_duckdb(place, ending)
+        return _read_with_pandas(file, _PANDAS[ending])
+    return ParquetColumns(file).read() if ending in _PARQUET else _read_delimited(file, DELIMITED[ending])
 
 
 def check_table(path: str | Path) -> tuple[Path, str]:
-    """The place of a file of people and its ending; refused where it is none."""
+    """The path of a file of people and its ending, if it is one file of a known kind."""
     if not isinstance(path, str | Path):
         raise invalid("path", "the path of a file", path)
-    place = Path(path)
-    ending = place.suffix.lower()
+    file = Path(path)
+    ending = file.suffix.lower()
     known = (*DELIMITED, *_PARQUET, *_PANDAS)
-    if place.is_dir() or ("*" in place.name and not place.exists()):
-        raise invalid("path", "one file", str(path), _MANY)
+    if file.is_dir() or ("*" in file.name and not file.exists()):
+        raise invalid("path", "one file", file, _MANY)
     if ending not in known:
-        raise invalid("path", f"a file ending in {', '.join(known)}", str(path))
-    if not place.is_file():
-        raise invalid("path", "a file that exists", str(path))
-    if place.stat().st_size == 0:
-        raise invalid("path", "a file with people in it, not an empty one", str(path))
-    return place, ending
+        raise invalid("path", f"a file ending in {', '.join(known)}", file)
+    if not file.is_file():
+        raise invalid("path", "a file that exists", file)
+    if file.stat().st_size == 0:
+        raise invalid("path", "a file with people in it, not an empty one", file)
+    return file, ending
 
 
 class ParquetColumns:
-    """The columns of a Parquet file, read some at a time: people × columns that never stand whole in memory.
+    """The columns of a Parquet file, read some at a time, so that the whole table need not fit in memory.
 
     Attributes
     ----------
@@ -77,77 +83,81 @@ class ParquetColumns:
     """
 
     def __init__(self, path: str | Path) -> None:
-        import duckdb
-
-        self._place = Path(path)
-        if not self._place.is_file():
-            raise invalid("path", "a file that exists", str(path))
-        self._connection = duckdb.connect(":memory:", config=SETTINGS)
+        self._path = Path(path)
+        if not self._path.is_file():
+            raise invalid("path", "a file that exists", self._path)
+        self._connection = duck.connect()
         weakref.finalize(self, self._connection.close)
-        _settle(self._connection)
         described = self._fetch("SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))")
         self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
 
-    def read(self, names: Iterable[str]) -> dict[str, Any]:
-        """Some columns by name."""
-        chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    def read(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Some columns by name, or all of them."""
+        chosen = "*" if names is None else ", ".join(map(duck.quoted, names))
         return self._fetch(f"SELECT {chosen} FROM read_parquet(?)")
 
     def _fetch(self, query: str) -> dict[str, Any]:
         import duckdb
 
         try:
-            table: dict[str, Any] = self._connection.execute(query, [_literal(self._place)]).fetchnumpy()
-            return table
+            table = self._connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy()
+            return dict(table)
         except duckdb.Error as error:
-            raise _unreadable(self._place, error) from None
+            raise _unreadable(self._path, f"DuckDB said: {said_safely(error)}") from None
 
 
-def _read_with_duckdb(place: Path, ending: str) -> dict[str, Any]:
+def _read_delimited(file: Path, delimiter: str | None) -> dict[str, Any]:
+    """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
     import duckdb
 
+    options = "header = true, sample_size = -1, skip = 0, comment = ''"
+    options += f", delim = '{delimiter}'" if delimiter else ""
     try:
-        with duckdb.connect(":memory:", config=SETTINGS) as connection:
-            _settle(connection)
-            if ending in _PARQUET:
-                query = "SELECT * FROM read_parquet(?)"
-            else:
-                delimiter = DELIMITED[ending]
-                # every line is a person: no line is a comment and none is skipped
-                options = "header = true, sample_size = -1, skip = 0, comment = ''"
-                options += f", delim = '{delimiter}'" if delimiter else ""
-                query = f"SELECT * FROM read_csv(?, {options})"
-            # glob characters in the name are part of the name
-            table: dict[str, Any] = connection.execute(query, [_literal(place)]).fetchnumpy()
-            return table
+        with duck.connect() as connection:
+            query = f"SELECT * FROM read_csv(?, {options})"
+            table = dict(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy())
     except duckdb.Error as error:
-        raise _unreadable(place, error) from None
+        line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        otherwise = f"Line {line[1]} cannot be read." if line else "It has no rows that match its header."
+        raise _unreadable(file, _first_fault(file, delimiter) or otherwise) from None
+    # where lines have too many or too few values, DuckDB takes each line for one value
+    if len(table) == 1 and (fault := _first_fault(file, delimiter)):
+        raise _unreadable(file, fault)
+    return table
 
 
-def _settle(connection: Any) -> None:
-    """Settings that no query may change: among them, that nothing is drawn on the terminal."""
-    connection.execute("SET enable_progress_bar = false")
-    connection.execute("SET lock_configuration = true")
+def _first_fault(file: Path, delimiter: str | None) -> str:
+    """Which line is not text, or has more or fewer values than the header; empty if all lines are sound."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError:
+                return f"Line {number:,} is not text in UTF-8."
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            rows = csv.reader(text, delimiter=delimiter or max(",;\t|", key=text.readline().count))
+            text.seek(0)
+            width = len(next(rows, []))
+            for row in rows:
+                if row and len(row) != width:
+                    return f"Line {rows.line_num:,} has {len(row):,} values, the header has {width:,}."
+    except csv.Error:  # a value too long for this reader
+        return f"Line {rows.line_num:,} cannot be read."
+    return ""
 
 
-def _read_with_pandas(place: Path, reader: str) -> Any:
+def _read_with_pandas(file: Path, reader: str) -> Any:
     if find_spec("pandas") is None:
-        raise InvalidInput(f"Reading {place.suffix} files needs pandas. Install it with: pip install pandas")
+        raise InvalidInput(f"Reading {file.suffix} files needs pandas. Install it with: pip install pandas")
     import pandas
 
     try:
-        return getattr(pandas, reader)(place)
+        return getattr(pandas, reader)(file)
     except Exception as error:  # a foreign format can break its reader in any way
-        raise _unreadable(place, error) from None
+        raise _unreadable(file, f"pandas said: {said_safely(error)}") from None
 
 
-def _literal(place: Path) -> str:
-    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in str(place))
-
-
-def _unreadable(place: Path, error: Exception) -> InvalidInput:
-    said = " ".join(str(error).split())
-    return invalid(
-        "path", f"a readable {place.suffix.lstrip('.')} file", str(place), f"The reader said: {said[:160]}"
-    )
+def _unreadable(file: Path, why: str) -> InvalidInput:
+    return invalid("path", f"a readable {file.suffix.lstrip('.')} file", file, why)

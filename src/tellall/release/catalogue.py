@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.text import one_line, said
 from tellall.release import protections, statistics
 from tellall.release.protections.base import Protection
 from tellall.release.statistics.base import Statistic
@@ -67,12 +68,13 @@ def problems(what: str, plain: Any) -> list[tuple[str, str]]:
     """Everything wrong with the description of a statistic or protection: (where, what) pairs."""
     known = kinds(what)
     if not isinstance(plain, Mapping):
-        return [("", f"must be a table such as {{ kind = '{next(iter(known))}', ... }}; got {_short(plain)}")]
+        example, got = next(iter(known)), one_line(plain, _LONGEST_WORD)
+        return [("", f"must be a table such as {{ kind = '{example}', ... }}; got {got}")]
     if _depth(plain) > _DEEPEST:
         return [("", f"must not be nested more than {_DEEPEST} deep")]
     name = plain.get(KIND)
     if not isinstance(name, str) or name not in known:
-        got = "nothing" if name is None else _short(name)
+        got = "nothing" if name is None else one_line(name, _LONGEST_WORD)
         return [(KIND, f"must be one of {', '.join(known)}; got {got}.{nearest(name, known)}")]
     if hasattr(known[name], "from_plain"):
         return _trouble(known[name], plain)
@@ -193,7 +195,7 @@ def _trouble(kind: type, plain: Mapping[str, Any]) -> list[tuple[str, str]]:
     except TellallError as error:
         return [("", str(error))]
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        return [("", f"cannot be a {kind.__name__}: {_short(str(error))}")]
+        return [("", f"cannot be a {kind.__name__}: {said(error, _LONGEST_WORD)}")]
     return []
 
 
@@ -221,8 +223,3 @@ def _call(plain: Mapping[str, Any]) -> str:
 
     inside = ", ".join(f"{key}={text(value)}" for key, value in plain.items() if key != KIND)
     return f"{plain[KIND]}({inside})"
-
-
-def _short(value: object) -> str:
-    text = " ".join((value if isinstance(value, str) else repr(value))[:200].split())
-    return text if len(text) <= _LONGEST_WORD else f"{text[: _LONGEST_WORD - 1]}…"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import is_whole
+from tellall.core.duck import literal, quoted
 from tellall.core.errors import invalid
 from tellall.people.columns import (
     DEFAULT_BINS,
@@ -31,12 +32,9 @@ __all__ = [
     "code_secret",
     "code_values",
     "has_code",
-    "literal",
     "number_of",
     "quantiles",
-    "quoted",
     "select",
-    "text",
 ]
 
 # How the values of a column that stays in its store become codes, the same as they would in memory.
@@ -173,7 +171,7 @@ def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
     column = coding.column
     small = "UTINYINT" if column.levels <= 2**8 else "USMALLINT" if column.levels <= 2**16 else "UINTEGER"
     if coding.texts is not None:
-        listed = ", ".join(map(text, coding.texts))
+        listed = ", ".join(map(literal, coding.texts))
         plain = f"CAST({quoted(coding.name)} AS VARCHAR)"
         code = f"(nullif(list_position([{listed}]::VARCHAR[], {plain}), 0) - 1)::{small}"
     elif coding.above:
@@ -191,7 +189,7 @@ def has_code(coding: Coding, code: int, kind: str) -> str:
     if coding.column.gaps and code == coding.column.levels - 1:
         return f"({_missing(coding.name, kind)})"
     if coding.texts is not None:
-        return f"{quoted(coding.name)} = {text(coding.texts[code])}"
+        return f"{quoted(coding.name)} = {literal(coding.texts[code])}"
     number, points = number_of(coding.name, kind), coding.above or ()
     tests = [f"{number} > {points[code - 1]!r}::DOUBLE"] if code else []
     tests += [f"{number} <= {points[code]!r}::DOUBLE"] if code < len(points) else []
@@ -215,18 +213,3 @@ def _missing(name: str, kind: str) -> str:
 def select(chosen: Sequence[str]) -> str:
     """A SELECT of these expressions, each under a name of its own."""
     return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))
-
-
-def quoted(name: str) -> str:
-    """A column's name, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A text as a literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def literal(file: str) -> str:
-    """The name of a file as a pattern that means this file only."""
-    return "".join(f"[{mark}]" if mark in "*?[" else mark for mark in file)

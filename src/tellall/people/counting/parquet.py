@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core import duck
+from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.files import SETTINGS
+from tellall.core.text import said_safely
 from tellall.people.counting.coding import (
     Coding,
     Values,
     code_of,
     has_code,
-    literal,
     number_of,
-    quoted,
     select,
-    text,
 )
 from tellall.people.counting.engine import Engine, Progress, changed, files_of, portions, stamps_of
 from tellall.people.counting.tally import Tally
@@ -201,7 +200,7 @@ class Parquet(Engine):
         for begin in range(0, len(self.files), 1000):
             names, rows = self._fetch(
                 "SELECT file_name, num_rows FROM parquet_file_metadata(?)",
-                [[literal(file) for file in self.files[begin : begin + 1000]]],
+                [[pattern_of(file) for file in self.files[begin : begin + 1000]]],
             )
             known = {str(name): int(count) for name, count in zip(names, rows, strict=True)}
             sizes += [known[file] for file in self.files[begin : begin + 1000]]
@@ -239,28 +238,22 @@ class Parquet(Engine):
         """A connection that reads these files, keeps to its memory, and does nothing else."""
         import duckdb
 
-        config: dict[str, Any] = SETTINGS | {"memory_limit": self.memory}
-        if self.threads is not None:
-            config["threads"] = self.threads
+        threads = {} if self.threads is None else {"threads": self.threads}
         try:
-            with duckdb.connect(":memory:", config=config) as connection:
-                connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-                connection.execute("SET lock_configuration = true")
+            with duck.connect(memory_limit=self.memory, **threads) as connection:
                 yield connection
         except duckdb.Error as error:
-            said = " ".join(str(error).split())
-            raise invalid(
-                "source", "Parquet files that can be read", self.place, f"DuckDB said: {said[:200]}"
-            ) from None
+            why = f"DuckDB said: {said_safely(error)}"
+            raise invalid("source", "Parquet files that can be read", self.place, why) from None
 
     def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:
-        listed = ", ".join(text(literal(file)) for file in files)
+        listed = ", ".join(literal(pattern_of(file)) for file in files)
         options = ", file_row_number = true" if numbered else ""
         if self._keys:
             options += ", hive_partitioning = true"
             # one file alone would suggest other types than all of them together
             if "_described" in self.__dict__:
-                kinds = ", ".join(f"{quoted(key)}: {text(self._described[key])}" for key in self._keys)
+                kinds = ", ".join(f"{quoted(key)}: {literal(self._described[key])}" for key in self._keys)
                 options += f", hive_types = {{{kinds}}}"
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
 

@@ -50,7 +50,10 @@ def read_table(path: str | Path) -> Any:
     file, ending = check_table(path)
     if ending in _PANDAS:
         return _read_with_pandas(file, _PANDAS[ending])
-    return ParquetColumns(file).read() if ending in _PARQUET else _read_delimited(file, DELIMITED[ending])
+    if ending in _PARQUET:
+        columns = ParquetColumns(file)
+        return columns.read(columns.names)
+    return _read_delimited(file, DELIMITED[ending])
 
 
 def check_table(path: str | Path) -> tuple[Path, str]:
@@ -92,10 +95,9 @@ class ParquetColumns:
         self.names: tuple[str, ...] = tuple(map(str, described["column_name"]))
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
 
-    def read(self, names: Iterable[str] | None = None) -> dict[str, Any]:
-        """Some columns by name, or all of them."""
-        chosen = "*" if names is None else ", ".join(map(duck.quoted, names))
-        return self._fetch(f"SELECT {chosen} FROM read_parquet(?)")
+    def read(self, names: Iterable[str]) -> dict[str, Any]:
+        """Some columns by name."""
+        return self._fetch(f"SELECT {', '.join(map(duck.quoted, names))} FROM read_parquet(?)")
 
     def _fetch(self, query: str) -> dict[str, Any]:
         import duckdb

@@ -18,7 +18,7 @@ from tellall.release.protections.discrete import DiscreteGaussian, Finite, Geome
 from tellall.release.protections.law import Exact, Layout, Sum
 from tellall.release.protections.mixture import Corruption
 from tellall.release.protections.rounding import Rounding
-from tellall.release.protections.sampling import Complemented, Sampled, Swapped, Unknown
+from tellall.release.protections.sampling import Complemented, Subsampled, Swapped, Unknown
 from tellall.testing import check_protection
 
 CONTINUOUS = [
@@ -246,7 +246,7 @@ def test_controlled_rounding_leaves_missing_cells_missing():
 def test_the_sampling_law_has_golden_variances_and_tails(golden):
     for case in golden["random_sampling_mechanism"]:
         n, count, distance = case["n"], case["K=c_v(D)"], case["threshold_on_|2c(Dsam)-c(D)|"]
-        law = Sampled(n, n // 2)
+        law = Subsampled(n, n // 2)
         variance = float(law.count_std(np.array(float(count)))) ** 2
         assert variance == pytest.approx(float(case["variance_2H"]), rel=1e-12)
         assert law.tail(distance) == pytest.approx(float(case["serfling_two_sided"]), rel=1e-12)
@@ -254,7 +254,7 @@ def test_the_sampling_law_has_golden_variances_and_tails(golden):
 
 
 def test_laws_of_changed_records_depend_on_the_value():
-    for law in (Sampled(100, 50), Swapped(0.2, 100), Complemented(0.1, 100)):
+    for law in (Subsampled(100, 50), Swapped(0.2, 100), Complemented(0.1, 100)):
         reach, counts = np.array([10.0, 50.0]), np.array([2.0, 20.0])
         about = SimpleNamespace(target=counts, squares=reach, sums=reach)
         spread = law.spread(counts, about)
@@ -267,8 +267,8 @@ def test_laws_of_changed_records_depend_on_the_value():
         both = Sum((law, Gaussian(3.0)))
         assert both.varies
         assert both.spread(counts, about) == pytest.approx(np.hypot(spread, 3.0))
-    assert Sampled(100, 100).bound == 0
-    assert Sampled(1, 1).std == 0
+    assert Subsampled(100, 100).bound == 0
+    assert Subsampled(1, 1).std == 0
     assert Unknown().scaled(3).std == math.inf
     assert not Gaussian(1).varies
     assert Gaussian(2).spread(np.zeros(3), None).tolist() == [2, 2, 2]

@@ -8,7 +8,7 @@ from tests.conftest import random_people
 
 import tellall as ta
 from tellall.release.protections.records import Subsample, Swapping
-from tellall.release.protections.sampling import Sampled
+from tellall.release.protections.sampling import Subsampled
 
 PEOPLE = random_people(101, 5, seed=8)
 
@@ -44,7 +44,7 @@ def test_subsamples_have_golden_spread_on_real_tables():
     n = PEOPLE.n
     exact = ta.publish(PEOPLE, ta.Marginals(2)).values
     drawn = np.stack([ta.publish(PEOPLE, ta.Marginals(2), Subsample(0.5), rng=s).values for s in range(400)])
-    law = Sampled(n, 51)
+    law = Subsampled(n, 51)
     spread = law.count_std(exact)
     assert np.abs(drawn.mean(axis=0) - exact).max() < 6 * spread.max() / 20
     assert drawn.var(axis=0) == pytest.approx(spread**2, rel=6 * math.sqrt(2 / 400))

@@ -13,7 +13,7 @@ from tellall.people.dataset import Dataset
 from tellall.release.protections.base import needs_people
 from tellall.release.protections.keyed import OfAFraction
 from tellall.release.protections.law import Array, Noise, Rng, as_rng
-from tellall.release.protections.sampling import Sampled, Swapped
+from tellall.release.protections.sampling import Subsampled, Swapped
 
 __all__ = [
     "Subsample",
@@ -78,7 +78,7 @@ class Subsample(OfAFraction):
     Notes
     -----
     N = round(fraction · n) people without replacement, counts times n/N (contingency-tables, Proposition
-    B.1 with fraction 1/2); the error's law is ``Sampled``, its tail Serfling's
+    B.1 with fraction 1/2); the error's law is ``Subsampled``, its tail Serfling's
     (E-CT-7). Not differentially private: whoever is in the sample is exposed as without it. The attacker
     treats the errors of different values as independent, which they are not.
     """
@@ -94,7 +94,7 @@ class Subsample(OfAFraction):
         """The law of the error of a value."""
         if self.people is None:
             return None
-        return Sampled(self.people, self.kept(self.people), self.unit)
+        return Subsampled(self.people, self.kept(self.people), self.unit)
 
     @property
     def random(self) -> bool:

@@ -15,7 +15,7 @@ from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rn
 
 __all__ = [
     "Complemented",
-    "Sampled",
+    "Subsampled",
     "Swapped",
     "Unknown",
     "turn_back",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Sampled(Noise):
+class Subsampled(Noise):
     """The error of a count of ``kept`` of ``people`` drawn without replacement, scaled up to all of them.
 
     Notes
@@ -81,7 +81,7 @@ class Sampled(Noise):
         drawn = as_rng(rng).hypergeometric(half, self.people - half, self.kept, size)
         return self.unit * (drawn * (self.people / self.kept) - half)
 
-    def scaled(self, factor: float) -> Sampled:
+    def scaled(self, factor: float) -> Subsampled:
         return replace(self, unit=self.unit * abs(factor))
 
 

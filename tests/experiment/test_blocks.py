@@ -140,9 +140,9 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
         assert words in tags.text
     some = {**blocks, "above": 2, "surely_above": 0}
     lines = {
-        "In 2 the interval lies above the limit, in none of them even": some,
-        "in 1 of them even": {**some, "surely_above": 1},
-        "In none the interval lies above the limit. The": {**some, "above": 0},
+        "The interval lies above the limit in 2 of them, and in none after correction": some,
+        "and in 1 after correction": {**some, "surely_above": 1},
+        "The interval lies above the limit in none of them. The": {**some, "above": 0},
     }
     for words, told in lines.items():
         assert words in Tags.of(render({**document, "blocks": told})).text

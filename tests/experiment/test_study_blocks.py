@@ -185,7 +185,7 @@ def test_the_page_and_the_terminal_show_the_worst_blocks(done):
     }
     page = render_sweep(document)
     assert "Area by area: town" in page
-    assert "for one row replaced within its block" in page
+    assert "for one row replaced within its area" in page
     assert "&lt;b&gt;a" in page
     assert "<b>a" not in page
 

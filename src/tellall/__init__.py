@@ -8,9 +8,21 @@
 True
 """
 
+import sys
+
 import lazy_loader
 
 from tellall.core.version import __version__ as __version__
 
-# The public names stand in __init__.pyi and are imported when they are first used.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# The public names are listed once, in __init__.pyi, and imported when they are first used.
+_load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return _load(name)
+    raise AttributeError(f"module 'tellall' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *globals()})

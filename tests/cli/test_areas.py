@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tellall import BlockCalibration, WorkLost
+from tellall import AreaCalibration, WorkLost
 from tellall.experiment import audit_areas
 
 PLAN = """
@@ -111,7 +111,7 @@ def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
 
 
 def test_a_noise_that_is_not_enough_for_all_people_is_inconclusive(tellall, monkeypatch):
-    monkeypatch.setattr(BlockCalibration, "enough", False)
+    monkeypatch.setattr(AreaCalibration, "enough", False)
     arguments = ("calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "--json", *QUICK)
     code, out, err = tellall(*arguments)
     assert code == 3

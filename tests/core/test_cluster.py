@@ -33,7 +33,7 @@ def people() -> ta.Dataset:
 
 
 def sweep_of(people, **more):
-    return ta.sweep_blocks(
+    return ta.sweep_areas(
         people,
         ta.Marginals(2),
         [ta.Gaussian(1.0)],

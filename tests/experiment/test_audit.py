@@ -25,7 +25,7 @@ def test_each_release_alone_then_all_together_then_the_steps(done):
         "every 2-way table, exact",
         "every 2-way table, Gaussian(std=3)",
     ]
-    assert [finding.summary.draws for finding in done.findings] == [1, 2, 2]
+    assert [finding.outcome.draws for finding in done.findings] == [1, 2, 2]
     assert done.worst.name in ("counts", "all releases together")
     assert done.verdict.word == "fail"
     assert "of 60 people right" in done.verdict.sentence
@@ -106,7 +106,7 @@ def test_advice_that_a_plan_cannot_follow_is_not_given(people):
         "protect": [{"kind": "Suppression", "below": 8, "complementary": True}],
     }
     result = ta.audit(people, {"steps": False, "releases": [release], "limit": 0.9})
-    assert result.findings[0].summary.status.startswith("uncalibrated")
+    assert result.findings[0].outcome.status.startswith("uncalibrated")
     assert result.verdict.word == "review"
     assert "was attacked, but" in result.verdict.sentence
     assert "give the prior" not in store.dump(result.document)
@@ -222,8 +222,8 @@ def test_draws_that_happen_to_be_equal_are_kept(people):
     steps = [{"kind": "Gaussian", "std": 0.001}, {"kind": "Rounding", "base": 10}]
     release = {"name": "tens", "statistic": {"kind": "Marginals", "ways": 2}, "protect": steps}
     plan = {"repeats": 2, "steps": False, "releases": [release]}
-    assert ta.audit(people, plan).findings[0].summary.draws == 2
+    assert ta.audit(people, plan).findings[0].outcome.draws == 2
     assert (
-        ta.audit(people, plan | {"releases": [release | {"protect": steps[1:]}]}).findings[0].summary.draws
+        ta.audit(people, plan | {"releases": [release | {"protect": steps[1:]}]}).findings[0].outcome.draws
         == 1
     )

@@ -1,4 +1,5 @@
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -6,18 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.experiment.tally import Tally, total
+from tellall.experiment.intervals import exact_interval
+from tellall.experiment.tally import Tally, Total
 
 
 def tally_of(n, draws, seed, *, share=0.7, baseline=0.5, names=("majority", "public")):
     rng = np.random.default_rng(seed)
     right = [rng.random(n) < share for _ in range(draws)]
     fixed = {name: rng.random(n) < baseline for name in names}
-    return Tally.of(right, [fixed] * draws), right, fixed
-
-
-def rng():
-    return np.random.default_rng(0)
+    return Tally.of(right, fixed), right, fixed
 
 
 @given(n=st.integers(1, 60), draws=st.integers(1, 4), seed=st.integers(0, 99))
@@ -28,19 +26,18 @@ def test_a_tally_counts_and_survives_json(n, draws, seed):
         assert sum(count for _, count in tally.gains[name]) == n
         net = sum(gain * count for gain, count in tally.gains[name])
         assert net == sum(tally.right) - draws * int(mask.sum())
-    assert Tally.from_json(json.loads(json.dumps(tally.as_json()))) == tally
+    assert Tally.from_json(json.loads(json.dumps(asdict(tally)))) == tally
 
 
 @given(parts=st.lists(st.integers(1, 30), min_size=1, max_size=5), draws=st.integers(1, 3))
 def test_totals_are_those_of_all_people_at_once(parts, draws):
-    """Blocks added up are the people laid side by side."""
-    blocks = [tally_of(n, draws, seed) for seed, n in enumerate(parts)]
+    """Areas added up are the people laid side by side."""
+    areas = [tally_of(n, draws, seed) for seed, n in enumerate(parts)]
     whole = Tally.of(
-        [np.concatenate([right[draw] for _, right, _ in blocks]) for draw in range(draws)],
-        [{name: np.concatenate([fixed[name] for *_, fixed in blocks]) for name in ("majority", "public")}]
-        * draws,
+        [np.concatenate([right[draw] for _, right, _ in areas]) for draw in range(draws)],
+        {name: np.concatenate([fixed[name] for *_, fixed in areas]) for name in ("majority", "public")},
     )
-    one, many = total([whole], rng=rng()), total([tally for tally, *_ in blocks], rng=rng())
+    one, many = Total.of([whole]), Total.of([tally for tally, *_ in areas])
     assert many.people == sum(parts)
     assert many.accuracy == pytest.approx(one.accuracy)
     assert many.baselines == pytest.approx(one.baselines)
@@ -52,33 +49,45 @@ def test_totals_are_those_of_all_people_at_once(parts, draws):
         assert many.interval == pytest.approx(one.interval)
 
 
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    """40 blocks of 25 people, 3 draws, true advantage 0.2: of 200 intervals at least 175 hold it.
+@pytest.mark.parametrize(("areas", "people"), [(40, 25), (1, 1000)])
+def test_the_interval_covers_the_truth_about_as_often_as_it_says(areas, people):
+    """1,000 people, 3 draws, true advantage 0.2: of 200 intervals at least 175 hold it.
 
     At 95 % coverage fewer than 175 of 200 has probability below 1e-4 per run; the seeds are fixed.
     """
     held = 0
     for run in range(200):
-        tallies = [tally_of(25, 3, 1000 * run + block, names=("majority",))[0] for block in range(40)]
-        low, high = total(tallies, rng=rng()).interval
+        tallies = [tally_of(people, 3, 1000 * run + area, names=("majority",))[0] for area in range(areas)]
+        low, high = Total.of(tallies).interval
         held += low <= 0.2 <= high
     assert held >= 175
 
 
-def test_the_strongest_baseline_is_chosen_on_all_people_not_block_by_block():
-    """Two equal baselines: chosen in each block, luck would eat several points of the advantage."""
+def test_more_draws_narrow_the_interval():
+    one, many = (Total.of([tally_of(400, draws, 3)[0]]).interval for draws in (1, 40))
+    assert many[1] - many[0] < one[1] - one[0]
+
+
+def test_a_correction_for_several_decoders_widens_the_interval():
+    tally = tally_of(400, 2, 5)[0]
+    narrow, wide = Total.of([tally]).interval, Total.of([tally], chance=0.05 / 3).interval
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_the_strongest_baseline_is_chosen_on_all_people_not_area_by_area():
+    """Two equal baselines: chosen in each area, luck would eat several points of the advantage."""
     tallies = [tally_of(20, 1, seed)[0] for seed in range(300)]
-    whole = total(tallies, rng=rng())
-    lucky = np.mean([(t.right[0] - t.baselines[t.strongest][0]) / t.people for t in tallies])
+    whole = Total.of(tallies)
+    lucky = np.mean([(t.right[0] - t.baselines[t.strongest]) / t.people for t in tallies])
     assert whole.advantage > lucky + 0.03
     assert abs(whole.advantage - 0.2) < 0.03
 
 
-def test_a_block_without_a_baseline_counts_with_its_strongest():
+def test_an_area_without_a_baseline_counts_with_its_strongest():
     full, _, _ = tally_of(40, 1, 1, names=("majority", "population"))
     lacking, _, _ = tally_of(40, 1, 2, names=("majority",))
-    whole = total([full, lacking], rng=rng())
-    expected = (full.baselines["population"][0] + lacking.baselines["majority"][0]) / 80
+    whole = Total.of([full, lacking])
+    expected = (full.baselines["population"] + lacking.baselines["majority"]) / 80
     assert whole.baselines["population"] == pytest.approx(expected)
 
 
@@ -92,12 +101,17 @@ def test_a_sure_limit_is_wrong_as_seldom_as_it_says(chance):
 
 
 def test_a_sure_limit_finds_what_is_plain():
-    everybody = Tally(20, (20,), {"majority": (0,)}, {"majority": ((1, 20),)})
+    everybody = Tally(20, (20,), {"majority": 0}, {"majority": ((1, 20),)})
     assert everybody.surely(0.05 / 3000) > 0.1
-    nobody = Tally(20, (0,), {"majority": (20,)}, {"majority": ((-1, 20),)})
+    nobody = Tally(20, (0,), {"majority": 20}, {"majority": ((-1, 20),)})
     assert nobody.surely(0.05) == -1
 
 
-def test_no_tally_is_no_total():
+def test_areas_in_which_all_is_alike_have_an_interval_together():
+    alike = Tally(20, (12,), {"majority": 12}, {"majority": ((0, 20),)})
+    assert Total.of([alike, alike]).interval == pytest.approx(exact_interval(0, 0, 40))
+
+
+def test_no_tally_has_no_total():
     with pytest.raises(InvalidInput):
-        total([], rng=rng())
+        Total.of([])

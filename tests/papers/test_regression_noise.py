@@ -15,7 +15,7 @@ from tests.report.pages import Tags, refuses_the_world
 
 from tellall import InvalidInput
 from tellall.algebra.solvers.minimum_norm import norm_certificate
-from tellall.experiment.coefficients import coefficient_utility
+from tellall.experiment.utility import coefficient_utility
 from tellall.papers import regression_noise
 from tellall.papers.regression_noise import Plan, collect, rerun
 from tellall.papers.regression_noise_attack import Regressions

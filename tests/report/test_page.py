@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary, average
 
 import tellall as ta
-from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary, average
 from tellall.experiment.verdict import judge
 from tellall.report.audit_page import render
 from tellall.report.drawing import SLIM, WIDTH, bars, ticks

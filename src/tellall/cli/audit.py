@@ -74,7 +74,7 @@ def audit(
     check_folder(folder)
     chosen = read_plan(plan, data, seed)
     people = chosen.dataset(data)
-    chosen.check(people, reals=False)
+    chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"
     needed = chosen.memory(people, chosen.device)

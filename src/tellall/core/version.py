@@ -1,20 +1,17 @@
-"""The version of tellall, and of the packages whose numbers a document holds."""
+"""The version of this package, and which versions made a document."""
 
-from __future__ import annotations
-
-import platform
-from importlib.metadata import PackageNotFoundError, version
-
-__all__ = [
-    "versions",
-]
+__all__ = ["versions"]
 
 __version__ = "0.1.0"
+
 _NAMED = ("numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Python and the numerical packages that are installed, with their versions."""
+    """The versions of Python and of the packages that computed the numbers."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {"python": platform.python_version()}
     for name in _NAMED:
         try:

@@ -1,45 +1,31 @@
-"""The audit's loop: each release alone, then all together, every finding kept as soon as it is there."""
+"""The audit: a plan's releases attacked alone and together, every finding kept as soon as it is there."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tellall.algebra.operators.device import find_device
-from tellall.attack.baselines import Baseline, before_any_release, population
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
-from tellall.attack.secret import Secret
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
-from tellall.experiment.audited import Audit, describe_people
-from tellall.experiment.finding import Finding, Job, Skipped, from_plain, to_plain
-from tellall.experiment.foresight import foreseen, promised
+from tellall.experiment.findings import Audit, Finding, Job, Skipped, describe_people, from_plain, to_plain
 from tellall.experiment.plan import ALL_TOGETHER, Plan
-from tellall.experiment.risk import Risk, interval_over_draws
-from tellall.experiment.scoring import score
-from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary, average, summarise
-from tellall.experiment.tally import Tally
+from tellall.experiment.trial import Planned, Setting, Trial, affordable
+from tellall.experiment.verdict import Limits
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.release.protections.base import is_random
-from tellall.release.release import Release, publish
 
-__all__ = [
-    "audit",
-    "jobs_of",
-    "published",
-    "reveal",
-]
+__all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
-_PUBLISHING, _ATTACKING, _PREPARING = 1, 2, 3  # separate streams of random numbers
+_SMALL = 3  # releases of which every subset is attacked
 
 
 def audit(
@@ -63,74 +49,153 @@ def audit(
     plan
         A plan, a mapping of the same shape, or the path of a TOML file.
     progress
-        Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (blocks done, blocks).
+        Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (areas done, areas).
     processes
-        How many attacks, or blocks, run at once, −1 for one per core; the numbers do not depend on it.
+        How many attacks, or areas, run at once, −1 for one per core; the numbers do not depend on it.
     cluster
         The address of a Dask scheduler, ``tcp://host:port``, to run them there; the people go there too.
     work
-        A folder where every finished finding, or block, is kept, so that a run that was stopped continues
-        there. It may serve many audits: findings are filed under a hash of plan, data and version. Of blocks
-        only those of the last audit stay.
+        A folder where every finished finding, or area, is kept, so that a run that was stopped continues
+        there. It may serve many audits. Of areas only those of the last audit stay.
     device
         Where equations are solved: "cpu", "cuda", "cuda:1"; see `reconstruct`.
     name, command
         What the page says the data and the command were.
+
+    Notes
+    -----
+    Every affordable decoder attacks every set of releases: all sets of up to three releases; beyond that each
+    release alone, every beginning of the plan, and all together. A release that cannot be attacked takes no
+    part in the sets of the others. The same release and decoder have the same numbers as in `score`, `sweep`
+    and `calibrate`.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
     workers = Workers(processes, cluster)
     # asked for once: where there is no such device, one warning is enough
     chosen = replace(_as_plan(plan), device=find_device(device).name)
-    chosen.check(dataset, reals=False)
+    chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
-    if chosen.by is not None:
-        from tellall.experiment.audit_areas import audit_blocks
-
-        return audit_blocks(
-            dataset, chosen, progress, workers=workers, work=work, name=called, command=command
-        )
     kept = None if work is None else Checkpoint.in_folder(work)
+    if chosen.by is not None:
+        from tellall.experiment.areas import audit_areas
+
+        return audit_areas(
+            dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
+        )
     found = attack_all(dataset, chosen, workers, kept, progress)
     return Audit(
         plan=chosen,
         data=describe_people(dataset, called),
+        limits=chosen.limits(dataset),
         findings=tuple(finding for finding in found if finding.job.role != "step"),
         steps=tuple(finding for finding in found if finding.job.role == "step"),
         command=command,
     )
 
 
-def jobs_of(plan: Plan) -> list[Job]:
-    """The attacks of a plan: each release, all together, and each release less its last protections."""
-    whole = [(place, len(entry.protections)) for place, entry in enumerate(plan.releases)]
-    jobs: list[tuple[str, str, tuple[tuple[int, int], ...]]] = [
-        ("alone", plan.releases[place].name, ((place, kept),)) for place, kept in whole
-    ]
-    if len(whole) > 1:
-        jobs.append(("together", ALL_TOGETHER, tuple(whole)))
+def jobs_alone(plan: Plan) -> list[Job]:
+    """The attack on each release of a plan, and on each with only its first protections."""
+    whole = [(index, len(planned.protections)) for index, planned in enumerate(plan.releases)]
+    jobs = [Job("alone", plan.releases[index].name, ((index, count),)) for index, count in whole]
     if plan.steps:
-        seen = {_identity(plan, place, kept) for place, kept in whole}
-        for place, kept in ((place, kept) for place, most in whole for kept in range(most)):
-            if (identity := _identity(plan, place, kept)) not in seen:
+        seen = {_identity(plan, index, count) for index, count in whole}
+        for index, count in ((index, count) for index, most in whole for count in range(most)):
+            if (identity := _identity(plan, index, count)) not in seen:
                 seen.add(identity)
-                entry = plan.releases[place]
-                title = f"{entry.statistic.describe()}, {catalogue.label(entry.protections[:kept])}"
-                jobs.append(("step", title, ((place, kept),)))
-    return [Job(index, role, name, members) for index, (role, name, members) in enumerate(jobs)]
+                planned = plan.releases[index]
+                title = f"{planned.statistic.describe()}, {catalogue.label(planned.protections[:count])}"
+                jobs.append(Job("step", title, ((index, count),)))
+    return jobs
 
 
-def published(dataset: Dataset, plan: Plan, job: Job, draw: int = 0) -> list[Release]:
-    """The releases that a job attacks; all jobs about the same entry see the same draw of its noise."""
+def jobs_together(plan: Plan, attackable: Sequence[int]) -> list[Job]:
+    """The sets of two releases and more that are attacked, of those that can be attacked alone."""
+    count = len(attackable)
+    if count <= _SMALL:
+        sets = [chosen for size in range(2, count + 1) for chosen in combinations(attackable, size)]
+    else:
+        sets = [tuple(attackable[:size]) for size in range(2, count + 1)]
+    everything = tuple(range(len(plan.releases)))
     return [
-        publish(
-            dataset,
-            plan.releases[place].statistic,
-            plan.releases[place].protections[:kept],
-            rng=_rng(plan, _PUBLISHING, place, draw),
+        Job(
+            "together" if chosen == tuple(attackable) else "set",
+            ALL_TOGETHER
+            if chosen == everything
+            else " + ".join(plan.releases[index].name for index in chosen),
+            tuple((index, len(plan.releases[index].protections)) for index in chosen),
         )
-        for place, kept in job.members
+        for chosen in sets
     ]
+
+
+def attack_all(
+    dataset: Dataset,
+    plan: Plan,
+    workers: Workers | None = None,
+    kept: Checkpoint | None = None,
+    progress: Progress | None = None,
+    limits: Limits | None = None,
+) -> list[Finding | Skipped]:
+    """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
+    setting, within = Setting(dataset, plan.device), limits or plan.limits(dataset)
+    key = None if kept is None else key_of(plan, dataset)
+    alone = jobs_alone(plan)
+    expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
+
+    def attacked(jobs: Sequence[Job], done_before: int) -> list[Finding | Skipped]:
+        def task(job: Job) -> Task:
+            filed = None if key is None else checkpoint_key(key, job.role, job.members)
+            return Task(job.name, lambda: _payload(setting, plan, job), filed)
+
+        def told(done: int, total: int) -> None:
+            if progress:
+                progress(done_before + done, max(expected, done_before + total))
+
+        found: dict[int, Finding | Skipped] = {}
+        for one in run(
+            _attack, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=from_plain, progress=told
+        ):
+            found[one.index] = (
+                Skipped(jobs[one.index], one.reason, within)
+                if isinstance(one, Failed)
+                else replace(one.piece, job=jobs[one.index], limits=within)
+            )
+        return [found[index] for index in range(len(jobs))]
+
+    first = attacked(alone, 0)
+    attackable = [
+        found.job.members[0][0] for found in first if isinstance(found, Finding) and found.job.role == "alone"
+    ]
+    return [*first, *attacked(jobs_together(plan, attackable), len(alone))]
+
+
+def _payload(setting: Setting, plan: Plan, job: Job) -> tuple[Setting, Plan, Job]:
+    _ = setting.before  # made once, here, and sent to the workers
+    return setting, plan, job
+
+
+def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:
+    """One job from publishing to outcome, as plain data; what a worker runs."""
+    setting, plan, job = work
+    try:
+        return to_plain(Finding(job, trial_of(setting, plan, job).run_all(_decoders(setting, job))))
+    except TellallError as error:
+        return to_plain(Skipped(job, str(error)))
+
+
+def _decoders(setting: Setting, job: Job) -> tuple[str, ...]:
+    tried = affordable(setting.people.n, 1, setting.people.levels)
+    return tried[:1] if job.role == "step" else tried
+
+
+def trial_of(setting: Setting, plan: Plan, job: Job) -> Trial:
+    """The trial of a job: its releases with as many of their protections as it says."""
+    releases = tuple(
+        replace(plan.releases[index], protections=plan.releases[index].protections[:count])
+        for index, count in job.members
+    )
+    return Trial(setting, releases, plan.repeats, plan.seed)
 
 
 def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, Any]:
@@ -139,9 +204,9 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
     The attacks are those of the audit, run again, so that no other file holds a person.
     """
     if plan.by is not None:
-        from tellall.experiment.audit_areas import named_in_blocks
+        from tellall.experiment.areas import named_in_areas
 
-        named = named_in_blocks(dataset, plan, level)
+        named = named_in_areas(dataset, plan, level)
     else:
         named = named_people(dataset, plan, level)
     return {
@@ -153,24 +218,28 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
 
 
 def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[dict[str, Any]]]:
-    """For each attack, the people whom it names with this confidence."""
-    assert dataset.secret is not None
+    """For each release and all together, the people whom the attack names with this confidence."""
+    setting = Setting(dataset, plan.device)
     named: dict[str, list[dict[str, Any]]] = {}
-    for job in jobs_of(plan):
-        if job.role == "step":
-            continue
+    jobs = [job for job in jobs_alone(plan) if job.role == "alone"]
+    jobs += [job for job in jobs_together(plan, range(len(plan.releases))) if job.role == "together"]
+    for job in jobs:
         try:
-            attack = _attack(dataset, plan, job, published(dataset, plan, job), 0)
+            attacks, risks = trial_of(setting, replace(plan, repeats=1), job).scored()
         except TellallError:
             continue  # the audit has said why
+        attack, risk = attacks[0], risks[0]
+        people = attack.confidence >= level if setting.secret.levels else risk.sure(level)
         named[job.name] = [
             {
                 "row": int(person) + 1,
-                "guess": dataset.meaning[int(attack.guess[person])],
-                "confidence": round(float(attack.confidence[person]), 4),
-                "right": bool(attack.guess[person] == dataset.secret[person]),
+                "guess": dataset.meaning[int(attack.guess[person])]
+                if setting.secret.levels
+                else float(attack.guess[person]),
+                "confidence": round(float(attack.confidence[person]), 4) if setting.secret.levels else level,
+                "right": bool(risk.right[person]),
             }
-            for person in np.flatnonzero(attack.confidence >= level)
+            for person in np.flatnonzero(people)
         ]
     return named
 
@@ -178,132 +247,14 @@ def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[d
 def key_of(plan: Plan, dataset: Dataset) -> str:
     """A name for the audit of this plan on these people by this version."""
     # a cell key changes the noise and is never written down but here, in a hash
-    keys = [getattr(part, "key", None) for entry in plan.releases for part in entry.protections]
+    keys = [getattr(part, "key", None) for planned in plan.releases for part in planned.protections]
     return checkpoint_key("audit", plan.as_json(), plan.device, keys, fingerprint(dataset))
 
 
-def attack_all(
-    dataset: Dataset,
-    plan: Plan,
-    workers: Workers | None = None,
-    kept: Checkpoint | None = None,
-    progress: Progress | None = None,
-) -> list[Finding | Skipped]:
-    """The findings of a plan on these people, in the order of its jobs; each is kept once it is there."""
-    jobs = jobs_of(plan)
-    key = None if kept is None else key_of(plan, dataset)
-
-    @cache
-    def before() -> list[Baseline]:
-        """What one would guess without the releases: for every job, if there is one to be done."""
-        assert dataset.secret is not None
-        return list(before_any_release(dataset.public, dataset.secret, Secret.of(dataset.levels)))
-
-    def task(job: Job) -> Task:
-        return Task(job.name, lambda: (dataset, plan, job, before()), key and f"{key}{job.index:04x}")
-
-    def parse(piece: dict[str, Any]) -> Finding | Skipped:
-        return from_plain(jobs[piece["job"]], piece)
-
-    found: dict[int, Finding | Skipped] = {}
-    for one in run(
-        _finding, list(map(task, jobs)), workers=workers, checkpoint=kept, parse=parse, progress=progress
-    ):
-        found[one.index] = Skipped(jobs[one.index], one.reason) if isinstance(one, Failed) else one.piece
-    return [found[job.index] for job in jobs]
-
-
-def _finding(work: tuple[Dataset, Plan, Job, Sequence[Baseline]]) -> dict[str, Any]:
-    """One job from publishing to summary, as plain data; what a worker runs."""
-    dataset, plan, job, before = work
-    found: Finding | Skipped
-    try:
-        found = Finding(job, *_summary(dataset, plan, job, before))
-    except TellallError as error:
-        found = Skipped(job, str(error))
-    return {"job": job.index, **to_plain(found)}
-
-
-def _summary(
-    dataset: Dataset, plan: Plan, job: Job, before: Sequence[Baseline]
-) -> tuple[ReleaseSummary, Tally]:
-    rows: list[ReleaseSummary] = []
-    risks: list[Risk] = []
-    guessed: list[dict[str, Any]] = []
-    known: tuple[Foreseen | None, Promised] | None = None  # the same for every draw
-    for draw in range(_draws(plan, job)):
-        releases = published(dataset, plan, job, draw)
-        attack = _attack(dataset, plan, job, releases, draw)
-        risk, baselines = _score(dataset, plan, job, attack, before, draw)
-        known = known or _known_before(dataset, plan, job, len(attack.evidence.groups))
-        rows.append(
-            summarise(
-                attack,
-                risk,
-                statistic=_statistics(plan, job),
-                protection=_labels(plan, job),
-                foreseen=known[0],
-                promised=known[1],
-            )
-        )
-        risks.append(risk)
-        guessed.append({baseline.name: baseline.guess == dataset.secret for baseline in baselines})
-    interval = interval_over_draws(risks, rng=_rng(plan, _ATTACKING, job.index, plan.repeats))
-    return average(rows, interval), Tally.of([risk.right for risk in risks], guessed)
-
-
-def _known_before(dataset: Dataset, plan: Plan, job: Job, groups: int) -> tuple[Foreseen | None, Promised]:
-    """What the gauge foresees and what the protections promise."""
-    assert dataset.secret is not None
-    entries = [(plan.releases[place], kept) for place, kept in job.members]
-    parts = [(entry.statistic, entry.protections[:kept]) for entry, kept in entries]
-    declared = promised(parts, dataset.public)
-    if dataset.levels != 2:
-        return None, declared  # the gauge is one of bits
-    return foreseen(parts, dataset.public, float(dataset.secret.mean()), groups), declared
-
-
-def _attack(dataset: Dataset, plan: Plan, job: Job, releases: Sequence[Release], draw: int) -> Reconstruction:
-    generator = _rng(plan, _ATTACKING, job.index, draw)
-    attack = reconstruct(releases, dataset.public, rng=generator, device=plan.device)
-    assert isinstance(attack, Reconstruction)  # plans are about bits and categories
-    return attack
-
-
-def _score(
-    dataset: Dataset, plan: Plan, job: Job, attack: Reconstruction, before: Sequence[Baseline], draw: int
-) -> tuple[Risk, list[Baseline]]:
-    assert dataset.secret is not None
-    generator = _rng(plan, _PREPARING, job.index, draw)
-    statistics = [release.statistic for release in attack.releases]
-    reference = population(statistics, dataset.public, dataset.secret, Secret.of(dataset.levels))
-    baselines = [*before, *([] if reference is None else [reference])]
-    return score(attack, dataset.secret, baselines, rng=generator), baselines
-
-
-def _draws(plan: Plan, job: Job) -> int:
-    """How often the releases of a job are drawn: once where nothing in them is random."""
-    steps = [step for place, kept in job.members for step in plan.releases[place].protections[:kept]]
-    return plan.repeats if is_random(steps) else 1
-
-
-def _rng(plan: Plan, *place: int) -> np.random.Generator:
-    """The stream of one place in the audit, whatever ran before it."""
-    return np.random.default_rng([plan.seed, *place])
-
-
-def _identity(plan: Plan, place: int, kept: int) -> str:
-    entry = plan.releases[place].as_json()
-    return json.dumps([entry["statistic"], entry["protect"][:kept]], sort_keys=True)
-
-
-def _statistics(plan: Plan, job: Job) -> str:
-    return " + ".join(dict.fromkeys(plan.releases[place].statistic.describe() for place, _ in job.members))
-
-
-def _labels(plan: Plan, job: Job) -> str:
-    labels = (catalogue.label(plan.releases[place].protections[:kept]) for place, kept in job.members)
-    return " + ".join(dict.fromkeys(labels))
+def _identity(plan: Plan, index: int, count: int) -> str:
+    planned: Planned = plan.releases[index]
+    shown = planned.as_json()
+    return json.dumps([shown["statistic"], shown["protect"][:count]], sort_keys=True)  # type: ignore[index]
 
 
 def _as_plan(plan: Plan | Mapping[str, Any] | str | Path) -> Plan:

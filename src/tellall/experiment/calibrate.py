@@ -1,27 +1,189 @@
-"""calibrate: the least noise that keeps every decoder's advantage under a limit."""
+"""calibrate: the least noise with which every attack stays within the limits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
-from tellall.experiment.calibration import NO_GUARANTEE, Calibration, Evaluation, amount
 from tellall.experiment.families import Family, as_family, least_scale
-from tellall.experiment.measurement import Measurement, untried_decoders
-from tellall.experiment.prepared import Prepared
+from tellall.experiment.outcome import Outcome, Promised
+from tellall.experiment.sweep import untried_decoders
+from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
+from tellall.experiment.utility import Loss, Utility
+from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import noise_of, prepare
+from tellall.release.protections.base import Protection, noise_of, prepare
 from tellall.release.protections.law import Rng
 from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "calibrate",
-]
+__all__ = ["NO_GUARANTEE", "Calibration", "Evaluation", "amount", "calibrate"]
 
+NO_GUARANTEE = (
+    "Noise that stops today's attacks is no guarantee against tomorrow's; "
+    "only the (ε, δ) of differential privacy is one."
+)
 _FEWEST = 8  # evaluations that a search needs to bracket and to halve
+_QUICKEST = ("least-squares", "auto", "posterior", "lp", "exhaustive")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One scale, measured: the decoder with the highest upper limit, and whether all stay within the limits.
+
+    At a scale that fails no decoder is tried after the first that fails.
+    """
+
+    scale: float
+    decoder: str
+    accuracy: float
+    advantage: float
+    interval: tuple[float, float]
+    learnt: int
+    loss: float
+    passed: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration:
+    """The least noise of a family with which every attack stays within the limits.
+
+    Attributes
+    ----------
+    protection
+        The protection, a list where the family gives several, None where nothing needs to be done.
+    scale
+        Its scale.
+    outcomes
+        What each decoder achieves there.
+    history
+        Each scale that was measured, in order.
+    warnings
+        What to keep in mind, in sentences.
+    """
+
+    protection: Protection | list[Protection] | None
+    family: str
+    scale: float
+    max_advantage: float
+    outcomes: tuple[Outcome, ...]
+    history: tuple[Evaluation, ...]
+    draws: int
+    statistic: str
+    people: int
+    units: str
+    seed: int
+    real: bool = False
+    secret: str = "secret"
+    warnings: tuple[str, ...] = (NO_GUARANTEE,)
+
+    @property
+    def worst(self) -> Outcome:
+        """What the decoder with the highest upper limit achieves there."""
+        return max(self.outcomes, key=lambda outcome: outcome.interval[1])
+
+    @property
+    def advantage(self) -> float:
+        """The advantage of that decoder."""
+        return self.worst.advantage
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its interval, over people and draws."""
+        return self.worst.interval
+
+    @property
+    def exposed(self) -> int:
+        """The most people that any decoder exposes there."""
+        return max(outcome.exposed_people for outcome in self.outcomes)
+
+    @property
+    def _loss(self) -> Loss:
+        assert self.worst.loss is not None
+        return self.worst.loss
+
+    @property
+    def utility(self) -> Utility:
+        """What the reader loses there."""
+        return self._loss.utility
+
+    @property
+    def loss(self) -> float:
+        """The mean absolute error of a published value there."""
+        return self._loss.error
+
+    @property
+    def guarantee(self) -> Promised | None:
+        """The (ε, δ) that the protection promises; None where it promises nothing."""
+        promised = self.worst.promised
+        return None if promised is None or promised.epsilon is None else promised
+
+    @property
+    def evaluations(self) -> int:
+        """How many scales were measured."""
+        return len(self.history)
+
+    def as_json(self) -> dict[str, Any]:
+        """The calibration as plain data."""
+        worst = self.worst.as_json()
+        lost = worst["loss"]
+        return {
+            "family": self.family,
+            "scale": self.scale,
+            "protection": self.worst.protection,
+            "max_advantage": self.max_advantage,
+            "decoder": self.worst.asked,
+            "accuracy": self.worst.accuracy,
+            "baseline": self.worst.baseline,
+            "baseline_accuracy": self.worst.baselines[self.worst.baseline],
+            "advantage": self.advantage,
+            "interval": list(self.interval),
+            "exposed": self.exposed,
+            "learnt": self.history_at(self.scale).learnt,
+            "loss": self.loss,
+            "utility": lost["utility"],
+            "coefficients": lost["coefficients"],
+            "guarantee": None if self.guarantee is None else worst["promised"],
+            "evaluations": self.evaluations,
+            "history": [{**vars(one), "interval": list(one.interval)} for one in self.history],
+            "draws": self.draws,
+            "statistic": self.statistic,
+            "people": self.people,
+            "units": self.units,
+            "secret": self.secret,
+            "real": self.real,
+            "seed": self.seed,
+            "warnings": list(self.warnings),
+        }
+
+    def history_at(self, scale: float) -> Evaluation:
+        """What was measured at a scale."""
+        return next(one for one in self.history if one.scale == scale)
+
+    def __str__(self) -> str:
+        worst, models = self.worst, self._loss.coefficients
+        point, low, high = (amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
+        done = "none is needed" if self.protection is None else worst.protection
+        by = f" by {worst.asked}" if len(self.outcomes) == 1 else ""
+        unit = f", in the unit of {self.secret}" if self.real else ""
+        promise = "no differential privacy is promised" if self.guarantee is None else self.guarantee.text
+        draws = f"{worst.draws:,} {'draw' if worst.draws == 1 else 'draws'}"
+        return "\n".join(
+            [
+                f"Least noise for an advantage of at most {amount(self.max_advantage, self.real)}{unit}{by}: "
+                f"{done}",
+                f"  advantage {point} [{low}, {high}] of {worst.asked}, over {draws}",
+                f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
+                f"  guarantee: {promise}",
+                f"  {self.evaluations} scales measured",
+                *(f"  {sentence}" for sentence in self.warnings),
+            ]
+        )
+
+    __repr__ = __str__
 
 
 def calibrate(
@@ -30,6 +192,8 @@ def calibrate(
     family: Any,
     max_advantage: float,
     *,
+    exposed_limit: int | None = 0,
+    sensitive: Sequence[str] | None = None,
     draws: int = 50,
     tolerance: float = 0.05,
     evaluations: int = 15,
@@ -38,18 +202,20 @@ def calibrate(
     rng: Rng = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
-    """The least noise of a family at which every decoder's advantage stays under the limit.
+    """The least noise of a family with which every attack stays within the limits.
 
     Parameters
     ----------
     dataset, statistic
         The people with their secret, and what would be published about them.
     family
-        A class such as ``Gaussian`` (see `as_family`), its name, or a function
-        from a scale to a protection.
+        A class such as ``Gaussian`` (see `as_family`), its name, or a function from a scale to a protection.
     max_advantage
-        The most that attacks may gain over the strongest baseline: a share of the people, or of a real secret
-        the mean absolute error in its own unit.
+        The most that attacks may gain over the strongest baseline: a share of the people; for a real secret,
+        mean absolute error in its own unit.
+    exposed_limit, sensitive
+        The most people with a sensitive value who may be proved alone or exposed, None to leave them
+        uncounted; and the sensitive values, where not given all but the most common one.
     draws
         Draws of the noise at each scale, the same random numbers at every scale.
     tolerance
@@ -59,17 +225,16 @@ def calibrate(
     start
         The first scale; where not given, noise as large as half a person's norm in the equations.
     decoders
-        Their names; where not given, every decoder that is affordable for so many people.
+        Their names; where not given, every decoder that is affordable.
     progress
         Called with (scales measured, the most there can be) after each.
 
     Notes
     -----
-    A scale passes where the upper end of the 95 % interval of the advantage (paired bootstrap over people and
-    draws) is at most the limit, for every decoder; where one fails the slower ones are not tried. The search
-    brackets on the log scale and bisects (`least_scale`). The answer itself has
-    passed; that it is the least rests on more noise being safer, which holds for additive noise and roughly
-    for rounding.
+    A scale passes where, for every decoder, the interval of the advantage ends at or below the limit and no
+    more people are learnt than allowed; where one fails the slower ones are not tried. The search brackets on
+    the log scale and bisects (`least_scale`). The answer itself has passed; that it is the least rests on
+    more noise being safer, which holds for additive noise and roughly for rounding.
 
     Examples
     --------
@@ -84,18 +249,23 @@ def calibrate(
     """
     limit = above_zero("max_advantage", max_advantage)
     above_zero("tolerance", tolerance)
-    whole("draws", draws)
-    whole("evaluations", evaluations, _FEWEST)
-    ready, kind = Prepared.of(dataset, statistic, decoders, rng), as_family(family)
-    if limit >= 1 and not ready.real:
+    whole("draws", draws, least=1)
+    whole("evaluations", evaluations, least=_FEWEST)
+    setting, kind, seed = Setting(dataset), as_family(family), seed_of(rng)
+    if limit >= 1 and dataset.levels:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
-    first = _start(ready, kind) if start is None else above_zero("start", start)
-    seen: dict[float, Measurement] = {}
+    if not isinstance(statistic, Statistic):
+        raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    tried = check_decoders(decoders, dataset.n, draws, dataset.levels)
+    limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
+    first = _start(setting, statistic, kind) if start is None else above_zero("start", start)
+    seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
 
     def passes(scale: float) -> bool:
-        seen[scale] = found = ready.measure(kind.at(scale), draws, limit=limit)
-        history.append(_evaluation(scale, found, limit))
+        planned = Planned(f"{kind.name} at {scale:g}", statistic, kind.at(scale))
+        seen[scale] = _measure(Trial(setting, (planned,), draws, seed), tried, limits)
+        history.append(_evaluation(scale, seen[scale], limits))
         if progress:
             progress(len(history), evaluations)
         return history[-1].passed
@@ -103,43 +273,80 @@ def calibrate(
     scale = least_scale(passes, first, most=kind.most, tolerance=tolerance, tries=evaluations)
     if scale is None:
         raise _hopeless(history, limit, kind, dataset.n)
-    chosen = kind.at(scale)
+    chosen, settled = kind.at(scale), setting.exact(statistic).statistic
+    left_out = untried(tried, dataset.levels) if decoders is None else ()
     return Calibration(
         protection=chosen[0] if len(chosen) == 1 else list(chosen) or None,
         family=kind.name,
         scale=scale,
         max_advantage=limit,
-        measurement=seen[scale],
+        outcomes=seen[scale],
         history=tuple(history),
         draws=draws,
-        statistic=ready.statistic.describe(),
+        statistic=settled.describe(),
         people=dataset.n,
-        units=ready.units,
-        seed=ready.seed,
-        real=ready.real,
+        units=setting.units(settled),
+        seed=seed,
+        real=not dataset.levels,
         secret=dataset.secret_name,
         warnings=(
             NO_GUARANTEE,
-            *_too_fine(history, limit, dataset.n, ready.real),
-            *untried_decoders(ready.untried, dataset.n),
+            *_too_fine(history, limit, dataset.n, not dataset.levels),
+            *_doubts(seen[scale]),
+            *untried_decoders(left_out, dataset.n),
         ),
     )
 
 
-def _evaluation(scale: float, found: Measurement, limit: float) -> Evaluation:
-    worst = found.worst
-    passed = worst.interval[1] <= limit
+def amount(value: float, real: bool, sign: str = "") -> str:
+    """An advantage in words: a share of people, or a number in the secret's unit."""
+    return f"{value:{sign}.3g}" if real else f"{value:{sign}.1%}"
+
+
+def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Outcome, ...]:
+    """What each decoder achieves, the quickest first, and none after one that is beyond the limits."""
+    found: dict[str, Outcome] = {}
+    for decoder in sorted(decoders, key=_rank):
+        found[decoder] = trial.run(decoder, tried=len(decoders))
+        if not _within(found[decoder], limits):
+            break
+    return tuple(found[decoder] for decoder in decoders if decoder in found)
+
+
+def _rank(decoder: str) -> int:
+    return _QUICKEST.index(decoder) if decoder in _QUICKEST else len(_QUICKEST)
+
+
+def _within(found: Outcome, limits: Limits) -> bool:
+    few = limits.exposed is None or limits.count(found.learnt) <= limits.exposed
+    return found.interval[1] <= limits.advantage and few
+
+
+def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Evaluation:
+    worst = max(outcomes, key=lambda outcome: outcome.interval[1])
     return Evaluation(
-        scale, worst.decoder, worst.accuracy, worst.advantage, worst.interval, found.loss, passed
+        scale,
+        worst.asked,
+        worst.accuracy,
+        worst.advantage,
+        worst.interval,
+        max(limits.count(outcome.learnt) for outcome in outcomes),
+        worst.loss.error if worst.loss else math.nan,
+        all(_within(outcome, limits) for outcome in outcomes),
     )
 
 
-def _start(ready: Prepared, family: Family) -> float:
+def _start(setting: Setting, statistic: Statistic, family: Family) -> float:
     """The scale whose noise is as large as half a person's norm in the equations."""
-    unit = min(1.0, family.most)
-    std = noise_of(prepare(family.at(unit), ready.statistic, ready.dataset.public)).std
-    start = ready.reach / std * unit if std > 0 and math.isfinite(std) else ready.reach
+    unit, public = min(1.0, family.most), setting.people.public
+    std = noise_of(prepare(family.at(unit), setting.exact(statistic).statistic, public)).std
+    reach = setting.reach(statistic)
+    start = reach / std * unit if std > 0 and math.isfinite(std) else reach
     return min(start if start > 0 else 1.0, family.most)
+
+
+def _doubts(outcomes: Sequence[Outcome]) -> list[str]:
+    return [f"{one.asked} did not settle there: {one.status}." for one in outcomes if not one.settled]
 
 
 def _unresolved(history: Sequence[Evaluation], limit: float) -> list[float]:
@@ -148,25 +355,26 @@ def _unresolved(history: Sequence[Evaluation], limit: float) -> list[float]:
     return [half for one in failed if (half := one.interval[1] - one.advantage) > limit]
 
 
-def _too_fine(history: Sequence[Evaluation], limit: float, n: int, real: bool) -> list[str]:
+def _too_fine(history: Sequence[Evaluation], limit: float, people: int, real: bool) -> list[str]:
     halves = _unresolved(history, limit)
     if not halves:
         return []
     least = amount(max(halves), real)
     return [
-        f"{n:,} people tell an advantage only to within ±{least}: the noise is set by that, "
+        f"{people:,} people tell an advantage only to within ±{least}: the noise is set by that, "
         f"not by the attack; take a limit above {least}, or more people."
     ]
 
 
-def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, n: int) -> NoAnswer:
+def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, people: int) -> NoAnswer:
     halves = _unresolved(history, limit)
     if halves:
-        rule = f"above {max(halves):.3g}, what {n:,} people can resolve"
+        rule = f"above {max(halves):.3g}, what {people:,} people can resolve"
         return TooLittlePower(str(invalid("max_advantage", rule, limit)))
     last = max(history, key=lambda one: one.scale)
     rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
-        f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}]"
+        f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}] and {last.learnt:,} people "
+        "are learnt"
     )
     return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))

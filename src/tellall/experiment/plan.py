@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +11,15 @@ from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, said
+from tellall.experiment.trial import Planned
+from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import split, values_as_text
 from tellall.people.counting.engine import Progress
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.release.protections.base import Protection, as_protections, prepare
-from tellall.release.statistics.base import Statistic
+from tellall.release.protections.base import as_protections, prepare
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_TOGETHER",
     "ELSEWHERE",
-    "Entry",
     "Plan",
     "Problem",
     "all_at_once",
@@ -135,23 +135,6 @@ _LARGEST_PLAN = 2**20
 
 
 @dataclass(frozen=True, eq=False)
-class Entry:
-    """One planned release: a statistic and the protections it gets, in order."""
-
-    name: str
-    statistic: Statistic
-    protections: tuple[Protection, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """The entry as a plan writes it."""
-        return {
-            "name": self.name,
-            "statistic": catalogue.to_plain(self.statistic),
-            "protect": [catalogue.to_plain(protection) for protection in self.protections],
-        }
-
-
-@dataclass(frozen=True, eq=False)
 class Plan:
     """A list of planned releases with the data they are about and the limit they must keep.
 
@@ -166,7 +149,10 @@ class Plan:
     limit
         The most advantage over the strongest baseline that a release may give.
     exposed_limit
-        The most people a release may expose; None where that is not judged.
+        The most people with a sensitive value whom a release may prove alone or expose; None where people are
+        not counted.
+    sensitive
+        The values of the secret that must not be learnt; None: all but the most common one.
     repeats
         How many draws of the noise are attacked.
     seed
@@ -183,13 +169,14 @@ class Plan:
     ('every 3-way table, exact', 0.05)
     """
 
-    releases: tuple[Entry, ...]
+    releases: tuple[Planned, ...]
     data: str = ""
     secret: str = ""
     public: tuple[str, ...] | None = None
     bins: int | Mapping[str, int | Sequence[float]] = field(default_factory=dict)
     limit: float = 0.05
-    exposed_limit: int | None = None
+    exposed_limit: int | None = 0
+    sensitive: tuple[str, ...] | None = None
     repeats: int = 1
     seed: int = 0
     steps: bool = True
@@ -241,6 +228,7 @@ class Plan:
             bins=document.bins,
             limit=document.limit,
             exposed_limit=document.exposed_limit,
+            sensitive=None if document.sensitive is None else tuple(map(str, document.sensitive)),
             repeats=document.repeats,
             seed=document.seed,
             steps=document.steps,
@@ -280,16 +268,14 @@ class Plan:
         chosen: Any = self.bins or None
         return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
 
-    def check(self, dataset: Dataset, *, reals: bool = True) -> None:
-        """Refuse releases that cannot be computed from these people, all at once.
+    def limits(self, dataset: Dataset) -> Limits:
+        """What the releases may give away of these people."""
+        return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
 
-        Without ``reals`` a secret of real numbers is refused, which studies of noise take and audits do not.
-        """
+    def check(self, dataset: Dataset) -> None:
+        """Refuse releases that cannot be computed from these people, all at once."""
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
-        if not (dataset.levels or reals):
-            advice = "Cut it into categories; ta.reconstruct and ta.score take real numbers as they are."
-            raise invalid("secret", "of two values or some, to be audited", "real numbers", advice)
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
@@ -330,6 +316,7 @@ class Plan:
             "by": self.by,
             "limit": self.limit,
             "exposed_limit": self.exposed_limit,
+            "sensitive": None if self.sensitive is None else list(self.sensitive),
             "repeats": self.repeats,
             "seed": self.seed,
             "steps": self.steps,
@@ -337,11 +324,11 @@ class Plan:
         }
 
 
-def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Entry:
+def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:
     computed = catalogue.build("statistic", statistic)
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
-    return Entry(name or f"{computed.describe()}, {catalogue.label(protections)}", computed, protections)
+    return Planned(name or f"{computed.describe()}, {catalogue.label(protections)}", computed, protections)
 
 
 def _with_text(table: Any, by: str) -> Any:
@@ -350,16 +337,16 @@ def _with_text(table: Any, by: str) -> Any:
     return {**table, by: texts} if isinstance(table, dict) else table.assign(**{by: texts})
 
 
-def _with_different_names(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:
     """The entries, those with a name that was there before numbered, by the next number that is free."""
     given = {entry.name for entry in entries} | {ALL_TOGETHER}
     seen = {ALL_TOGETHER}
-    named = []
+    named: list[Planned] = []
     for entry in entries:
         name, again = entry.name, 1
         while name in seen or (again > 1 and name in given):
             again += 1
             name = f"{entry.name} ({again})"
         seen.add(name)
-        named.append(Entry(name, entry.statistic, entry.protections))
+        named.append(replace(entry, name=name, stream=len(named)))
     return tuple(named)

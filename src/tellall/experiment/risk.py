@@ -1,197 +1,381 @@
-"""The risk of bits and categories: who is guessed right beyond the strongest baseline."""
+"""Risk: what one attack found about each person, beyond what the strongest baseline would have guessed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.algebra.operators.base import Array
 from tellall.attack.baselines import Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.attack.reconstruct.reals import RealReconstruction
 from tellall.attack.secret import Secret
+from tellall.attack.trace.risk import TracingRisk, score_tracing
+from tellall.attack.trace.trace import Tracing
 from tellall.core.errors import invalid
-from tellall.experiment.intervals import with_few_different
+from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
 from tellall.release.protections.law import Rng, as_rng
 
-__all__ = [
-    "LEVELS",
-    "Risk",
-    "interval_over_draws",
-    "score_categories",
-]
+__all__ = ["LEVELS", "NUMBER", "Luck", "Risk", "score"]
 
-LEVELS = (0.95, 0.99)
-_RESAMPLES = 10_000
+LEVELS = (0.95, 0.99)  # confidences at which people are counted as exposed
+NUMBER = "number"  # the one value under which people with real secrets are counted
+_ODDS = 3.0  # how many times the strongest baseline's odds a sure guess must have
+_EXPLAINED = 0.01  # sure guesses that luck makes this right with a higher chance expose nobody
+_RELIABLE = 0.90  # the hit rate that sure guesses must be able to have
 _NOTHING_LEARNT = 1e-3
 
-Codes = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Luck:
+    """How many guesses an attack is sure of, how many are right, and how many luck would make right.
+
+    Attributes
+    ----------
+    sure, right
+        Guesses with confidence 0.95 and three times the strongest baseline's odds, and those that are right.
+    expected
+        How many would be right by the baselines' own probabilities.
+    chance
+        The chance that luck alone makes this many right.
+    """
+
+    sure: float
+    right: float
+    expected: float
+    chance: float
+
+    @property
+    def explained(self) -> bool:
+        """Whether luck explains the right guesses, so that they expose nobody."""
+        return self.chance > _EXPLAINED
+
+    @property
+    def unreliable(self) -> bool:
+        """Whether the sure guesses are wrong too often to be called sure (99 % limit below 0.90)."""
+        sure, right = round(self.sure), round(self.right)
+        return sure > 0 and highest_share(right, sure, 0.01) < _RELIABLE
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Risk:
-    """How much a release gives away.
+    """How much a release gives away about these people, by one attack.
 
     Attributes
     ----------
-    n
-        How many people were guessed at.
-    accuracy
-        The share of bits guessed right.
+    secret
+        What kind of secret was attacked.
     baselines
-        The share that each baseline guesses right.
+        The share that each baseline guesses right; for a real secret, its mean absolute error.
     baseline
         The name of the strongest baseline.
-    interval
-        The 95 % interval of the advantage: paired bootstrap over people, exact where fewer than five of them
-        are guessed otherwise than the rest.
     """
 
-    n: int
-    accuracy: float
+    secret: Secret
     baselines: Mapping[str, float]
     baseline: str
-    interval: tuple[float, float]
-    _secret: Codes
-    _guess: Codes
-    _right: Mask
-    _confidence: npt.NDArray[np.floating[Any]]
-    _foreseen: npt.NDArray[np.floating[Any]]  # the largest probability any baseline gave to the truth
-    _gain: npt.NDArray[np.int8]  # 1 where only the attack is right, −1 where only the strongest baseline is
+    _truth: npt.NDArray[Any]
+    _guess: npt.NDArray[Any]
+    _off: Array  # 0 where right and 1 where wrong; for a real secret the absolute error
+    _confidence: Array  # for a real secret the half-width of the attack's 95 % interval
+    _expected: Array  # the largest probability that a baseline gives to the attack's guess
+    _narrowest: Array  # for a real secret the half-width of the narrowest baseline's interval
+    _baseline_off: Mapping[str, Array]
+    _proved: npt.NDArray[np.str_]  # "alone", "group" or ""
+    contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
 
     @property
-    def levels(self) -> int:
-        """How many values the secret has."""
-        return max(2, int(max(self._secret.max(), self._guess.max())) + 1)
+    def n(self) -> int:
+        """How many people were guessed at."""
+        return self._off.size
 
     @property
-    def right(self) -> Mask:
-        """Who is guessed right: True for each such person, in file order."""
-        return self._right
+    def error(self) -> float:
+        """The share of people guessed wrong; for a real secret the mean absolute error."""
+        return float(self._off.mean())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of people guessed right; not a number for a real secret."""
+        return 1 - self.error if self.secret.levels else float("nan")
 
     @property
     def hamming(self) -> int:
         """The number of people guessed wrong."""
-        return int((~self._right).sum())
+        return int((~self.right).sum())
+
+    @property
+    def right(self) -> Mask:
+        """Who is guessed right; for a real secret, whose number the attack's 95 % interval holds."""
+        return self._off == 0 if self.secret.levels else self._off <= self._confidence
+
+    @property
+    def gain(self) -> Array:
+        """What each person gains over the strongest baseline: its error less the attack's."""
+        return self._baseline_off[self.baseline] - self._off
 
     @property
     def advantage(self) -> float:
-        """Accuracy beyond the strongest baseline."""
-        return self.accuracy - self.baselines[self.baseline]
+        """Accuracy beyond the strongest baseline; for a real secret, how much smaller the error is."""
+        return float(self.gain.mean())
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the advantage: paired bootstrap over people; see `gain_interval`."""
+        return gain_interval(self.gain, largest=self.largest)
+
+    @property
+    def largest(self) -> float:
+        """The most that one person can gain or lose."""
+        if self.secret.levels:
+            return 1.0
+        return float(max(self._off.max(), self._baseline_off[self.baseline].max()))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values of the secret, as counts by value name them."""
+        return tuple(map(str, range(self.secret.levels))) or (NUMBER,)
+
+    def sure(self, level: float = LEVELS[0]) -> Mask:
+        """Who is guessed with this confidence and at least three times the strongest baseline's odds.
+
+        For a real secret: whose 95 % interval is at most a third as wide as the narrowest baseline's.
+        """
+        if not 0.5 <= level <= 1:
+            raise invalid("level", "a confidence from 0.5 to 1", level)
+        if not self.secret.levels:
+            from scipy.special import ndtri
+
+            wider = float(ndtri(0.5 + level / 2)) / NORMAL
+            return np.asarray(wider * self._confidence <= self._narrowest / _ODDS)
+        chance = np.minimum(self._confidence, 1 - 1e-15)
+        odds, usual = chance / (1 - chance), self._expected / (1 - self._expected)
+        return np.asarray((self._confidence >= level) & (odds >= _ODDS * usual))
+
+    @cached_property
+    def luck(self) -> Luck:
+        """How often the sure guesses are right, and how often luck would make them so."""
+        sure = self.sure()
+        right = int((self.right & sure).sum())
+        expected = self._expected[sure]
+        return Luck(int(sure.sum()), right, float(expected.sum()), luck(expected, right))
+
+    def exposed_people(self, level: float = LEVELS[0]) -> Mask:
+        """Who is exposed: guessed right and surely, beyond luck, and not proved as a group."""
+        if self.luck.explained:
+            return np.zeros(self.n, dtype=bool)
+        return np.asarray(self.right & self.sure(level) & (self._proved != "group"))
 
     @property
     def exposed(self) -> int:
-        """The number of people exposed at confidence 0.95; see :meth:`exposed_at`."""
+        """The number of people exposed at confidence 0.95."""
         return self.exposed_at(LEVELS[0])
 
     def exposed_at(self, level: float, value: int | None = None) -> int:
-        """How many people are guessed right with this confidence while no baseline was that sure.
-
-        ``value`` counts only those who have that value of the secret.
-        """
+        """How many people are exposed at this confidence; with ``value``, of those who have that value."""
         return int((self.exposed_people(level) & self._of(value)).sum())
 
-    def exposed_people(self, level: float = LEVELS[0]) -> Mask:
-        """Who is exposed: True for each exposed person, in file order."""
-        if not 0.5 <= level <= 1:
-            raise invalid("level", "a confidence from 0.5 to 1", level)
-        return self._right & (self._confidence >= level) & (self._foreseen < level)
+    @property
+    def proved_alone(self) -> int:
+        """How many people are proved by more than one cell in which everybody is alike."""
+        return int((self._proved == "alone").sum())
+
+    @property
+    def proved_group(self) -> int:
+        """How many people are proved because one published cell of two or more shows them all alike."""
+        return int((self._proved == "group").sum())
+
+    @property
+    def proved_alone_by_value(self) -> dict[str, int]:
+        """The people proved alone, by the value of their secret."""
+        return self._by_value(self._proved == "alone")
+
+    @property
+    def proved_group_by_value(self) -> dict[str, int]:
+        """The people proved as a group, by the value of their secret."""
+        return self._by_value(self._proved == "group")
+
+    @property
+    def learnt_by_value(self) -> dict[str, int]:
+        """The people who are proved alone or exposed at confidence 0.95, by the value of their secret."""
+        return self._by_value((self._proved == "alone") | self.exposed_people())
+
+    @property
+    def exposed_by_value(self) -> dict[str, int]:
+        """The people exposed at confidence 0.95, by the value of their secret."""
+        return self._by_value(self.exposed_people())
+
+    def exposed_within(self, tolerance: float) -> int:
+        """How many real secrets the attack knows to within the tolerance and no baseline does."""
+        if not tolerance >= 0:
+            raise invalid("tolerance", "zero or more", tolerance)
+        nearest = np.min(list(self._baseline_off.values()), axis=0)
+        return int(((self._off <= tolerance) & (nearest > tolerance)).sum())
 
     def named(self, level: float = LEVELS[0], value: int = 1) -> tuple[int, int]:
         """How many are said with this confidence to have this value, and how many of those do."""
         said = (self._guess == value) & (self._confidence >= level)
-        return int(said.sum()), int((said & self._right).sum())
+        return int(said.sum()), int((said & self.right).sum())
 
     def found(self, value: int = 1) -> float:
         """The share of the people with this value who are guessed to have it."""
         people = self._of(value)
-        return float(self._right[people].mean()) if people.any() else float("nan")
+        return float(self.right[people].mean()) if people.any() else float("nan")
 
     def _of(self, value: int | None) -> Mask:
-        if value is not None and (isinstance(value, bool) or value not in range(self.levels)):
-            raise invalid("value", f"from 0 to {self.levels - 1}, or None", value)
-        return np.ones(self.n, dtype=bool) if value is None else self._secret == value
+        if value is None:
+            return np.ones(self.n, dtype=bool)
+        if isinstance(value, bool) or value not in range(self.secret.levels):
+            raise invalid("value", f"from 0 to {self.secret.levels - 1}, or None", value)
+        return np.asarray(self._truth == value)
+
+    def _by_value(self, people: Mask) -> dict[str, int]:
+        if not self.secret.levels:
+            return {NUMBER: int(people.sum())}
+        counts = np.bincount(self._truth[people].astype(np.intp), minlength=self.secret.levels)
+        return dict(zip(self.values, counts.tolist(), strict=True))
 
     def __repr__(self) -> str:
         low, high = self.interval
+        usual = self.baselines[self.baseline]
+        if not self.secret.levels:
+            return (
+                f"Risk: {self.n} real numbers known with mean absolute error {self.error:.3g}; strongest "
+                f"baseline ({self.baseline}) {usual:.3g}; advantage {self.advantage:+.3g} "
+                f"[{low:+.3g}, {high:+.3g}]; {self.exposed} people exposed"
+            )
         return (
             f"Risk: {self.accuracy:.1%} of {self.n} people right; strongest baseline ({self.baseline}) "
-            f"{self.baselines[self.baseline]:.1%}; advantage {self.advantage:+.1%} "
-            f"[{low:+.1%}, {high:+.1%}]; {self.exposed} people exposed"
+            f"{usual:.1%}; advantage {self.advantage:+.1%} [{low:+.1%}, {high:+.1%}]; "
+            f"{self.proved_alone + self.proved_group} people proved, {self.exposed} exposed"
         )
 
 
-def score_categories(
-    reconstruction: Reconstruction, secret: npt.ArrayLike, baselines: Sequence[Baseline] | None, rng: Rng
-) -> Risk:
-    """The risk of bits or categories."""
-    kind = Secret.of(reconstruction.releases[0].levels)
-    truth = kind.check(secret, reconstruction.n)
-    generator = as_rng(rng)
-    if baselines is None:
-        statistics = [release.statistic for release in reconstruction.releases]
-        baselines = all_baselines(statistics, reconstruction.public, truth, kind)
-    if (
-        not isinstance(baselines, Sequence)
-        or not baselines
-        or not all(isinstance(baseline, Baseline) for baseline in baselines)
-    ):
-        raise invalid("baselines", "one Baseline or more, or None", baselines)
-    guess, confidence = reconstruction.guess, reconstruction.confidence
-    if np.abs(reconstruction.estimate - reconstruction.prior).max() < _NOTHING_LEARNT:
-        usual = typical(truth, kind)  # who learns nothing from a release guesses as without it
-        guess, confidence = usual.guess, usual.chance_of(usual.guess)
-    right = guess == truth
-    strongest = max(baselines, key=lambda baseline: baseline.accuracy(truth))
-    foreseen = np.max([baseline.chance_of(truth) for baseline in baselines], axis=0)
-    return Risk(
-        n=truth.size,
-        accuracy=float(right.mean()),
-        baselines={baseline.name: baseline.accuracy(truth) for baseline in baselines},
-        baseline=strongest.name,
-        interval=_paired_bootstrap(right, strongest.guess == truth, generator),
-        _secret=truth,
-        _guess=guess,
-        _right=right,
-        _confidence=confidence,
-        _foreseen=foreseen,
-        _gain=right.astype(np.int8) - (strongest.guess == truth).astype(np.int8),
-    )
+@overload
+def score(
+    reconstruction: Reconstruction | RealReconstruction,
+    secret: npt.ArrayLike,
+    baselines: Sequence[Baseline] | None = None,
+    rng: Rng = None,
+) -> Risk: ...
+@overload
+def score(
+    reconstruction: Tracing, secret: npt.ArrayLike, baselines: None = None, rng: Rng = None
+) -> TracingRisk: ...
+def score(
+    reconstruction: Any,
+    secret: npt.ArrayLike,
+    baselines: Sequence[Baseline] | None = None,
+    rng: Rng = None,
+) -> Risk | TracingRisk:
+    """The risk: the attack compared with the truth and with what one would have guessed anyway.
 
-
-def interval_over_draws(risks: Sequence[Risk], *, rng: Rng = 0) -> tuple[float, float]:
-    """The 95 % interval of the mean advantage over several draws of the noise on the same people.
+    Parameters
+    ----------
+    reconstruction
+        What `reconstruct` or `trace` returned. For a tracing the secret is who was in the data.
+    secret
+        The true bits, codes of categories or real numbers, in file order.
+    baselines
+        Baselines computed before; where not given, all that the release has: majority or median,
+        own group, public columns, and a population model on the release's own columns.
+    rng
+        Taken like every seed, and without effect: nothing in a score is random.
 
     Notes
     -----
-    Paired bootstrap over people and over draws. People with the same gains in all draws are
-    exchangeable, so a resample of people is one multinomial draw over the distinct vectors of gains. Where
-    fewer than five people have other gains than the rest, it is widened to Clopper and Pearson's limits.
+    Baselines and intervals are functions of people and release. A release that moves
+    nobody's estimate from the prior by more than 0.001 tells nothing; the attacker then guesses the majority,
+    so that pure noise scores the majority's accuracy whatever the secret's rate.
     """
-    if len(risks) == 1:
-        return risks[0].interval
-    generator = as_rng(rng)
-    gains, counts = np.unique(np.stack([risk._gain for risk in risks]), axis=1, return_counts=True)
-    people = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=_RESAMPLES // 5)
-    draws = generator.multinomial(len(risks), np.full(len(risks), 1 / len(risks)), size=people.shape[0])
-    means = ((people @ gains.T) * draws).sum(axis=1) / (counts.sum() * len(risks))
-    low, high = np.quantile(means, [0.025, 0.975])
-    return with_few_different((float(low), float(high)), zip(gains.mean(axis=0), counts, strict=True))
+    as_rng(rng)
+    if isinstance(reconstruction, Tracing):
+        return score_tracing(reconstruction, secret)
+    if not isinstance(reconstruction, Reconstruction | RealReconstruction):
+        raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
+    truth = reconstruction.secret.check(secret, reconstruction.n)
+    if baselines is None:
+        statistics = [release.statistic for release in reconstruction.releases]
+        baselines = all_baselines(statistics, reconstruction.public, truth, reconstruction.secret)
+    if not isinstance(baselines, Sequence) or not baselines:
+        raise invalid("baselines", "one Baseline or more, or None", baselines)
+    if not all(isinstance(baseline, Baseline) for baseline in baselines):
+        raise invalid("baselines", "one Baseline or more, or None", baselines)
+    return _risk(reconstruction, truth, baselines)
 
 
-def _paired_bootstrap(right: Mask, baseline_right: Mask, rng: np.random.Generator) -> tuple[float, float]:
-    """The 95 % interval of the difference of two accuracies over the same people.
+def _risk(attack: Any, truth: npt.NDArray[Any], baselines: Sequence[Baseline]) -> Risk:
+    guess = attack.guess
+    confidence = attack.confidence if attack.secret.levels else attack.std
+    if attack.secret.levels and np.abs(attack.estimate - attack.prior).max() < _NOTHING_LEARNT:
+        usual = typical(truth, attack.secret)
+        guess, confidence = usual.guess, usual.chance_of(usual.guess)
+    off = {baseline.name: attack.secret.error(baseline.guess, truth) for baseline in baselines}
+    strongest = min(off, key=lambda name: float(off[name].mean()))
+    means = {name: float(errors.mean()) for name, errors in off.items()}
+    narrowest = np.zeros(0)
+    if attack.secret.levels:
+        means = {name: 1 - mean for name, mean in means.items()}
+        expected = np.max([baseline.chance_of(guess) for baseline in baselines], axis=0)
+    else:
+        confidence = NORMAL * attack.std
+        widths = [baseline.width for baseline in baselines if baseline.width is not None]
+        narrowest = np.min(widths, axis=0)
+        expected = np.max([_chance_within(one, guess, confidence) for one in baselines], axis=0)
+    proved = _proofs(attack) if attack.secret.levels else np.full(truth.size, "")
+    contradicted = bool(((proved != "") & (guess != truth)).any()) if attack.secret.levels else False
+    return Risk(
+        secret=attack.secret,
+        baselines=means,
+        baseline=strongest,
+        _truth=truth,
+        _guess=guess,
+        _off=attack.secret.error(guess, truth),
+        _confidence=confidence,
+        _expected=expected,
+        _narrowest=narrowest,
+        _baseline_off=off,
+        _proved=np.full(truth.size, "") if contradicted else proved,
+        contradicted=contradicted,
+    )
 
-    A resample of people is, for the difference, a multinomial draw of those only the attack, only the
-    baseline, and both or neither get right; so it is drawn as such, exactly and at once. Of fewer than five
-    people unlike the rest resamples tell too little: Clopper and Pearson's limits widen it there.
+
+def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
+    """The probability, by a normal law, that a baseline gives to a number this near to the guess."""
+    from scipy.special import ndtr
+
+    assert baseline.width is not None
+    spread = np.maximum(baseline.width / NORMAL, 1e-300)
+    off = guess - baseline.guess
+    return np.asarray(np.clip(ndtr((off + half) / spread) - ndtr((off - half) / spread), 0.001, 0.999))
+
+
+def _proofs(attack: Any) -> npt.NDArray[np.str_]:
+    """For each person "group" where one cell of two or more people, all alike, is proof enough; or "alone".
+
+    Notes
+    -----
+    A cell is a row of A whose entries are all 1, or all −1. Its count, within the error's bound, is zero or
+    everybody in it. Of a secret of several values only a full cell says what its people have.
     """
-    n = right.size
-    gains, losses = int((right & ~baseline_right).sum()), int((~right & baseline_right).sum())
-    draws = rng.multinomial(n, [gains / n, losses / n, (n - gains - losses) / n], size=_RESAMPLES)
-    low, high = np.quantile((draws[:, 0] - draws[:, 1]) / n, [0.025, 0.975])
-    return with_few_different((float(low), float(high)), [(1, gains), (-1, losses), (0, n - gains - losses)])
+    proved = attack.identified == "proved"
+    if not proved.any():
+        return np.where(proved, "alone", "")
+    evidence = attack.evidence
+    operator, n = evidence.operator, evidence.n
+    everybody = np.ones(operator.shape[1])
+    net, reach = operator @ everybody, operator.squared() @ everybody
+    cell = (np.abs(np.abs(net) - reach) < 0.5) & (reach >= 2)
+    count, bound = np.sign(net) * evidence.target, evidence.rows.bound
+    full = count - bound > reach - 1
+    alike = cell & (full | (count + bound < 1) if evidence.values == 1 else full)
+    touched = np.abs(operator.T @ np.where(alike, np.sign(net), 0.0)).reshape(evidence.values, n) > 0.5
+    return np.where(proved, np.where(touched.any(axis=0), "group", "alone"), "")

@@ -1,49 +1,224 @@
-"""sweep_blocks and calibrate_blocks: studies of many independent blocks, each alone and all together."""
+"""Sweeps and calibrations by area: each area alone, and all people together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tellall.core.amounts import count_of
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Progress, Workers
-from tellall.experiment.calibrate import calibrate
-from tellall.experiment.each_area import Study, blocks_of, each_block
-from tellall.experiment.families import Family, as_family
-from tellall.experiment.prepared import seed_of, suggest_scales
-from tellall.experiment.studied_areas import (
-    Lack,
+from tellall.experiment.areas import (
+    NoOwnAnswer,
+    areas_of,
+    count_unanswered,
+    each_area,
     few_people,
     nothing_found,
     same_secret,
-    sweep_of_all,
-    worst_block_first,
 )
-from tellall.experiment.sweep import sweep
-from tellall.experiment.sweep_table import Sweep
-from tellall.experiment.swept import (
-    BlockCalibration,
-    BlockSweep,
-    CalibratedBlock,
-    SweptBlock,
-    sweep_from_json,
-)
+from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
+from tellall.experiment.families import as_family
+from tellall.experiment.outcome import Outcome, add_up
+from tellall.experiment.sweep import Sweep, mark_frontier, row_of, suggest_scales, sweep
+from tellall.experiment.trial import seed_of
+from tellall.experiment.verdict import Limits, area_name, sensitive_codes
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
 from tellall.release.protections.law import Rng
 from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "calibrate_blocks",
-    "sweep_blocks",
-]
+__all__ = ["AreaCalibration", "AreaSweep", "calibrate_areas", "suggest_area_scales", "sweep_areas"]
 
-_NO_ANSWER = "no_answer"  # the piece of a block whose people are too few to tell
-_NO_SCALE = "no_scale"  # of one where no scale keeps the limit
+_AREA_ROW = (
+    "protection",
+    "decoder",
+    "accuracy",
+    "baseline",
+    "baseline_accuracy",
+    "advantage",
+    "low",
+    "high",
+    "exposed",
+    "learnt",
+    "loss",
+)
+_ANSWER = (
+    "scale",
+    "protection",
+    "decoder",
+    "accuracy",
+    "baseline",
+    "baseline_accuracy",
+    "advantage",
+    "interval",
+    "loss",
+    "evaluations",
+)
 
 
-def sweep_blocks(
+@dataclass(frozen=True, eq=False)
+class StudiedArea:
+    """One area's sweep or calibration, or why there is none; ``seed`` is that of the area alone."""
+
+    name: str
+    people: int
+    seed: int
+    sweep: Sweep | None = None
+    answer: dict[str, Any] | None = None
+    reason: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The area as plain data."""
+        return {"name": self.name, "people": self.people, "seed": self.seed, "reason": self.reason}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AreaSweep:
+    """Privacy and utility of protections in many areas.
+
+    Attributes
+    ----------
+    by
+        The column whose values are the areas.
+    whole
+        All people of all areas together: a sweep whose counts add up over areas.
+    areas
+        Each area's own, the worst first; those without one last.
+    """
+
+    by: str
+    whole: Sweep
+    areas: tuple[StudiedArea, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The sweep as plain data."""
+        rows = [
+            {
+                **area.as_json(),
+                "rows": [
+                    {name: row[name] for name in _AREA_ROW} for row in (area.sweep.rows if area.sweep else ())
+                ],
+            }
+            for area in self.areas
+        ]
+        return {**self.whole.as_json(), "by": self.by, "areas": rows}
+
+    def __str__(self) -> str:
+        missing = sum(area.sweep is None for area in self.areas)
+        left_out = f", {missing:,} of them not measured" if missing else ""
+        areas = count_of(len(self.areas), "area")
+        return f"{self.whole.people:,} people in {areas} by {area_name(self.by)}{left_out}\n{self.whole}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AreaCalibration:
+    """The least noise of a family in many areas.
+
+    Attributes
+    ----------
+    by
+        The column whose values are the areas.
+    scale, protection
+        The largest that an area with an answer needs: one noise for all.
+    together
+        What that noise achieves and costs, in every area and for all people.
+    areas
+        The answer of each area, those that need most noise first, those without an answer last.
+    missing
+        Why the areas without an answer have none.
+    """
+
+    by: str
+    family: str
+    scale: float
+    protection: str
+    max_advantage: float
+    together: AreaSweep
+    areas: tuple[StudiedArea, ...]
+    missing: tuple[NoOwnAnswer, ...] = ()
+
+    @property
+    def enough(self) -> bool:
+        """Whether that noise is enough as far as one can tell: False where all people surely are above."""
+        return all(row["low"] <= self.max_advantage for row in self.together.whole.rows)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to keep in mind about that noise and the area that needs most, in sentences."""
+        decisive = self.areas[0]
+        said = [] if decisive.answer is None else decisive.answer["warnings"]
+        who = f"{area_name(decisive.name)}, the area that needs most: "
+        found = tuple(f"{who}{sentence}" for sentence in said if sentence != NO_GUARANTEE)
+        return found if self.enough else (self._not_enough(), *found)
+
+    def _not_enough(self) -> str:
+        whole, highest = self.together.whole, max(self.together.whole.rows, key=lambda row: row["low"])
+        return (
+            f"This is not enough: over all {whole.people:,} people the advantage of {highest['decoder']} is "
+            f"at least {highest['low']:.1%}, above the limit of {self.max_advantage:.1%}, since areas "
+            "without an answer of their own need more. Take more noise, or larger areas."
+        )
+
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The row of all people together, at that noise, of the decoder with the highest upper limit."""
+        return max(self.together.whole.rows, key=lambda row: row["high"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The calibration as plain data."""
+        whole = self.together.whole
+        return {
+            "by": self.by,
+            "family": self.family,
+            "scale": self.scale,
+            "protection": self.protection,
+            "max_advantage": self.max_advantage,
+            "statistic": whole.statistic,
+            "people": whole.people,
+            "units": whole.units,
+            "seed": whole.seed,
+            "together": dict(self.worst),
+            "exposed": max(row["exposed"] for row in whole.rows),
+            "learnt": max(row["learnt"] for row in whole.rows),
+            "warnings": [NO_GUARANTEE, *self.warnings],
+            "areas": [
+                {
+                    **area.as_json(),
+                    "answer": None if area.answer is None else {name: area.answer[name] for name in _ANSWER},
+                }
+                for area in self.areas
+            ],
+        }
+
+    def __str__(self) -> str:
+        worst, answered = self.worst, sum(area.answer is not None for area in self.areas)
+        needed = self.protection if self.scale else "none is needed" if self.enough else "none was found"
+        lines = [
+            f"One noise for {count_of(answered, 'area')} by {area_name(self.by)}, "
+            f"for an advantage of at most {self.max_advantage:.1%} in each: {needed}",
+            f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
+            f"[{worst['low']:+.1%}, {worst['high']:+.1%}] of {worst['decoder']}, {worst['exposed']:.0f} "
+            f"exposed, mean error {worst['loss']:.3g}",
+        ]
+        lines += [
+            f"  {area_name(area.name)}: {area.answer['protection'] if area.answer['scale'] else 'none'}"
+            for area in self.areas[:5]
+            if area.answer is not None
+        ]
+        lines += [f"  {sentence}" for sentence in (*self.warnings, NO_GUARANTEE)]
+        if self.missing:
+            lines.append(f"  no answer of their own: {count_unanswered(self.missing)}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def sweep_areas(
     dataset: Dataset,
     statistic: Statistic,
     protections: Any,
@@ -52,83 +227,77 @@ def sweep_blocks(
     scales: Sequence[float] | None = None,
     repeats: int = 10,
     decoders: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
     rng: Rng = 0,
     processes: int = 1,
     cluster: str | None = None,
     work: str | Path | None = None,
     progress: Progress | None = None,
-) -> BlockSweep:
-    """Privacy and utility of each protection in every block, and for all people together.
+) -> AreaSweep:
+    """Privacy and utility of each protection in every area, and for all people together.
 
     Parameters
     ----------
-    dataset, statistic, protections, scales, repeats, decoders
-        As for `sweep`; a block's own sweep with its seed gives the same rows.
+    dataset, statistic, protections, scales, repeats, decoders, sensitive
+        As for `sweep`; an area's own sweep with its seed gives the same rows.
     by
-        The public column of which every value is a block; everything is published of each block apart.
+        The public column of which every value is an area; everything is published for each area apart.
     rng
-        Seed of everything; a block's own follows from it and the block's name.
+        Seed of everything; an area's own follows from it and the area's name.
     processes, cluster
-        How many blocks are measured at once here, or the address of a Dask scheduler; the numbers depend on
+        How many areas are measured at once here, or the address of a Dask scheduler; the numbers depend on
         neither.
     work
-        A folder where finished blocks are kept, so that a run that was stopped continues there.
+        A folder where finished areas are kept, so that a run that was stopped continues there.
     progress
-        Called with (blocks done, blocks in all) after each.
-
-    Notes
-    -----
-    Totals add up over blocks, with intervals; see `total`. A decoder that is too slow for
-    a block is replaced there, in the total, by the strongest one that was tried.
+        Called with (areas done, areas in all) after each.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from tellall.release.protections.additive import Gaussian
     >>> from tellall.release.statistics.marginals import Marginals
     >>> draw = np.random.default_rng(0)
     >>> frame = {f"a{j}": draw.integers(0, 2, 80) for j in range(7)}
     >>> frame |= {"town": ["x", "y"] * 40, "ill": np.arange(80) // 2 % 2}
     >>> people = Dataset.from_frame(frame, secret="ill")
-    >>> found = sweep_blocks(people, Marginals(3), [None], by="town", decoders=["least-squares"])
-    >>> [(block.name, block.people) for block in found.blocks], found.whole.people
+    >>> found = sweep_areas(people, Marginals(3), [None], by="town", decoders=["least-squares"])
+    >>> [(area.name, area.people) for area in found.areas], found.whole.people
     ([('x', 40), ('y', 40)], 80)
     """
-    blocks = blocks_of(dataset, by)
-    seed = seed_of(rng)
-    options = {"protections": protections, "scales": scales, "repeats": repeats, "decoders": decoders}
-    if scales is None:
-        options.pop("scales")
-    found = each_block(
-        _sweep_block,
-        "sweep",
-        blocks,
-        statistic,
-        seed,
-        options,
-        Workers(processes, cluster),
-        work,
-        progress,
-        parse=_check_sweep,
+    areas, seed = areas_of(dataset, by), seed_of(rng)
+    codes = sensitive_codes(dataset, sensitive)
+    options: dict[str, Any] = {
+        "protections": protections,
+        "scales": scales,
+        "repeats": repeats,
+        "decoders": decoders,
+        "sensitive": None if codes is None else [dataset.meaning[int(code)] for code in codes],
+    }
+    workers = Workers(processes, cluster)
+    found = each_area(
+        _sweep_area, areas, statistic, seed, options, workers, work, progress, parse=Sweep.from_plain
     )
     swept = [
-        SweptBlock(block.name, block.n, block.seed(seed), sweep_from_json(piece), None)
-        if isinstance(piece, dict)
-        else SweptBlock(block.name, block.n, block.seed(seed), None, piece.reason)
-        for block, piece in found
+        StudiedArea(area.name, area.n, area.seed(seed), sweep=piece)
+        if isinstance(piece, Sweep)
+        else StudiedArea(area.name, area.n, area.seed(seed), reason=piece.reason)
+        for area, piece in found
     ]
-    if all(block.sweep is None for block in swept):
-        raise nothing_found(by, [(block.n, lack) for block, lack in found if isinstance(lack, Lack)])
-    return BlockSweep(by, sweep_of_all(swept, seed), worst_block_first(swept))
+    if all(area.sweep is None for area in swept):
+        raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)])
+    whole = _sweep_of_all([area.sweep for area in swept if area.sweep is not None], seed, codes)
+    return AreaSweep(by, whole, _worst_first(swept))
 
 
-def calibrate_blocks(
+def calibrate_areas(
     dataset: Dataset,
     statistic: Statistic,
     family: Any,
     max_advantage: float,
     *,
     by: str,
+    exposed_limit: int | None = 0,
+    sensitive: Sequence[str] | None = None,
     draws: int = 50,
     tolerance: float = 0.05,
     evaluations: int = 15,
@@ -139,28 +308,30 @@ def calibrate_blocks(
     cluster: str | None = None,
     work: str | Path | None = None,
     progress: Progress | None = None,
-) -> BlockCalibration:
-    """The least noise of a family for each block, and what one noise for all of them achieves.
+) -> AreaCalibration:
+    """The least noise of a family for each area, and what one noise for all of them achieves.
 
     Parameters
     ----------
-    dataset, statistic, family, max_advantage, draws, tolerance, evaluations, start, decoders
-        As for `calibrate`; a block's own calibration with its seed gives the same answer.
-    by, rng, processes, cluster, work, progress
-        As for :func:`sweep_blocks`; each block is worked on twice, and counts twice.
+    dataset, statistic, family, max_advantage, exposed_limit, sensitive, draws, tolerance, evaluations, start
+        As for `calibrate`; an area's own calibration with its seed gives the same answer.
+    by, decoders, rng, processes, cluster, work, progress
+        As for :func:`sweep_areas`; each area is worked on twice, and counts twice.
 
     Notes
     -----
-    A block of few people cannot tell a small advantage from none, and one where everybody has the same secret
-    has none to tell: neither has an answer of its own. The noise for all blocks is the largest that any block
-    with an answer needs; it is then measured on every block, those without an answer included, and added up
+    An area of few people cannot tell a small advantage from none, and one where everybody has the same secret
+    has none to tell: neither has an answer of its own. The noise for all areas is the largest that any area
+    with an answer needs; it is then measured on every area, those without an answer included, and added up
     over all people. Where their advantage surely exceeds the limit the result is not ``enough``, and says so.
     """
-    blocks = blocks_of(dataset, by)
-    seed, kind = seed_of(rng), as_family(family)
-    options = {
+    areas, seed, kind = areas_of(dataset, by), seed_of(rng), as_family(family)
+    codes = sensitive_codes(dataset, sensitive)
+    options: dict[str, Any] = {
         "family": kind,
         "max_advantage": max_advantage,
+        "exposed_limit": exposed_limit,
+        "sensitive": None if codes is None else [dataset.meaning[int(code)] for code in codes],
         "draws": draws,
         "tolerance": tolerance,
         "evaluations": evaluations,
@@ -169,40 +340,37 @@ def calibrate_blocks(
     }
     workers = Workers(processes, cluster)
     first, second = _halves(progress)
-    found = [
-        (block, _lack(piece) or piece)
-        for block, piece in each_block(
-            _calibrate_block,
-            "calibrate",
-            blocks,
-            statistic,
-            seed,
-            options,
-            workers,
-            work,
-            first,
-            parse=_check_calibration,
-            lacks=lambda block: few_people(block) or same_secret(block),
-        )
-    ]
+    found = each_area(
+        _calibrate_area,
+        areas,
+        statistic,
+        seed,
+        options,
+        workers,
+        work,
+        first,
+        parse=_parsed_answer,
+        unanswerable=lambda area: few_people(area) or same_secret(area),
+    )
     answers = [
-        CalibratedBlock(block.name, block.n, block.seed(seed), piece, None)
-        if isinstance(piece, dict)
-        else CalibratedBlock(block.name, block.n, block.seed(seed), None, piece.reason)
-        for block, piece in found
+        StudiedArea(area.name, area.n, area.seed(seed), reason=piece.reason)
+        if isinstance(piece, NoOwnAnswer)
+        else StudiedArea(area.name, area.n, area.seed(seed), answer=piece)
+        for area, piece in found
     ]
-    lacks = [(block.n, lack) for block, lack in found if isinstance(lack, Lack)]
-    answered = [block.answer for block in answers if block.answer is not None]
+    missing = [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)]
+    answered = [area.answer for area in answers if area.answer is not None]
     if not answered:
-        raise nothing_found(by, lacks)
+        raise nothing_found(by, missing)
     most = max(answered, key=lambda answer: answer["scale"])
-    together = sweep_blocks(
+    together = sweep_areas(
         dataset,
         statistic,
         [list(kind.at(most["scale"])) or None],
         by=by,
         repeats=draws,
         decoders=decoders,
+        sensitive=sensitive,
         rng=seed,
         processes=processes,
         cluster=cluster,
@@ -212,7 +380,7 @@ def calibrate_blocks(
     ordered = sorted(
         answers, key=lambda one: (one.answer is None, -(one.answer or {"scale": 0.0})["scale"], one.name)
     )
-    return BlockCalibration(
+    return AreaCalibration(
         by,
         kind.name,
         most["scale"],
@@ -220,62 +388,105 @@ def calibrate_blocks(
         max_advantage,
         together,
         tuple(ordered),
-        tuple(lack for _, lack in lacks),
+        tuple(why for _, why in missing),
     )
 
 
-def suggest_block_scales(dataset: Dataset, statistic: Statistic, by: str) -> list[float]:
-    """Seven scales around the noise that begins to hide a person of the largest block."""
-    largest = max(split(dataset, by), key=lambda block: block.n)
+def suggest_area_scales(dataset: Dataset, statistic: Statistic, by: str) -> list[float]:
+    """Seven scales around the noise that begins to hide a person of the largest area."""
+    largest = max(split(dataset, by), key=lambda area: area.n)
     return suggest_scales(largest.dataset, statistic)
 
 
-def _sweep_block(payload: tuple[Dataset, Study]) -> dict[str, Any]:
-    """One block's sweep as plain data; what a worker runs."""
-    dataset, study = payload
-    found: Sweep = sweep(dataset, study.statistic, rng=study.seed, **study.options)
-    tallies = [None if tally is None else tally.as_json() for tally in found.tallies]
-    return {**found.as_json(), "tallies": tallies}
+def _sweep_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
+    """One area's sweep as plain data; what a worker runs."""
+    dataset, statistic, seed, options = payload
+    return sweep(dataset, statistic, rng=seed, **options).to_plain()
 
 
-def _calibrate_block(payload: tuple[Dataset, Study]) -> dict[str, Any]:
-    """One block's calibration as plain data; what a worker runs."""
-    dataset, study = payload
-    options = dict(study.options)
-    family: Family = options.pop("family")
-    limit: float = options.pop("max_advantage")
+def _calibrate_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
+    """One area's calibration as plain data, or why it has none; what a worker runs."""
+    dataset, statistic, seed, options = payload
     try:
-        return calibrate(dataset, study.statistic, family, limit, rng=study.seed, **options).as_json()
+        return calibrate(dataset, statistic, rng=seed, **options).as_json()
     except TooLittlePower as error:
-        return {_NO_ANSWER: str(error)}
+        return {"kind": "people", "unanswered": str(error)}
     except NoAnswer as error:
-        return {_NO_SCALE: str(error)}
+        return {"kind": "limit", "unanswered": str(error)}
 
 
-def _lack(piece: Any) -> Lack | None:
-    """Why the piece of a block is no calibration; None where it is one."""
-    kinds = {_NO_ANSWER: "people", _NO_SCALE: "limit"}
-    said = [key for key in kinds if isinstance(piece, dict) and isinstance(piece.get(key), str)]
-    return Lack(kinds[said[0]], piece[said[0]]) if said else None
-
-
-def _check_sweep(piece: dict[str, Any]) -> dict[str, Any]:
-    """The piece, if it is a block's sweep."""
-    sweep_from_json(piece)
+def _parsed_answer(piece: dict[str, Any]) -> dict[str, Any] | NoOwnAnswer:
+    """An area's calibration, or why it has none; a piece that is neither is refused."""
+    if "unanswered" in piece:
+        return NoOwnAnswer(str(piece["kind"]), str(piece["unanswered"]))
+    _ = {name: piece[name] for name in (*_ANSWER, "warnings")}
     return piece
 
 
-def _check_calibration(piece: dict[str, Any]) -> dict[str, Any]:
-    """The piece, if it is a block's calibration."""
-    if _lack(piece) is not None:
-        return piece
-    CalibratedBlock("", 0, 0, piece, None).as_json()
-    _ = piece["warnings"]
-    return piece
+def _sweep_of_all(found: Sequence[Sweep], seed: int, sensitive: tuple[str, ...] | None) -> Sweep:
+    """All people of all areas as one sweep.
+
+    An (ε, δ) that holds in every area holds for all, for one row replaced within its area. A decoder that was
+    too slow for an area is replaced there by the strongest that was tried.
+    """
+    limits = Limits(1.0, None, sensitive)
+    by_choice: dict[tuple[Any, ...], list[dict[str, tuple[dict[str, Any], Outcome]]]] = {}
+    for one in found:
+        measured: dict[tuple[Any, ...], dict[str, tuple[dict[str, Any], Outcome]]] = {}
+        for row, outcome in zip(one.rows, one.outcomes, strict=True):
+            key = (row["family"], row["scale"], row["protection"])
+            measured.setdefault(key, {})[row["decoder"]] = (row, outcome)
+        for key, each in measured.items():
+            by_choice.setdefault(key, []).append(each)
+    rows, outcomes = [], []
+    for (family, scale, _), areas in by_choice.items():
+        decoders = list(dict.fromkeys(name for one in areas for name in one))
+        for decoder in decoders:
+            parts = [
+                one.get(decoder) or max(one.values(), key=lambda pair: pair[1].advantage) for one in areas
+            ]
+            whole = add_up([outcome for _, outcome in parts], len(parts), tried=len(decoders))
+            outcomes.append(replace(whole, asked=decoder))
+            stds = [row["std"] for row, _ in parts]
+            std = float("nan") if any(value is None for value in stds) else sum(stds) / len(stds)
+            rows.append(row_of(family, scale, std, outcomes[-1], limits))
+    mark_frontier(rows)
+    skipped: dict[tuple[str, str], int] = {}
+    for one in found:
+        for pair in one.skipped:
+            skipped[pair] = skipped.get(pair, 0) + 1
+    return Sweep(
+        tuple(rows),
+        found[0].statistic,
+        sum(one.people for one in found),
+        found[0].units,
+        seed,
+        tuple((name, f"in {count_of(count, 'area')}: {why}") for (name, why), count in skipped.items()),
+        found[0].real,
+        tuple(outcomes),
+        tuple(dict.fromkeys(name for one in found for name in one.untried)),
+        found[0].secret,
+    )
+
+
+def _worst_first(areas: Sequence[StudiedArea]) -> tuple[StudiedArea, ...]:
+    """The areas by how much their worst row gives away at least; those not measured come last.
+
+    Ordered by the lower end of the interval, since by the advantage itself the smallest areas would come
+    first, where luck is largest.
+    """
+
+    def rank(area: StudiedArea) -> tuple[Any, ...]:
+        if area.sweep is None:
+            return (1, 0.0, 0.0, area.name)
+        worst = max(area.sweep.rows, key=lambda row: (row["advantage"], row["low"]))
+        return (0, -worst["low"], -worst["advantage"], area.name)
+
+    return tuple(sorted(areas, key=rank))
 
 
 def _halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:
-    """Two passes over the blocks as one piece of work."""
+    """Two passes over the areas as one piece of work."""
     if progress is None:
         return None, None
     return (

@@ -2,27 +2,156 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from tellall.core import files
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
-from tellall.experiment.measurement import Measurement, Outcome, frontier
-from tellall.experiment.prepared import Prepared
-from tellall.experiment.sweep_table import Sweep
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
+from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import Protection, as_protections
+from tellall.release.protections.base import Protection, as_protections, noise_of, prepare
 from tellall.release.protections.law import Rng
 from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "sweep",
-]
+__all__ = ["Sweep", "mark_frontier", "row_of", "suggest_scales", "sweep", "untried_decoders"]
+
+_SHOWN = (
+    ("protection", "protection"),
+    ("decoder", "decoder"),
+    ("accuracy", "right"),
+    ("advantage", "advantage"),
+    ("low", "95 %"),
+    ("high", "interval"),
+    ("exposed", "exposed"),
+    ("loss", "mean error"),
+    ("epsilon", "ε"),
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """Privacy and utility of protections, a row for each protection and decoder.
+
+    Attributes
+    ----------
+    rows
+        A dict each: ``family``, ``scale``, ``protection``, ``std`` (standard deviation of the noise on a
+        published value), ``decoder``, ``draws``; ``accuracy``, ``advantage`` with their 95 % intervals
+        (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
+        ``proved``, ``exposed``, ``learnt`` (people with a sensitive value who are proved alone or exposed);
+        ``loss`` (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``,
+        ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
+        coefficients, ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is
+        promised; ``frontier``. None where there is no number.
+    statistic, people, units
+        What was published about how many people, and what the noise is measured in.
+    skipped
+        Protections that could not be measured, and why.
+    real
+        Whether the secret is a real number: ``accuracy`` is then the mean absolute error, and it and the
+        advantage are in the secret's unit.
+    outcomes
+        The outcome behind each row.
+    untried
+        Decoders left out for the time they take on this many people.
+    secret
+        The secret's name.
+    """
+
+    rows: tuple[dict[str, Any], ...]
+    statistic: str
+    people: int
+    units: str
+    seed: int
+    skipped: tuple[tuple[str, str], ...] = ()
+    real: bool = False
+    outcomes: tuple[Outcome, ...] = ()
+    untried: tuple[str, ...] = ()
+    secret: str = "secret"
+
+    @property
+    def frontier(self) -> tuple[dict[str, Any], ...]:
+        """The rows that no other protection beats in both advantage and loss, the worst decoder of each.
+
+        An advantage below zero counts as none.
+        """
+        return tuple(row for row in self.rows if row["frontier"])
+
+    def as_json(self) -> dict[str, Any]:
+        """The sweep as plain data."""
+        return {
+            "statistic": self.statistic,
+            "people": self.people,
+            "units": self.units,
+            "seed": self.seed,
+            "secret": self.secret,
+            "real": self.real,
+            "untried": list(self.untried),
+            "rows": [dict(row) for row in self.rows],
+            "skipped": [{"protection": name, "reason": reason} for name, reason in self.skipped],
+        }
+
+    def to_plain(self) -> dict[str, Any]:
+        """The sweep with its outcomes, from which it can be made again."""
+        return {**self.as_json(), "outcomes": [outcome.to_plain() for outcome in self.outcomes]}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Sweep:
+        """The sweep that :meth:`to_plain` gave."""
+        known: dict[str, Any] = {field.name: plain[field.name] for field in fields(cls)}
+        return cls(
+            **{
+                **known,
+                "rows": tuple(known["rows"]),
+                "untried": tuple(known["untried"]),
+                "skipped": tuple((one["protection"], one["reason"]) for one in plain["skipped"]),
+                "outcomes": tuple(Outcome.from_plain(one) for one in plain["outcomes"]),
+            }
+        )
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes the rows as CSV, empty where there is no number; returns the path."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return files.write_text(Path(path), text.getvalue())
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Writes the rows as Parquet; returns the path."""
+        columns = {name: [row[name] for row in self.rows] for name in self.rows[0]}
+        return files.write_table(Path(path), columns)
+
+    def __str__(self) -> str:
+        head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]
+        body = [[_text(row[name], name, self.real) for name, _ in _SHOWN] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) if index < 2 else cell.rjust(width)
+                for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in (head, *body)
+        ]
+        marked = [
+            f"{line}  *" if row["frontier"] else line for row, line in zip(self.rows, lines[1:], strict=True)
+        ]
+        left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
+        note = "* on the frontier: no other protection here has both less advantage and less error"
+        return "\n".join([lines[0], *marked, note, *left_out, *untried_decoders(self.untried, self.people)])
+
+    __repr__ = __str__
 
 
 def sweep(
@@ -33,6 +162,7 @@ def sweep(
     scales: Sequence[float] | None = None,
     repeats: int = 10,
     decoders: Sequence[str] | None = None,
+    sensitive: Sequence[str] | None = None,
     rng: Rng = 0,
     processes: int = 1,
     cluster: str | None = None,
@@ -52,20 +182,17 @@ def sweep(
     repeats
         Draws of the noise for each protection; one where nothing in it is random.
     decoders
-        Their names; where not given, every decoder that is affordable for so many people.
+        Their names; where not given, every decoder that is affordable.
+    sensitive
+        The values of the secret that must not be learnt; where not given, all but the most common one.
     rng
-        Seed of everything; the same draws are used for every protection and scale.
+        Seed of the noise; the same draws are used for every protection and scale.
     processes
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
     cluster
         The address of a Dask scheduler, ``tcp://host:port``, to measure them there; the people go there too.
     progress
         Called with (protections done, protections in all) after each.
-
-    Notes
-    -----
-    One eigendecomposition serves all additive noise (see `Together`). The
-    population baseline is made once per protection. Intervals are paired bootstraps over people and draws.
 
     Examples
     --------
@@ -75,48 +202,122 @@ def sweep(
     >>> rng = np.random.default_rng(0)
     >>> people = Dataset.from_arrays(rng.integers(0, 2, (40, 8)), secret=np.arange(40) % 2)
     >>> found = sweep(people, Marginals(3), [Gaussian], scales=[1, 30], repeats=4)
-    >>> found.rows[0]["advantage"] > found.rows[1]["advantage"]
+    >>> found.rows[0]["advantage"] > found.rows[-1]["advantage"]
     True
     """
-    whole("repeats", repeats)
-    workers = Workers(processes, cluster)
-    ready = Prepared.of(dataset, statistic, decoders, rng)
-    chosen = _choices(protections, scales)
+    whole("repeats", repeats, least=1)
+    workers, setting = Workers(processes, cluster), Setting(dataset)
+    if not isinstance(statistic, Statistic):
+        raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+    tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)
+    limits = Limits(math.inf, None, sensitive_codes(dataset, sensitive))
+    choices, seed = _choices(protections, scales), seed_of(rng)
+    trials = [Trial(setting, (choice.planned(statistic),), repeats, seed) for choice in choices]
     if progress:
-        progress(0, len(chosen))
-    measured: list[tuple[_Choice, Measurement]] = []
-    skipped = []
-    for done, (choice, found) in enumerate(
-        zip(chosen, _measure_all(ready, chosen, repeats, workers), strict=True), start=1
+        progress(0, len(trials))
+    rows: list[dict[str, Any]] = []
+    outcomes: list[Outcome] = []
+    skipped: list[tuple[str, str]] = []
+    for done, (choice, trial, found) in enumerate(
+        zip(choices, trials, _run_all(trials, tried, workers), strict=True), start=1
     ):
-        if isinstance(found, Measurement):
-            measured.append((choice, found))
-        else:
+        if isinstance(found, str):
             skipped.append((choice.name, found))
+        else:
+            std = _std(trial)
+            rows += [row_of(choice.family, choice.scale, std, outcome, limits) for outcome in found]
+            outcomes += found
         if progress:
-            progress(done, len(chosen))
-    if not measured:
+            progress(done, len(trials))
+    if not rows:
         raise invalid("protections", "some that fit the statistic", skipped[0][0], skipped[0][1])
-    rows = [_row(choice, found, outcome) for choice, found in measured for outcome in found.outcomes]
-    # no attack is weaker than one that gains nothing
-    best = frontier([(max(found.worst.advantage, 0.0), found.loss) for _, found in measured])
-    marked = {(place, found.worst.decoder) for place, (_, found) in enumerate(measured) if best[place]}
-    places = [place for place, (_, found) in enumerate(measured) for _ in found.outcomes]
-    for place, row in zip(places, rows, strict=True):
-        row["frontier"] = (place, row["decoder"]) in marked
-    settled = ready.statistic
+    mark_frontier(rows)
+    settled = setting.exact(statistic).statistic
     return Sweep(
         tuple(rows),
         settled.describe(),
         dataset.n,
-        ready.units,
-        ready.seed,
+        setting.units(settled),
+        seed,
         tuple(skipped),
-        ready.real,
-        tallies=tuple(outcome.tally for _, found in measured for outcome in found.outcomes),
-        untried=ready.untried,
-        secret=dataset.secret_name,
+        not dataset.levels,
+        tuple(outcomes),
+        untried(tried, dataset.levels) if decoders is None else (),
+        dataset.secret_name,
     )
+
+
+def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
+    """Seven scales around the noise that begins to hide a person, each twice the last, in two digits."""
+    reach = Setting(dataset).reach(statistic)
+    return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
+
+
+def row_of(family: str, scale: float | None, std: float, found: Outcome, limits: Limits) -> dict[str, Any]:
+    """An outcome as a row of a sweep."""
+    loss, promise = found.loss, found.promised
+    lost, read = (None, None) if loss is None else (loss.utility, loss.coefficients)
+    row = {
+        "family": family,
+        "scale": scale,
+        "protection": found.protection,
+        "std": std,
+        "decoder": found.asked,
+        "draws": found.draws,
+        "accuracy": found.accuracy,
+        "accuracy_low": found.accuracy_interval[0],
+        "accuracy_high": found.accuracy_interval[1],
+        "baseline": found.baseline,
+        "baseline_accuracy": found.baselines[found.baseline],
+        "advantage": found.advantage,
+        "low": found.interval[0],
+        "high": found.interval[1],
+        "proved": found.proved,
+        "exposed": found.exposed_people,
+        "learnt": limits.count(found.learnt),
+        "loss": loss.error if loss else None,
+        "loss_low": loss.interval[0] if loss else None,
+        "loss_high": loss.interval[1] if loss else None,
+        "mean_error": lost.mean_error if lost else None,
+        "max_error": lost.max_error if lost else None,
+        "missing": lost.missing if lost else None,
+        "total_variation": lost.total_variation if lost else None,
+        "association_change": lost.association_change if lost else None,
+        "mae_ratio": read.mae_ratio if read else None,
+        "sign_flips": read.sign_flips if read else None,
+        "coverage": read.coverage if read else None,
+        "epsilon": promise.epsilon if promise else None,
+        "delta": promise.delta if promise else None,
+        "frontier": False,
+    }
+    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
+
+
+def mark_frontier(rows: Sequence[dict[str, Any]]) -> None:
+    """Marks the worst decoder of each protection that no other protection beats in both advantage and loss.
+
+    An advantage below zero counts as none; equal protections are marked together.
+    """
+    worst: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        key = (row["family"], row["scale"], row["protection"])
+        if key not in worst or row["high"] > worst[key]["high"]:
+            worst[key] = row
+    known = [row for row in worst.values() if row["loss"] is not None]
+    costs = [(max(row["advantage"], 0.0), row["loss"]) for row in known]
+    for row, (gain, loss) in zip(known, costs, strict=True):
+        row["frontier"] = not any(g <= gain and c <= loss and (g, c) != (gain, loss) for g, c in costs)
+
+
+def untried_decoders(names: Sequence[str], people: int) -> list[str]:
+    """What to say about decoders that were left out."""
+    if not names:
+        return []
+    them = "it" if len(names) == 1 else "them"
+    return [
+        f"Not tried on {people:,} people, for the time that takes: {', '.join(names)}. What is said here "
+        f"does not cover {them}: a decoder that finds more needs more noise. Ask for {them} by name."
+    ]
 
 
 @dataclass(frozen=True)
@@ -130,6 +331,9 @@ class _Choice:
         if self.scale is not None:
             return f"{self.family} at {self.scale:g}"
         return ", ".join(map(repr, self.protections)) or "exact"
+
+    def planned(self, statistic: Statistic) -> Planned:
+        return Planned(self.name, statistic, self.protections)
 
 
 def _choices(protections: Any, scales: Sequence[float] | None) -> list[_Choice]:
@@ -164,63 +368,46 @@ def _is_family(one: Any) -> bool:
     return callable(one) and not isinstance(one, Protection)
 
 
-def _measure_all(ready: Prepared, chosen: Sequence[_Choice], repeats: int, workers: Workers) -> Any:
-    """The measurement of each choice in order, or why there is none."""
-    if workers.cluster is not None:
-        ready.warm_baselines()  # made once, here; what noise shares is too large to send to every task
-    elif workers.processes != 1 and len(chosen) > 1:
-        ready.warm_baselines()  # made once, here, and sent to the workers
-        ready.warm([choice.protections for choice in chosen])
-    tasks = [Task(choice.name, partial(tuple, (ready, choice, repeats))) for choice in chosen]
-    early: dict[int, Measurement | str] = {}
+def _run_all(
+    trials: Sequence[Trial], decoders: Sequence[str], workers: Workers
+) -> Iterator[tuple[Outcome, ...] | str]:
+    """The outcomes of each trial in order, or why there are none."""
+    if workers.cluster is not None or (workers.processes != 1 and len(trials) > 1):
+        setting = trials[0].setting
+        setting.baselines([trials[0].releases[0].statistic])  # made once, here, and sent to the workers
+        if workers.cluster is None:  # what draws share is too large to send over a network
+            for trial in [trial for trial in trials if trial.shares_draws][:1]:
+                trial.warm()
+    tasks = [Task(trial.releases[0].name, partial(tuple, (trial, tuple(decoders)))) for trial in trials]
+    early: dict[int, tuple[Outcome, ...] | str] = {}
     following = 0
-    for outcome in run(_measure, tasks, workers=workers):
-        early[outcome.index] = outcome.reason if isinstance(outcome, Failed) else outcome.piece
+    for one in run(_run, tasks, workers=workers):
+        early[one.index] = one.reason if isinstance(one, Failed) else one.piece
         while following in early:
             yield early.pop(following)
             following += 1
 
 
-def _measure(task: tuple[Prepared, _Choice, int]) -> Measurement | str:
-    ready, choice, repeats = task
+def _run(task: tuple[Trial, tuple[str, ...]]) -> tuple[Outcome, ...] | str:
+    trial, decoders = task
     try:
-        return ready.measure(choice.protections, repeats)
+        return trial.run_all(decoders)
     except TellallError as error:
         return str(error)
     except MemoryError:
         return "too little memory on this machine"
 
 
-def _row(choice: _Choice, found: Measurement, outcome: Outcome) -> dict[str, Any]:
-    promise, lost, read = found.guarantee, found.utility, found.coefficients
-    row = {
-        "family": choice.family,
-        "scale": choice.scale,
-        "protection": found.label,
-        "std": found.std,
-        "decoder": outcome.decoder,
-        "draws": outcome.draws,
-        "accuracy": outcome.accuracy,
-        "accuracy_low": outcome.accuracy_interval[0],
-        "accuracy_high": outcome.accuracy_interval[1],
-        "baseline": outcome.baseline,
-        "baseline_accuracy": outcome.baseline_accuracy,
-        "advantage": outcome.advantage,
-        "low": outcome.interval[0],
-        "high": outcome.interval[1],
-        "exposed": outcome.exposed,
-        "loss": found.loss,
-        "loss_low": found.loss_interval[0],
-        "loss_high": found.loss_interval[1],
-        "mean_error": lost.mean_error,
-        "max_error": lost.max_error,
-        "missing": lost.missing,
-        "total_variation": lost.total_variation,
-        "association_change": lost.association_change,
-        "mae_ratio": read.mae_ratio if read else None,
-        "sign_flips": read.sign_flips if read else None,
-        "coverage": read.coverage if read else None,
-        "epsilon": promise.epsilon if promise else None,
-        "delta": promise.delta if promise else None,
-    }
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}
+def _std(trial: Trial) -> float:
+    """The standard deviation of the noise on a published value; not a number where it has no law."""
+    planned, public = trial.releases[0], trial.setting.people.public
+    done = prepare(planned.protections, trial.setting.exact(planned.statistic).statistic, public)
+    return noise_of(done).std
+
+
+def _text(value: Any, name: str, real: bool) -> str:
+    if value is None:
+        return "–"
+    if not real and name in ("accuracy", "advantage", "low", "high"):
+        return f"{100 * value:{'' if name == 'accuracy' else '+'}.1f} %"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

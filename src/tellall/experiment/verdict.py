@@ -1,40 +1,59 @@
-"""The verdict on many blocks: that on all people, unless some block says otherwise."""
+"""Verdicts: pass, review or fail, with a sentence that says what decided. One place for everybody who judges.
+
+======  ==============================================================================================
+fail    the advantage's interval lies above the limit, or more people with a sensitive value are proved
+        alone or exposed than allowed
+review  the limit lies inside the interval, an answer is not settled, people are proved as a group to have
+        a sensitive value, sure guesses are unreliable or luck explains them, or something was not attacked
+pass    none of these
+======  ==============================================================================================
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tellall.algebra.solvers.base import SETTLED
+from tellall.core.amounts import count_of
+from tellall.core.errors import invalid
 from tellall.core.text import one_line
-from tellall.experiment.summary import ReleaseSummary
-from tellall.people.areas import count_areas, count_people
+from tellall.experiment.outcome import PARTLY, Outcome
+from tellall.experiment.risk import LEVELS
+from tellall.people.dataset import Dataset
 
 __all__ = [
-    "PARTLY",
     "Answer",
-    "JudgedBlock",
+    "JudgedArea",
+    "Limits",
     "Verdict",
-    "block_name",
+    "area_name",
     "judge",
-    "judge_blocks",
+    "judge_area",
+    "judge_outcome",
+    "judged_areas",
+    "sensitive_codes",
+    "sensitive_of",
 ]
 
-# The verdict: pass, review or fail, with a sentence that needs no training to read.
-
-PARTLY = "not attacked in "  # how the status begins of what was attacked in some blocks only
+_ORDER = ("pass", "review", "fail")
+_NOT_PROOF = "That these attacks fail does not prove that every attack would."
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The answer in a word and in a sentence.
 
-    ``word`` is "pass" (every attack stayed below the limit), "fail" (one was above it), or "review" (it
-    could not be told, and a person has to decide).
+    ``word`` is "pass" (every attack stayed within the limits), "fail" (one did not), or "review" (a person
+    has to decide).
     """
 
     word: str
     sentence: str
+
+    @property
+    def rank(self) -> int:
+        """0 pass, 1 review, 2 fail."""
+        return _ORDER.index(self.word)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}"
@@ -42,9 +61,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a page says first: a word and a sentence, of what, and how good or bad they are.
+    """What a page says first: a word and a sentence, about what, and how good or bad they are.
 
-    ``kind`` is "pass" (nothing needs to be done), "review" (a person decides) or "fail".
+    ``kind`` is "pass", "review" or "fail".
     """
 
     kind: str
@@ -53,203 +72,311 @@ class Answer:
     about: str = ""
 
 
-def judge(
-    rows: Sequence[tuple[str, ReleaseSummary]],
-    *,
-    limit: float,
-    skipped: Sequence[str] = (),
-    exposed_limit: int | None = None,
-) -> Verdict:
-    """The verdict on named summaries against a limit on advantage and, where given, on people exposed.
+@dataclass(frozen=True)
+class Limits:
+    """What a release may give away.
 
-    Notes
-    -----
-    An interval of the advantage that lies above the limit fails, one that lies below passes, one that
-    contains it is for a person to decide, as is whatever could not be attacked.
+    Attributes
+    ----------
+    advantage
+        The most accuracy beyond the strongest baseline, as a share of people; for a real secret, as a share
+        of that baseline's error.
+    exposed
+        The most people with a sensitive value who may be proved alone or exposed; None where people are not
+        counted.
+    sensitive
+        The values that must not be learnt, by the code of each; None: all of them.
     """
-    if not rows:
-        return Verdict("review", "Nothing could be attacked, so nothing is known about what it gives away.")
-    name, worst = max(rows, key=lambda row: row[1].advantage)
-    above = [row for row in rows if row[1].interval[0] > limit]
-    crowded = [row for row in rows if exposed_limit is not None and row[1].exposed_people > exposed_limit]
-    unsure = [row for row in rows if row[1].interval[0] <= limit < row[1].interval[1]]
-    doubts = [(title, row.status) for title, row in rows if row.status not in SETTLED]
-    if above:
-        named = max(above, key=lambda row: row[1].advantage)
-        return Verdict("fail", f"{_found(*named)} The limit is {_points(limit)}.")
-    if crowded:
-        title, row = max(crowded, key=lambda pair: pair[1].exposed_people)
+
+    advantage: float
+    exposed: int | None = 0
+    sensitive: tuple[str, ...] | None = None
+
+    def count(self, people: Mapping[str, int]) -> int:
+        """How many of the people, counted by value, have a sensitive one."""
+        return sum(
+            count for value, count in people.items() if self.sensitive is None or value in self.sensitive
+        )
+
+
+def sensitive_of(counts: Sequence[int]) -> tuple[str, ...]:
+    """The values that are sensitive where a plan does not say: all but the most common one.
+
+    Examples
+    --------
+    >>> sensitive_of([90, 10]), sensitive_of([3, 5, 2])
+    (('1',), ('0', '2'))
+    """
+    usual = max(range(len(counts)), key=lambda value: (counts[value], -value), default=0)
+    return tuple(str(value) for value in range(len(counts)) if value != usual)
+
+
+def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The codes of the sensitive values of a dataset's secret; None for a real secret: every number is."""
+    if not dataset.levels or dataset.secret is None:
+        return None
+    if sensitive is None:
+        return sensitive_of([int((dataset.secret == value).sum()) for value in range(dataset.levels)])
+    for value in sensitive:
+        if value not in dataset.meaning:
+            raise invalid(
+                "sensitive", f"values of {dataset.secret_name} ({', '.join(dataset.meaning)})", value
+            )
+    return tuple(str(dataset.meaning.index(value)) for value in sensitive)
+
+
+def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
+    """The verdict on one attack."""
+    _, low, high = found.share_gained
+    proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
+    grouped = limits.count(found.proved_group)
+    if low > limits.advantage:
+        people = f" {_people_learnt(proved, exposed)}" if proved or exposed else ""
+        return Verdict(
+            "fail", f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}"
+        )
+    if limits.exposed is not None and limits.count(found.learnt) > limits.exposed:
         return Verdict(
             "fail",
-            f"{_exposes(title, row)} The limit is {exposed_limit}.",
+            f"From “{name}” an outsider learns the sensitive value of single people: "
+            f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}.",
         )
-    if unsure:
-        title, row = max(unsure, key=lambda pair: pair[1].interval[1])
-        low, high = row.interval
+    if found.contradicted:
+        return Verdict(
+            "review", f"“{name}” does not describe these people: it proves what is not true of them."
+        )
+    if high > limits.advantage:
         return Verdict(
             "review",
-            f"{_found(title, row)} With this many people that could as well be {_more(low)} as "
-            f"{_more(high)}, and the limit, {_points(limit)}, lies between.",
+            f"{_gain(name, found)} With this many people that could as well be {_more(low, found)} as "
+            f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found)}, lies between.",
         )
-    if skipped or doubts:
-        return Verdict("review", _unsure(skipped, doubts, limit))
-    return Verdict("pass", _passed(name, worst, limit, max(row.exposed_people for _, row in rows)))
+    if not found.settled:
+        return Verdict("review", _doubt(name, found))
+    if grouped:
+        return Verdict(
+            "review",
+            f"“{name}” shows a sensitive value of {count_of(grouped, 'person', 'people')} as a group: "
+            "everybody in a published cell has it. Whether that harms them is for a person to say.",
+        )
+    if found.luck.unreliable:
+        return Verdict("review", f"In “{name}” sure guesses are unreliable: {_luck(found)}.")
+    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}")
 
 
-def _unsure(skipped: Sequence[str], doubts: Sequence[tuple[str, str]], limit: float) -> str:
-    """What was below the limit, and why that is not all: what was not attacked, what cannot be trusted."""
-    partly = [f"{title} ({status})" for title, status in doubts if status.startswith(PARTLY)]
-    missed = [*skipped, *partly]
-    stayed = f"What could be attacked stayed below the limit of {_points(limit)}"
-    text = f"{stayed}, but not everything could be: {', '.join(missed)}." if missed else f"{stayed}."
-    told = [_doubt(title, status) for title, status in doubts if not status.startswith(PARTLY)]
-    return " ".join([text, *told])
+def judge(
+    found: Sequence[tuple[str, Outcome]], limits: Limits, *, not_attacked: Sequence[str] = ()
+) -> Verdict:
+    """The verdict on several attacks: never better than that on any of them.
+
+    Parameters
+    ----------
+    found
+        Each attack with the name of what was attacked.
+    not_attacked
+        The names of what could not be attacked.
+    """
+    if not found:
+        return Verdict("review", "Nothing could be attacked, so nothing is known about what it gives away.")
+    verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
+    worst = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))[0]
+    missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
+    if worst.word != "pass":
+        return Verdict(worst.word, f"{worst.sentence} {missing}".strip())
+    if missing:
+        stayed = f"What could be attacked stayed below the limit of {_in_100(limits.advantage, found[0][1])}"
+        return Verdict("review", f"{stayed}, but not everything could be. {missing}")
+    return worst
 
 
-def _doubt(title: str, status: str) -> str:
-    """What is wrong with an attack that was made."""
-    word, _, reason = status.partition(": ")
+def _weight(found: Outcome, limits: Limits) -> tuple[float, float]:
+    """How much an attack weighs among those with the same verdict."""
+    return found.share_gained[0], limits.count(found.learnt)
+
+
+def _gain(name: str, found: Outcome) -> str:
+    usual = found.baselines[found.baseline]
+    if found.real:
+        return (
+            f"From “{name}” an outsider's numbers are off by {found.accuracy:.3g} on average; without it, by "
+            f"{usual:.3g} at best: {_more(found.share_gained[0], found)}."
+        )
+    return (
+        f"From “{name}” an outsider guesses the secret of {_people(found.accuracy, found)} people right; "
+        f"without it, of {_people(usual, found)} at best: {_more(found.share_gained[0], found)}."
+    )
+
+
+def _people_learnt(proved: int, exposed: int) -> str:
+    parts = [f"{count_of(proved, 'person', 'people')} proved by arithmetic" if proved else ""]
+    parts.append(f"{count_of(exposed, 'person', 'people')} exposed with 95 % confidence" if exposed else "")
+    return f"{', '.join(filter(None, parts))}."
+
+
+def _doubt(name: str, found: Outcome) -> str:
+    """What is wrong with an attack that stayed below the limits."""
+    if found.status.startswith(PARTLY):
+        return f"“{name}” stayed below the limits where it was attacked, but was {found.status}."
+    word, _, reason = found.status.partition(": ")
     if word == "uncalibrated":
         return (
-            f"“{title}” was attacked, but how sure the attack is cannot be trusted: {reason or 'untested'}."
+            f"“{name}” was attacked and stayed below the limits, but how sure the attack is cannot be "
+            f"trusted: {reason or 'untested'}."
         )
-    how = status if status.startswith("in ") else f"what was found is not settled ({status})"
-    return f"“{title}” was attacked, but {how}."
-
-
-def _found(name: str, row: ReleaseSummary) -> str:
-    guess = row.baselines[row.baseline]
-    return (
-        f"From “{name}” an outsider guesses the secret of {_people(row.accuracy, row)} people right; "
-        f"without it, of {_people(guess, row)} at best: {_more(row.advantage)}."
+    how = (
+        found.status if found.status.startswith("in ") else f"what was found is not settled ({found.status})"
     )
+    return f"“{name}” was attacked and stayed below the limits, but {how}."
 
 
-def _exposes(name: str, row: ReleaseSummary) -> str:
-    return f"“{name}” exposes {row.exposed_people} of {row.people:,} people with 95 % confidence."
+def _luck(found: Outcome) -> str:
+    """How often sure guesses were right, beside luck."""
+    sure = found.luck
+    return f"{sure.sure:,.0f} sure, {sure.right:,.0f} right, {sure.expected:,.0f} expected by luck"
 
 
-def _passed(name: str, worst: ReleaseSummary, limit: float, exposed: int) -> str:
-    gain = f"at most {_points(worst.advantage)} more" if worst.advantage > 0 else "no more"
-    text = (
-        f"The attacks tried here guess {gain} secrets right than one would without the "
-        f"release{'' if worst.advantage <= 0 else f' (“{name}”)'}; the limit is {_points(limit)}."
-    )
-    if exposed:
-        text += f" Even so, {exposed} {'person is' if exposed == 1 else 'people are'} exposed."
-    return f"{text} That these attacks fail does not prove that every attack would."
+def _passed(name: str, found: Outcome, limits: Limits) -> str:
+    gained = found.share_gained[0]
+    limit = _in_100(limits.advantage, found)
+    if found.real:
+        more = f"come at most {100 * gained:.1f} % nearer" if gained > 0 else "come no nearer"
+        text = f"From “{name}” the attacks tried here {more} than one would without it; the limit is {limit}."
+    else:
+        more = f"at most {_in_100(gained, found)} more" if gained > 0 else "no more"
+        text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "
+        text += f"the limit is {limit}."
+    others = found.proved + found.exposed_people
+    if others:
+        text += f" {found.proved:,} people are proved and {found.exposed_people:,} exposed"
+        text += " to have a value that is not sensitive." if limits.exposed is not None else "."
+    if found.luck.sure and found.luck.explained:
+        text += f" Luck explains the sure guesses: {_luck(found)}."
+    return text
 
 
-def _people(share: float, row: ReleaseSummary) -> str:
-    return f"{round(share * row.people):,} of {row.people:,}"
+def _people(share: float, found: Outcome) -> str:
+    return f"{round(share * found.people):,} of {found.people:,}"
 
 
-def _more(share: float) -> str:
-    """A difference in words; what rounds to nothing is no fewer."""
-    fewer = round(1000 * share) < 0
-    return f"{_points(abs(share))} {'fewer' if fewer else 'more'}"
+def _more(share: float, found: Outcome) -> str:
+    """A difference in words; what rounds to nothing is not called fewer."""
+    if found.real:
+        return f"{100 * abs(share):.1f} % {'farther' if round(1000 * share) < 0 else 'nearer'}"
+    return f"{_in_100(abs(share), found)} {'fewer' if round(1000 * share) < 0 else 'more'}"
 
 
-def _points(share: float) -> str:
-    return f"{100 * share:.1f} in 100"
+def _in_100(share: float, found: Outcome) -> str:
+    return f"{100 * share:.1f} %" if found.real else f"{100 * share:.1f} in 100"
 
 
-_LISTED = 3
-_LONGEST = 60
+# Areas
+
+_CHANCE = 0.05  # of failing any area by luck, however many are looked at
+_LISTED, _LONGEST = 3, 60
 
 
 @dataclass(frozen=True)
-class JudgedBlock:
-    """One block as a verdict sees it.
+class JudgedArea:
+    """One area as a verdict sees it.
 
     Attributes
     ----------
     worst
-        The release with the largest advantage there, of those above the limit where there are such, with its
-        summary; None where nothing was attacked.
-    above
-        Whether an interval lies above the limit.
-    surely
-        Whether that also holds considering how many blocks were looked at.
+        The attack with the largest advantage there, of those above the limit where there are such; None where
+        nothing was attacked.
+    above, surely
+        Whether an interval lies above the limit, and whether it does so considering how many were looked at.
     reason
         Why it was not attacked; None where it was.
     """
 
     name: str
     people: int
-    worst: tuple[str, ReleaseSummary] | None
+    worst: tuple[str, Outcome] | None
     above: bool
     surely: bool
     reason: str | None = None
 
 
-def judge_blocks(total: Verdict, blocks: Sequence[JudgedBlock], limit: float) -> Verdict:
-    """The verdict on all blocks, the worst of which come first.
+def judge_area(
+    name: str,
+    people: int,
+    found: Sequence[tuple[str, Outcome]],
+    limits: Limits,
+    looked_at: int,
+    reason: str | None,
+) -> JudgedArea:
+    """One area among ``looked_at`` attacks on areas in all."""
+    above = [pair for pair in found if pair[1].share_gained[1] > limits.advantage]
+    sure = any(
+        one.tally.surely(_CHANCE / looked_at) > limits.advantage for _, one in above if one.tally is not None
+    )
+    worst = max(above or found, key=lambda pair: pair[1].advantage, default=None)
+    why = reason or (None if worst is not None else "nothing in it could be attacked")
+    return JudgedArea(name, people, worst, bool(above), sure, why)
+
+
+def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) -> Verdict:
+    """The verdict on all areas, the worst of which come first.
 
     Notes
     -----
-    All people together are judged as one release would be. Of many blocks some lie above a limit by luck:
-    one fails only where its advantage exceeds the limit at 95 % confidence over all blocks looked at
-    (Bonferroni); short of that, a block whose own interval lies above the limit is for a person to decide, as
-    is one that could not be attacked.
+    All people together are judged as one release would be. Of many areas some lie above a limit by luck: one
+    fails only where its advantage exceeds the limit at 95 % confidence over all areas looked at (Bonferroni).
+    Short of that, an area whose own interval lies above the limit is for a person to decide, as is one that
+    could not be attacked.
     """
-    surely = [block for block in blocks if block.surely]
-    if total.word == "fail":
-        return Verdict("fail", _with(total.sentence, _above(surely, blocks)))
+    surely = [area for area in areas if area.surely]
+    told = ""
     if surely:
-        return Verdict("fail", f"{_worst(surely[0], limit)} {_above(surely, blocks)}")
-    if total.word == "review":
-        return total
-    above = [block for block in blocks if block.above]
+        verb = "lies" if len(surely) == 1 else "lie"
+        told = f"{_count(surely, areas)} {verb} above it for sure."
+    if whole.word == "fail":
+        return Verdict("fail", f"{whole.sentence} {told}".strip())
+    if surely:
+        return Verdict("fail", f"{_worst(surely[0], limits)} {told}")
+    if whole.word == "review":
+        return whole
+    above = [area for area in areas if area.above]
     if above:
         return Verdict(
             "review",
-            f"{_worst(above[0], limit)} In {_count(above, blocks)} the interval lies above the limit, which "
-            "of so many blocks could be luck. All people together stay below it.",
+            f"{_worst(above[0], limits)} In {_count(above, areas)} the interval lies above the limit, which "
+            "among this many areas could be luck. All people together stay below it.",
         )
-    untold = [block for block in blocks if block.reason is not None]
-    if untold:
+    unknown = [area for area in areas if area.reason is not None]
+    if unknown:
         return Verdict(
             "review",
-            f"What could be attacked stayed below the limit of {_points(limit)}, but "
-            f"{_count(untold, blocks)} could not be: {_list(untold)}.",
+            f"What could be attacked stayed below the limit of {100 * limits.advantage:.1f} in 100, but "
+            f"{_count(unknown, areas)} could not be: {_list(unknown)}.",
         )
-    return Verdict("pass", f"{total.sentence} No block lies above the limit.")
+    return Verdict("pass", f"{whole.sentence} No area lies above the limit.")
 
 
-def block_name(name: str) -> str:
-    """A block's name as people read it: on one line, not too long, never empty."""
+def area_name(name: str) -> str:
+    """An area's name as people read it: on one line, not too long, never empty."""
     return one_line(name, _LONGEST) or "(empty)"
 
 
-def _worst(block: JudgedBlock, limit: float) -> str:
-    assert block.worst is not None
-    name, row = block.worst
-    guess = row.baselines[row.baseline]
+def _worst(area: JudgedArea, limits: Limits) -> str:
+    assert area.worst is not None
+    name, found = area.worst
     return (
-        f"In “{block_name(block.name)}” an outsider guesses from “{name}” the secret of "
-        f"{_people(row.accuracy, row)} people right; without it, of {_people(guess, row)} at best. The limit "
-        f"is {_points(limit)}."
+        f"In “{area_name(area.name)}” an outsider guesses from “{name}” the secret of "
+        f"{_people(found.accuracy, found)} people right; without it, of "
+        f"{_people(found.baselines[found.baseline], found)} at best. The limit is "
+        f"{100 * limits.advantage:.1f} in 100."
     )
 
 
-def _above(surely: Sequence[JudgedBlock], blocks: Sequence[JudgedBlock]) -> str:
-    if not surely:
-        return ""
-    return f"{_count(surely, blocks).capitalize()} {'lies' if len(surely) == 1 else 'lie'} above it for sure."
+def _count(some: Sequence[JudgedArea], areas: Sequence[JudgedArea]) -> str:
+    return f"{len(some):,} of {count_of(len(areas), 'area')}"
 
 
-def _with(sentence: str, more: str) -> str:
-    return f"{sentence} {more}" if more else sentence
-
-
-def _count(some: Sequence[JudgedBlock], blocks: Sequence[JudgedBlock]) -> str:
-    return f"{len(some):,} of {count_areas(len(blocks))}"
-
-
-def _list(blocks: Sequence[JudgedBlock]) -> str:
+def _list(areas: Sequence[JudgedArea]) -> str:
     named = ", ".join(
-        f"“{block_name(block.name)}” ({count_people(block.people)})" for block in blocks[:_LISTED]
+        f"“{area_name(area.name)}” ({count_of(area.people, 'person', 'people')})" for area in areas[:_LISTED]
     )
-    more = len(blocks) - _LISTED
+    more = len(areas) - _LISTED
     return f"{named} and {more:,} more" if more > 0 else named

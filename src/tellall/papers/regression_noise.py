@@ -17,7 +17,7 @@ from tellall.algebra.solvers.minimum_norm import norm_certificate
 from tellall.attack.blackbox.estimate import Progress, reporter
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.attack.reconstruct.reals import RealReconstruction
-from tellall.experiment.scoring import score
+from tellall.experiment.risk import score
 from tellall.papers.regression_noise_attack import Regressions
 from tellall.papers.regression_noise_beyond import beyond
 from tellall.papers.regression_noise_claims import statements

@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
-from tellall.experiment.coefficients import coefficient_utility
+from tellall.experiment.utility import coefficient_utility
 from tellall.papers.regression_noise_data import RegressionData, prepare
 from tellall.papers.regression_noise_study import FAMILIES, law_of_std, sample_of
 from tellall.people.dataset import Dataset

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tellall.experiment.study_verdict import least_enough
-from tellall.experiment.verdict import block_name
+from tellall.experiment.answers import least_enough
+from tellall.experiment.verdict import area_name
 from tellall.people.areas import count_areas, count_people
 from tellall.report.html import bar_figure
 
@@ -26,7 +26,7 @@ _LINES = 10
 
 def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     """The areas of an audit's document as its page shows them; None where it has none."""
-    known = document.get("blocks")
+    known = document.get("areas")
     if known is None:
         return None
     attacked = [row for row in map(_worst, known["rows"]) if row is not None]
@@ -54,24 +54,24 @@ def swept_areas(release: dict[str, Any], limit: float) -> dict[str, Any] | None:
     """The areas of a sweep's document as its page shows them; None where it has none."""
     if release.get("by") is None:
         return None
-    measured = [row for row in release["blocks"] if row["rows"]]
+    measured = [row for row in release["areas"] if row["rows"]]
     return {
         "by": release["by"],
-        "areas": len(release["blocks"]),
+        "areas": len(release["areas"]),
         "measured": len(measured),
         **_tabled([_swept(row, limit) for row in measured]),
-        **_left_out(release["blocks"]),
+        **_left_out(release["areas"]),
     }
 
 
 def calibrated_areas(release: dict[str, Any]) -> dict[str, Any]:
     """The areas of a calibration's document as its page shows them."""
     answered = [
-        {**row["answer"], "name": block_name(row["name"]), "people": row["people"]}
-        for row in release["blocks"]
+        {**row["answer"], "name": area_name(row["name"]), "people": row["people"]}
+        for row in release["areas"]
         if row["answer"] is not None
     ]
-    return {**_tabled(answered), **_left_out(release["blocks"])}
+    return {**_tabled(answered), **_left_out(release["areas"])}
 
 
 def audit_lines(document: dict[str, Any]) -> list[str]:
@@ -83,7 +83,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     worst = [_line(row["name"], row) for row in view["shown"][:_LINES]]
     whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
     lines = _aligned(head, [*worst, *whole])
-    more, missing = view["attacked"] - len(worst), view["blocks"] - view["attacked"]
+    more, missing = view["attacked"] - len(worst), view["areas"] - view["attacked"]
     listed = [f"... and {count_areas(more, 'more')}, in audit.json"] if more > 0 else []
     left_out = view["people_not_attacked"]
     gone = [f"not attacked: {count_areas(missing)} with {count_people(left_out)}"] if left_out else []
@@ -96,7 +96,7 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
     if view is None:
         return []
     enough = f"enough for {limit:.0%}"
-    head = [_cell(block_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", enough]
+    head = [_cell(area_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", enough]
     body = [
         [
             _cell(row["name"]),
@@ -118,7 +118,7 @@ def _worst(row: Row) -> Row | None:
     if not found:
         return None
     worst = max(found, key=lambda one: (one["advantage"], one["interval"][0]))
-    kept = {"name": block_name(row["name"]), "people": row["people"], "note": row["note"]}
+    kept = {"name": area_name(row["name"]), "people": row["people"], "note": row["note"]}
     return {**worst, "release": worst["name"], **kept}
 
 
@@ -139,7 +139,7 @@ def _swept(area: Row, limit: float) -> Row:
     enough = least_enough(area["rows"], limit)
     return {
         **worst,
-        "name": block_name(area["name"]),
+        "name": area_name(area["name"]),
         "people": area["people"],
         "enough": None if enough is None else enough["protection"],
     }
@@ -152,7 +152,7 @@ def _tabled(rows: Sequence[Row]) -> dict[str, Any]:
 def _left_out(rows: Sequence[Row]) -> dict[str, Any]:
     """The areas without an answer, as a page lists them."""
     reasons = [(row, _reason(row)) for row in rows]
-    left_out = [{"name": block_name(row["name"]), "reason": why} for row, why in reasons if why is not None]
+    left_out = [{"name": area_name(row["name"]), "reason": why} for row, why in reasons if why is not None]
     return {"left_out": left_out[:SHOWN], "left_out_more": max(0, len(left_out) - SHOWN)}
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tellall.experiment.study_verdict import (
-    block_calibration_answer,
+from tellall.experiment.answers import (
+    area_calibration_answer,
     calibration_answer,
     no_answers,
     sweep_answer,
@@ -54,7 +54,7 @@ def render_calibration(document: dict[str, Any]) -> str:
     With areas (``by``), the answer is one noise for all, and a table shows what each area needs.
     """
     most, by = document.get("exposed_limit"), document.get("by")
-    answer = calibration_answer if by is None else block_calibration_answer
+    answer = calibration_answer if by is None else area_calibration_answer
     answers = [*(answer(release, most) for release in document["releases"]), *no_answers(document)]
     given = [release["warnings"] for release in document["releases"]]
     shared = [line for line in given[0] if all(line in several for several in given)] if given else []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from tellall.experiment.summary import ReleaseSummary
+from tellall.experiment.outcome import Outcome
 
 __all__ = [
     "release_table",
@@ -20,7 +20,7 @@ def talk_console(*, quiet: bool = False) -> Console:
     return Console(stderr=True, quiet=quiet, highlight=False, markup=False)
 
 
-def release_table(rows: Sequence[ReleaseSummary]) -> Table:
+def release_table(rows: Sequence[Outcome]) -> Table:
     """The releases side by side, narrow enough for 80 columns."""
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("protected by", no_wrap=True)

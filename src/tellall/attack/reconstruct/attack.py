@@ -26,6 +26,7 @@ from tellall.attack.reconstruct.doubts import (
 from tellall.attack.reconstruct.knowledge import check_bounds, check_prior
 from tellall.attack.reconstruct.reals import RealReconstruction, reconstruct_reals
 from tellall.attack.reconstruct.system import leave_undecided
+from tellall.attack.secret import Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
@@ -73,6 +74,11 @@ class Reconstruction:
     _proved: tuple[Array, Array] | None = (
         None  # bounds on each unknown that the decoder added to the evidence's
     )
+
+    @property
+    def secret(self) -> Secret:
+        """What kind of secret was attacked."""
+        return Secret.of(self.releases[0].levels)
 
     @property
     def n(self) -> int:

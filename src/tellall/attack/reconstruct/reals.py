@@ -11,6 +11,7 @@ from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.box import BoxProblem
 from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.attack.secret import Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
@@ -58,6 +59,11 @@ class RealReconstruction:
     def guess(self) -> Array:
         """The estimate: real numbers are not rounded."""
         return self.estimate
+
+    @property
+    def secret(self) -> Secret:
+        """What kind of secret was attacked."""
+        return Secret.of(0)
 
     @property
     def n(self) -> int:

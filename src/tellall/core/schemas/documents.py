@@ -54,11 +54,16 @@ class PlanDocument(_Strict):
     ] = {}
     by: Annotated[
         Text | None,
-        Field(description="A public column: everything is published of each of its values apart, a block."),
+        Field(description="A public column: everything is published for each of its values apart, an area."),
     ] = None
     limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
     exposed_limit: Annotated[
-        int | None, Field(ge=0, description="The most people a release may expose; not judged by default.")
+        int | None,
+        Field(ge=0, description="The most people with a sensitive value who may be proved alone or exposed."),
+    ] = 0
+    sensitive: Annotated[
+        list[str | int] | None,
+        Field(min_length=1, description="The values that must not be learnt; default all but the commonest."),
     ] = None
     repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
     seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
@@ -118,8 +123,8 @@ class ForeseenDocument(_Strict):
     limit: Annotated[
         float | None, Field(description="No decoder beats it on average over secrets drawn at random.")
     ]
-    rate: Annotated[float, Field(description="The rate of the secret that is reckoned with.")]
-    ignored: Annotated[list[str], Field(description="Protections that are not reckoned with.")] = []
+    rate: Annotated[float, Field(description="The rate of the secret behind these numbers.")]
+    ignored: Annotated[list[str], Field(description="Protections that these numbers leave out.")] = []
 
 
 class PromisedDocument(_Strict):
@@ -142,21 +147,48 @@ class RecoveryDocument(_Strict):
     confidence: Annotated[float, Field(gt=0, lt=1)]
 
 
+class LuckDocument(_Strict):
+    """How many guesses were sure, how many of them right, and how many luck would make right."""
+
+    sure: float
+    right: float
+    expected: float
+    chance: Annotated[float, Field(ge=0, le=1, description="That luck alone makes this many right.")]
+
+
+class LossDocument(_Strict):
+    """What the reader of the release loses."""
+
+    error: Annotated[float, Field(ge=0, description="Mean absolute error, withheld values counted.")]
+    interval: tuple[float, float]
+    utility: dict[str, float | None]
+    coefficients: dict[str, float | None] | None = None
+
+
 class Found(_Strict):
-    """What the attack on one release found; counts and rates, never a person."""
+    """What the strongest attack on some releases found; counts and rates, never a person."""
 
     statistic: str
     protection: str
+    asked: Annotated[str, Field(description="The decoder that was asked for.")] = "auto"
+    real: Annotated[bool, Field(description="The secret is a real number: accuracies are errors.")] = False
     accuracy: float
+    accuracy_interval: tuple[float, float]
     baselines: dict[str, float]
     baseline: str
     advantage: float
     interval: tuple[float, float]
     found: float | None
+    holders: int = 0
     named: int
     named_right: int
     proved: int
+    proved_alone: Annotated[dict[str, int], Field(description="By more than one cell; by value.")]
+    proved_group: Annotated[dict[str, int], Field(description="By one cell of people all alike; by value.")]
+    learnt: Annotated[dict[str, int], Field(description="Proved alone or exposed, by value.")]
     exposed: dict[str, dict[str, int]]
+    luck: LuckDocument
+    contradicted: Annotated[bool, Field(description="A proof contradicts the truth.")] = False
     status: str
     people: int
     curve: Annotated[list[tuple[float, int]], Field(description="People exposed at each confidence.")]
@@ -170,22 +202,10 @@ class Found(_Strict):
         PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
     ] = None
     wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
+    loss: LossDocument | None = None
     recovery: Annotated[
         list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")
     ] = []
-
-
-class FindingDocument(_Strict):
-    """One entry of the audit: an attack scored, or why there is none."""
-
-    name: str
-    role: Literal["alone", "together", "step"]
-    releases: Annotated[list[int], Field(description="The plan's releases that it is about.")]
-    statistic: list[Described]
-    protect: list[list[Described]]
-    outcome: Literal["found", "skipped"]
-    reason: str | None = None
-    summary: Found | None = None
 
 
 class VerdictDocument(_Strict):
@@ -195,6 +215,29 @@ class VerdictDocument(_Strict):
     sentence: str
 
 
+class DecoderDocument(_Strict):
+    """What one decoder gained."""
+
+    decoder: str
+    chose: str
+    advantage: float
+
+
+class FindingDocument(_Strict):
+    """One entry of the audit: an attack scored, or why there is none."""
+
+    name: str
+    role: Literal["alone", "set", "together", "step"]
+    releases: Annotated[list[int], Field(description="The plan's releases that it is about.")]
+    statistic: list[Described]
+    protect: list[list[Described]]
+    outcome: Literal["found", "skipped"]
+    reason: str | None = None
+    verdict: VerdictDocument
+    summary: Found | None = None
+    decoders: list[DecoderDocument] = []
+
+
 class DataDocument(_Strict):
     """The people, counted."""
 
@@ -202,7 +245,7 @@ class DataDocument(_Strict):
     people: int
     distinct_public_rows: int
     secret: str
-    meaning: Annotated[list[str], Field(min_length=2, description="What the values of the secret stand for.")]
+    meaning: Annotated[list[str], Field(description="What the values of the secret stand for.")]
     holders: Annotated[int | None, Field(description="Who have the second; none where there are several.")]
     counts: Annotated[list[int], Field(description="How many people have each value.")] = []
     columns: list[ColumnDocument]
@@ -210,8 +253,8 @@ class DataDocument(_Strict):
     fingerprint: str
 
 
-class BlockFinding(_Strict):
-    """One attack on one block: a row of the table of blocks, or why there is none."""
+class AreaFinding(_Strict):
+    """One attack on one area: a row of the table of areas, or why there is none."""
 
     name: str
     outcome: Literal["found", "skipped"]
@@ -228,30 +271,30 @@ class BlockFinding(_Strict):
     status: str | None = None
 
 
-class BlockDocument(_Strict):
-    """The people of one value of the column that blocks are made by."""
+class AreaDocument(_Strict):
+    """The people of one value of the column that areas are made by."""
 
     name: str
     people: Annotated[int, Field(ge=1)]
-    seed: Annotated[int, Field(ge=0, description="With it the block can be audited alone.")]
+    seed: Annotated[int, Field(ge=0, description="With it the area can be audited alone.")]
     reason: Annotated[str | None, Field(description="Why it was not attacked; null: it was.")] = None
     note: str | None = None
-    findings: list[BlockFinding]
+    findings: list[AreaFinding]
 
 
-class BlocksDocument(_Strict):
-    """All blocks, the worst first; the audit's findings are about all their people together."""
+class AreasDocument(_Strict):
+    """All areas, the worst first; the audit's findings are about all their people together."""
 
     by: str
-    blocks: Annotated[int, Field(ge=1)]
+    areas: Annotated[int, Field(ge=1)]
     attacked: Annotated[int, Field(ge=0)]
     people_attacked: Annotated[int, Field(ge=0)]
     people_not_attacked: Annotated[int, Field(ge=0)]
-    above: Annotated[int, Field(ge=0, description="Blocks with an interval above the limit.")]
+    above: Annotated[int, Field(ge=0, description="Areas with an interval above the limit.")]
     surely_above: Annotated[
-        int, Field(ge=0, description="Blocks above the limit even considering how many were looked at.")
+        int, Field(ge=0, description="Areas above the limit even considering how many were looked at.")
     ]
-    rows: list[BlockDocument]
+    rows: list[AreaDocument]
 
 
 class AuditDocument(_Strict):
@@ -270,10 +313,11 @@ class AuditDocument(_Strict):
     data: DataDocument
     limit: float
     exposed_limit: int | None
+    sensitive: Annotated[list[str] | None, Field(description="Codes of the sensitive values.")] = None
     verdict: VerdictDocument
     worst: str | None
     findings: list[FindingDocument]
-    blocks: BlocksDocument | None = None
+    areas: AreasDocument | None = None
     assumed: list[str]
     not_tested: list[str]
 

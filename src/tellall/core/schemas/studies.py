@@ -15,7 +15,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Interval = Annotated[tuple[float, float], Field(description="95 %, over people and draws of the noise.")]
 Secret = Annotated[str, Field(description="The secret's name.")]
 Exposed = Annotated[
-    float | None, Field(ge=0, description="The most people that any decoder exposes at confidence 0.95.")
+    int, Field(ge=0, description="The most people that any decoder exposes at confidence 0.95.")
 ]
 ExposedLimit = Annotated[
     int | None, Field(ge=0, description="The most people that may be exposed; null: the plan does not say.")
@@ -50,15 +50,17 @@ class SweepRow(_Strict):
     advantage: Annotated[float, Field(description="What the attack gains over the strongest baseline.")]
     low: Annotated[float, Field(description="The lower end of the advantage's 95 % interval.")]
     high: Annotated[float, Field(description="The upper end of the advantage's 95 % interval.")]
-    exposed: Annotated[float | None, Field(ge=0, description="People exposed at confidence 0.95.")]
+    proved: Annotated[int, Field(ge=0)]
+    exposed: Annotated[int, Field(ge=0, description="People exposed at confidence 0.95.")]
+    learnt: Annotated[int, Field(ge=0, description="Proved alone or exposed, with a sensitive value.")]
     loss: Annotated[
-        float, Field(ge=0, description="Mean absolute error of a value; one not shown counts as zero.")
+        float | None, Field(ge=0, description="Mean absolute error of a value, withheld ones counted.")
     ]
-    loss_low: float
-    loss_high: float
+    loss_low: float | None
+    loss_high: float | None
     mean_error: Annotated[float | None, Field(ge=0, description="The same over the values that are shown.")]
     max_error: Annotated[float | None, Field(ge=0)]
-    missing: Share
+    missing: Share | None
     total_variation: Share | None
     association_change: Share | None
     mae_ratio: Annotated[
@@ -78,8 +80,8 @@ class LeftOut(_Strict):
     reason: str
 
 
-class BlockRow(_Strict):
-    """One protection and one decoder in one block; see SweepRow."""
+class AreaRow(_Strict):
+    """One protection and one decoder in one area; see SweepRow."""
 
     protection: str
     decoder: str
@@ -89,22 +91,23 @@ class BlockRow(_Strict):
     advantage: float
     low: float
     high: float
-    exposed: float | None
-    loss: float
+    exposed: int
+    learnt: int
+    loss: float | None
 
 
-class SweptBlockDocument(_Strict):
-    """One block's own sweep, or why there is none."""
+class SweptAreaDocument(_Strict):
+    """One area's own sweep, or why there is none."""
 
     name: str
     people: Annotated[int, Field(ge=0)]
     seed: Annotated[int, Field(ge=0)]
     reason: str | None
-    rows: list[BlockRow]
+    rows: list[AreaRow]
 
 
 class SweptRelease(_Strict):
-    """Every protection of one statistic; of many blocks, all people together."""
+    """Every protection of one statistic; of many areas, all people together."""
 
     name: str
     statistic: str
@@ -116,8 +119,8 @@ class SweptRelease(_Strict):
     untried: Annotated[list[str], Field(description="Decoders left out for the time they take.")]
     rows: Annotated[list[SweepRow], Field(min_length=1)]
     skipped: list[LeftOut]
-    by: Annotated[str | None, Field(description="The column whose values are the blocks.")] = None
-    blocks: Annotated[list[SweptBlockDocument] | None, Field(description="The worst block first.")] = None
+    by: Annotated[str | None, Field(description="The column whose values are the areas.")] = None
+    areas: Annotated[list[SweptAreaDocument] | None, Field(description="The worst area first.")] = None
 
 
 class SweepDocument(_Strict):
@@ -147,6 +150,7 @@ class EvaluationDocument(_Strict):
     accuracy: float
     advantage: float
     interval: Interval
+    learnt: Annotated[int, Field(ge=0)]
     loss: Annotated[float, Field(ge=0)]
     passed: bool
 
@@ -197,7 +201,8 @@ class CalibratedRelease(_Strict):
     baseline_accuracy: float
     advantage: float
     interval: Interval
-    exposed: Exposed = None
+    exposed: Exposed
+    learnt: Annotated[int, Field(ge=0)]
     loss: Annotated[float, Field(ge=0)]
     utility: UtilityDocument
     coefficients: CoefficientsDocument | None
@@ -214,8 +219,8 @@ class CalibratedRelease(_Strict):
     warnings: list[str]
 
 
-class BlockAnswer(_Strict):
-    """What one block needs; see CalibratedRelease."""
+class AreaAnswer(_Strict):
+    """What one area needs; see CalibratedRelease."""
 
     scale: Annotated[float, Field(ge=0)]
     protection: str
@@ -229,33 +234,34 @@ class BlockAnswer(_Strict):
     evaluations: Annotated[int, Field(ge=1)]
 
 
-class CalibratedBlockDocument(_Strict):
-    """One block's own answer, or why there is none."""
+class CalibratedAreaDocument(_Strict):
+    """One area's own answer, or why there is none."""
 
     name: str
     people: Annotated[int, Field(ge=0)]
     seed: Annotated[int, Field(ge=0)]
     reason: str | None
-    answer: BlockAnswer | None
+    answer: AreaAnswer | None
 
 
-class CalibratedBlocks(_Strict):
-    """One noise on one statistic that serves every block."""
+class CalibratedAreas(_Strict):
+    """One noise on one statistic that serves every area."""
 
     name: str
-    by: Annotated[str, Field(description="The column whose values are the blocks.")]
+    by: Annotated[str, Field(description="The column whose values are the areas.")]
     family: str
-    scale: Annotated[float, Field(ge=0, description="The largest that a block needs.")]
+    scale: Annotated[float, Field(ge=0, description="The largest that a area needs.")]
     protection: str
     max_advantage: Annotated[float, Field(gt=0)]
     statistic: str
     people: Annotated[int, Field(ge=0)]
     units: str
     seed: Annotated[int, Field(ge=0)]
-    together: Annotated[SweepRow, Field(description="All people of all blocks at that noise.")]
-    exposed: Exposed = None
+    together: Annotated[SweepRow, Field(description="All people of all areas at that noise.")]
+    exposed: Exposed
+    learnt: Annotated[int, Field(ge=0)]
     warnings: list[str]
-    blocks: Annotated[list[CalibratedBlockDocument], Field(description="Those that need most noise first.")]
+    areas: Annotated[list[CalibratedAreaDocument], Field(description="Those that need most noise first.")]
 
 
 class NoAnswer(_Strict):
@@ -276,12 +282,12 @@ class CalibrateDocument(_Strict):
     versions: dict[str, str]
     command: str
     data: str
-    by: Annotated[str | None, Field(description="The column whose values are the blocks.")]
+    by: Annotated[str | None, Field(description="The column whose values are the areas.")]
     secret: Secret
     real: Real
     seed: Annotated[int, Field(ge=0)]
     family: str
     max_advantage: Annotated[float, Field(gt=0)]
     exposed_limit: ExposedLimit = None
-    releases: list[CalibratedRelease | CalibratedBlocks]
+    releases: list[CalibratedRelease | CalibratedAreas]
     skipped: list[NoAnswer]

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tellall.experiment.audit_areas import _promised, worst_first
+from tellall.experiment.audited import block_rows, judged
+from tellall.experiment.summary import Promised
 
 import tellall as ta
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment import audit_areas as room
 from tellall.experiment.audit import jobs_of, reveal
-from tellall.experiment.audit_areas import _promised, worst_first
-from tellall.experiment.audited import block_rows, judged
-from tellall.experiment.summary import Promised
 from tellall.people.areas import split
 from tellall.report.areas import _worst, audit_lines
 from tellall.report.audit_page import render

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.experiment.draws import Together
-from tellall.experiment.prepared import Prepared
+from tellall.experiment.draws import SharedSystem
+from tellall.experiment.trial import Planned, Setting, Trial
 from tests.conftest import random_people
 
 PEOPLE = random_people(90, 9, seed=3)
@@ -22,7 +22,7 @@ def test_the_same_as_one_by_one(statistic: Any, law: Any) -> None:
     unit = 1 if statistic.scale == "counts" else 1 / PEOPLE.n
     noise = law(6.0) if unit == 1 else law(6.0 * unit) if law is not ta.DiscreteGaussian else law(6.0, unit)
     releases = [ta.publish(PEOPLE, statistic, noise, rng=draw) for draw in range(4)]
-    found = Together().attack(releases, PEOPLE.public)
+    found = SharedSystem().attack(releases, PEOPLE.public)
     for release, together in zip(releases, found, strict=True):
         assert together is not None
         alone = ta.reconstruct(release, PEOPLE.public, "least-squares")
@@ -40,7 +40,7 @@ def test_coefficients_are_attacked_together_too() -> None:
     people = ta.Dataset.from_arrays(columns, secret=(columns[:, 0] + rng.normal(size=60) > 0).astype(int))
     fits = ta.Estimator("linear", block=4, intercept=True)
     releases = [ta.publish(people, fits, ta.Gaussian(0.05), rng=draw) for draw in range(3)]
-    for release, together in zip(releases, Together().attack(releases, people.public), strict=True):
+    for release, together in zip(releases, SharedSystem().attack(releases, people.public), strict=True):
         alone = ta.reconstruct(release, people.public, "least-squares")
         assert together is not None
         np.testing.assert_allclose(together.estimate, alone.estimate, atol=1e-4)
@@ -52,13 +52,13 @@ def test_fits_whose_rows_depend_on_the_values_are_left_alone() -> None:
     people = ta.Dataset.from_arrays(columns, secret=(columns[:, 0] + rng.normal(size=60) > 0).astype(int))
     fits = ta.Estimator("logistic", block=4)
     releases = [ta.publish(people, fits, ta.Gaussian(0.05), rng=draw) for draw in range(3)]
-    assert Together().attack(releases, people.public) == [None] * 3
+    assert SharedSystem().attack(releases, people.public) == [None] * 3
 
 
 def test_equal_people_are_one_unknown() -> None:
     people = random_people(90, 3, seed=4)
     releases = [ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=draw) for draw in range(3)]
-    for release, together in zip(releases, Together().attack(releases, people.public), strict=True):
+    for release, together in zip(releases, SharedSystem().attack(releases, people.public), strict=True):
         alone = ta.reconstruct(release, people.public, "least-squares")
         assert together is not None
         np.testing.assert_allclose(together.estimate, alone.estimate, atol=1e-4)
@@ -72,13 +72,13 @@ def test_equal_people_are_one_unknown() -> None:
 )
 def test_what_cannot_be_attacked_together_is_left_alone(protect: Any) -> None:
     releases = [ta.publish(PEOPLE, ta.Marginals(3), protect, rng=draw) for draw in range(3)]
-    assert Together().attack(releases, PEOPLE.public) == [None] * 3
+    assert SharedSystem().attack(releases, PEOPLE.public) == [None] * 3
 
 
 @pytest.mark.parametrize("noise", [ta.TruncatedNormal(20.0, 40.0), ta.Rounding(6, "random")], ids=str)
 def test_wide_bounds_do_not_keep_draws_apart(noise: Any) -> None:
     releases = [ta.publish(PEOPLE, ta.Marginals(3), noise, rng=draw) for draw in range(3)]
-    assert all(Together().attack(releases, PEOPLE.public))
+    assert all(SharedSystem().attack(releases, PEOPLE.public))
 
 
 def test_one_decomposition_serves_all_scales(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,39 +87,44 @@ def test_one_decomposition_serves_all_scales(monkeypatch: pytest.MonkeyPatch) ->
     made: list[int] = []
     whole = ManyTargets.of.__func__  # type: ignore[attr-defined]
     monkeypatch.setattr(ManyTargets, "of", classmethod(lambda cls, *a: made.append(1) or whole(cls, *a)))
-    ready = Prepared.of(PEOPLE, ta.Predicates("xor", ways=3))
+    setting, statistic = Setting(PEOPLE), ta.Predicates("xor", ways=3)
     for noise in (ta.Gaussian(3.0), ta.Gaussian(9.0), ta.Laplace(5.0)):
-        ready.attack(ready.publish((noise,), 3), "least-squares")
+        Trial(setting, (Planned("noisy", statistic, (noise,)),), draws=3).attack("least-squares")
     assert made == [1]
 
 
 def test_draws_are_those_of_publish() -> None:
-    ready = Prepared.of(PEOPLE, ta.Marginals(3), rng=5)
+    setting, statistic = Setting(PEOPLE), ta.Marginals(3)
     for protections in ((ta.Gaussian(2.0), ta.Rounding(5)), (ta.Swapping(0.2), ta.Laplace(1.0))):
-        for draw, release in enumerate(ready.publish(protections, 3)):
-            rng = np.random.default_rng([5, 1, draw])
+        trial = Trial(setting, (Planned("noisy", statistic, protections),), draws=3, seed=5)
+        for draw, (release,) in enumerate(trial.published):
+            rng = np.random.default_rng([5, 0, draw]) if draw else 5
             np.testing.assert_array_equal(
-                release.values, ta.publish(PEOPLE, ta.Marginals(3), protections, rng=rng).values
+                release.values, ta.publish(PEOPLE, statistic, protections, rng=rng).values
             )
 
 
 def test_common_random_numbers_over_scales() -> None:
-    ready = Prepared.of(PEOPLE, ta.Marginals(3))
-    one, ten = (ready.publish((ta.Gaussian(std),), 2)[1].values for std in (1.0, 10.0))
-    np.testing.assert_allclose(ten - ready.clean.values, 10 * (one - ready.clean.values), atol=1e-9)
+    setting, statistic = Setting(PEOPLE), ta.Marginals(3)
+    one, ten = (
+        Trial(setting, (Planned("noisy", statistic, (ta.Gaussian(std),)),), draws=2).published[1][0].values
+        for std in (1.0, 10.0)
+    )
+    clean = ta.publish(PEOPLE, statistic).values
+    np.testing.assert_allclose(ten - clean, 10 * (one - clean), atol=1e-9)
 
 
 @pytest.mark.parametrize("weighting", ["noise", "paper"])
 def test_real_secrets_from_many_draws_are_those_from_each(weighting: str) -> None:
-    from tellall.experiment.draws import RealsTogether
-
     rng = np.random.default_rng(0)
     columns = rng.normal(size=(40, 30))
     people = ta.Dataset.from_arrays(columns, secret=3 + columns[:, 0] + rng.normal(size=40))
     fits = ta.Estimator("linear", block=3, intercept=True, weighting=weighting)
-    together = RealsTogether()
+    together = SharedSystem()
     for std in (0.05, 0.5):  # the second with the first's decomposition
         releases = [ta.publish(people, fits, ta.Gaussian(std), rng=draw) for draw in range(3)]
-        found = together.estimates(releases, people.public)
-        alone = [ta.reconstruct(release, people.public).estimate for release in releases]
-        np.testing.assert_allclose(found, np.stack(alone), atol=1e-6)
+        for release, found in zip(releases, together.attack(releases, people.public), strict=True):
+            assert found is not None
+            alone = ta.reconstruct(release, people.public)
+            np.testing.assert_allclose(found.estimate, alone.estimate, atol=1e-6)
+            np.testing.assert_allclose(found.std, alone.std, rtol=1e-4, atol=1e-9)

@@ -3,12 +3,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-import tellall as ta
-from tellall.experiment import study_areas as room
 from tellall.experiment.each_area import Study
 from tellall.experiment.studied_areas import study_key, worst_block_first
 from tellall.experiment.swept import SweptBlock
+
+import tellall as ta
+from tellall.experiment import study_areas as room
 from tellall.people.areas import split
 from tellall.report.areas import swept_areas, swept_lines
 from tellall.report.study_page import render_calibration, render_sweep

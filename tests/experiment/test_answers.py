@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.experiment.study_verdict import (
-    block_calibration_answer,
+from tellall.experiment.answers import (
+    area_calibration_answer,
     calibration_answer,
-    exposed_lines,
+    learnt_lines,
     least_enough,
     no_answers,
     sweep_answer,
@@ -67,9 +67,9 @@ def test_nothing_done_may_be_enough_and_nothing_tried_may_not_be():
     assert "The nearest is some" in loud.sentence
 
 
-def test_what_is_enough_over_all_people_may_not_be_in_a_block():
-    blocks = [{"rows": [row("some", 0.2)]}, {"rows": [row("some", 0.0)]}, {"rows": []}]
-    answer = sweep_answer(release(row("some", 0.04), blocks=blocks), LIMIT)
+def test_what_is_enough_over_all_people_may_not_be_in_an_area():
+    areas = [{"rows": [row("some", 0.2)]}, {"rows": [row("some", 0.0)]}, {"rows": []}]
+    answer = sweep_answer(release(row("some", 0.04), areas=areas), LIMIT)
     assert answer.word == "some is enough over all people"
     assert "In 1 of 2 areas that is not surely enough" in answer.sentence
 
@@ -102,19 +102,19 @@ def test_a_calibration_names_its_noise_or_says_that_none_is_needed(scale, kind):
         (0.0, 0.1, "fail", "No noise was found"),
     ],
 )
-def test_one_noise_for_all_blocks_and_whether_it_is_enough(scale, low, kind, word):
-    whole = row("Gaussian(std=2)", low + 0.1, low=low, exposed=3.0)
-    blocks = [{"answer": {}}, {"answer": {}}, {"answer": None}]
+def test_one_noise_for_all_areas_and_whether_it_is_enough(scale, low, kind, word):
+    whole = row("Gaussian(std=2)", low + 0.1, low=low, learnt=3.0)
+    areas = [{"answer": {}}, {"answer": {}}, {"answer": None}]
     plain = release(scale=scale, protection="Gaussian(std=2)", max_advantage=LIMIT, people=1234)
-    answer = block_calibration_answer({**plain, "together": whole, "blocks": blocks})
+    answer = area_calibration_answer({**plain, "together": whole, "areas": areas})
     assert (answer.kind, answer.word) == (kind, word)
-    assert ("all 2 blocks with an answer" in answer.sentence) == (scale > 0)
+    assert ("all 2 areas with an answer" in answer.sentence) == (scale > 0)
     assert "1,234 people" in answer.sentence
 
 
 def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
-    bare = row("exact", 0.01, 0.0, exposed=0.0), row("exact", 0.0, 0.0, "ls", exposed=3.0)
-    some, much = row("some", 0.01, 1.0, exposed=2.0), row("much", 0.0, 9.0, exposed=0.0)
+    bare = row("exact", 0.01, 0.0, learnt=0.0), row("exact", 0.0, 0.0, "ls", learnt=3.0)
+    some, much = row("some", 0.01, 1.0, learnt=2.0), row("much", 0.0, 9.0, learnt=0.0)
     found = release(*bare, some, much)
     assert sweep_answer(found, LIMIT).word == "Nothing needs to be done"
     answer = sweep_answer(found, LIMIT, 0)
@@ -126,11 +126,11 @@ def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
     assert (none.kind, none.word) == ("fail", "None of these is enough")
     assert "The nearest is some" in none.sentence
     assert "but 2 people are exposed, where the plan allows 0" in none.sentence
-    assert exposed_lines(found, 2) == [
+    assert learnt_lines(found, 2) == [
         "2 of 3 protections expose no more than 2 people, which is what the plan allows: some; much."
     ]
-    assert exposed_lines(found, None) == []
-    assert exposed_lines(release(some), 0) == [
+    assert learnt_lines(found, None) == []
+    assert learnt_lines(release(some), 0) == [
         "Every protection here exposes more people than the 0 that the plan allows."
     ]
 
@@ -144,12 +144,12 @@ def test_a_calibration_never_says_that_nothing_is_to_be_done_where_too_many_are_
     assert "but 4 people are exposed, where the plan allows 3" in answer.sentence
     assert "exposed" not in calibration_answer(found).sentence
     assert calibration_answer(found, 4).kind == ("review" if scale else "pass")
-    whole = row("Gaussian(std=2)", 0.04, low=0.0, exposed=3.0)
-    several = {**found, "people": 9, "together": whole, "blocks": [{"answer": {}}]}
-    answer = block_calibration_answer(several, 3)
+    whole = row("Gaussian(std=2)", 0.04, low=0.0, learnt=3.0)
+    several = {**found, "people": 9, "together": whole, "areas": [{"answer": {}}]}
+    answer = area_calibration_answer(several, 3)
     assert answer.kind == "fail"
     assert "4.0 people are exposed, where the plan allows 3" in answer.sentence
-    assert block_calibration_answer(several, 4).kind == ("review" if scale else "pass")
+    assert area_calibration_answer(several, 4).kind == ("review" if scale else "pass")
 
 
 def test_no_answer_is_told_first_too():

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tellall.experiment.foresight import GROUPS, foreseen, promised
 
 import tellall as ta
 from tellall.experiment import foresight
-from tellall.experiment.foresight import GROUPS, foreseen, promised
-from tellall.experiment.summary import Promised
+from tellall.experiment.outcome import Promised
 
 from .conftest import PLAN
 
@@ -61,15 +61,15 @@ def test_promises_add_up_and_one_silence_silences_all(people):
 
 
 def test_every_finding_of_an_audit_has_them(people, done):
-    counts, noisy, together = (finding.summary for finding in done.findings)
+    counts, noisy, together = (finding.outcome for finding in done.findings)
     assert counts.foreseen.rate == noisy.foreseen.rate == 0.5
     assert together.foreseen.equations == counts.foreseen.equations + noisy.foreseen.equations
     assert together.foreseen.accuracy >= max(counts.foreseen.accuracy, noisy.foreseen.accuracy) - 1e-9
     assert counts.promised == together.promised == Promised()
     assert noisy.promised.epsilon == ta.guarantee_of(ta.Gaussian(3.0), ta.Marginals(2), people.public).epsilon
-    assert done.steps[0].summary.promised == Promised()
-    assert done.steps[1].summary.promised == noisy.promised
-    assert all(finding.summary.decoder for finding in (*done.findings, *done.steps))
+    assert done.steps[0].outcome.promised == Promised()
+    assert done.steps[1].outcome.promised == noisy.promised
+    assert all(finding.outcome.decoder for finding in (*done.findings, *done.steps))
 
 
 def test_the_gauge_is_read_once_for_all_draws(people, monkeypatch):
@@ -82,14 +82,14 @@ def test_the_gauge_is_read_once_for_all_draws(people, monkeypatch):
     monkeypatch.setattr(foresight, "gauge_together", counted)
     release = PLAN["releases"][1]
     result = ta.audit(people, {"repeats": 3, "steps": False, "releases": [release]})
-    assert result.findings[0].summary.draws == 3
+    assert result.findings[0].outcome.draws == 3
     assert len(asked) == 1
 
 
 def test_how_often_more_than_a_share_of_the_people_is_wrong(people):
     """Definition 1 of the linear-reconstruction paper, over draws of the noise."""
     release = {**PLAN["releases"][1]}
-    summary = ta.audit(people, {"repeats": 4, "steps": False, "releases": [release]}).findings[0].summary
+    summary = ta.audit(people, {"repeats": 4, "steps": False, "releases": [release]}).findings[0].outcome
     assert len(summary.wrong) == summary.draws == 4
     assert summary.accuracy == pytest.approx(1 - np.mean(summary.wrong) / people.n)
     for found in summary.recovery:
@@ -106,7 +106,7 @@ def test_values_that_give_no_equation_are_told():
     public = np.random.default_rng(8).normal(size=(40, 6))
     separable = ta.Dataset.from_arrays(public, public[:, 0] > 0.1)
     statistic = {"kind": "Estimator", "loss": "logistic", "block": 2, "intercept": True}
-    summary = ta.audit(separable, {"releases": [{"statistic": statistic}]}).findings[0].summary
+    summary = ta.audit(separable, {"releases": [{"statistic": statistic}]}).findings[0].outcome
     assert summary.foreseen is None
     assert len(summary.skipped) == 1
     assert "1 of 3 models (a0, a1)" in summary.skipped[0]

@@ -3,13 +3,8 @@ import pytest
 
 import tellall as ta
 from tellall.attack.baselines import Baseline, typical
-from tellall.attack.secret import Bit
-from tellall.experiment.risk import _paired_bootstrap
+from tellall.attack.secret import Secret
 from tests.conftest import random_people
-
-
-def sure_of(name: str, guess: np.ndarray, confidence: np.ndarray) -> Baseline:
-    return Baseline(name, guess, np.where(guess == 1, confidence, 1 - confidence))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +21,7 @@ def test_the_numbers_are_what_they_say(attack):
     assert risk.hamming == np.sum(reconstruction.guess != secret)
     assert set(risk.baselines) == {"majority", "public", "own group", "population"}
     assert risk.baselines[risk.baseline] == max(risk.baselines.values())
-    assert risk.advantage == risk.accuracy - max(risk.baselines.values())
+    assert risk.advantage == pytest.approx(risk.accuracy - max(risk.baselines.values()))
     assert risk.interval[0] < risk.advantage < risk.interval[1]
     assert risk.found(1) == np.mean(reconstruction.guess[secret == 1])
     named, right = risk.named(0.9)
@@ -34,41 +29,90 @@ def test_the_numbers_are_what_they_say(attack):
     assert (named, right) == (said.sum(), (said & (secret == 1)).sum())
 
 
-def test_exposed_people_are_right_sure_and_unforeseen(attack):
+def told(secret: np.ndarray, chance: np.ndarray | float) -> Baseline:
+    """A baseline that gives the truth this chance."""
+    chances = np.broadcast_to(chance, secret.shape)
+    return Baseline("told", secret, np.where(secret == 1, chances, 1 - chances))
+
+
+def test_sure_guesses_have_three_times_the_odds_of_any_baseline(attack):
     reconstruction, secret = attack
-    sure = sure_of("told", secret, np.where(np.arange(secret.size) < 60, 0.97, 0.6))
-    risk = ta.score(reconstruction, secret, [sure])
-    wanted = (
-        (reconstruction.guess == secret)
-        & (reconstruction.confidence >= 0.95)
-        & (np.arange(secret.size) >= 60)
-    )
+    usual = np.where(np.arange(secret.size) < 60, 0.9, 0.6)
+    risk = ta.score(reconstruction, secret, [told(secret, usual)])
+    given = np.where(reconstruction.guess == secret, usual, 1 - usual)
+    odds = reconstruction.confidence / np.maximum(1 - reconstruction.confidence, 1e-15)
+    sure = (reconstruction.confidence >= 0.95) & (odds >= 3 * given / (1 - given))
+    assert np.array_equal(risk.sure(), sure)
+    wanted = sure & (reconstruction.guess == secret)
+    assert not risk.luck.explained
     assert np.array_equal(risk.exposed_people(), wanted)
-    assert risk.exposed == wanted.sum()
+    assert risk.exposed == wanted.sum() == sum(risk.exposed_by_value.values())
     assert risk.exposed_at(0.95, 0) + risk.exposed_at(0.95, 1) == risk.exposed
-    assert (
-        risk.exposed_at(0.99)
-        == ((reconstruction.guess == secret) & (reconstruction.confidence >= 0.99)).sum()
-        - (
-            (reconstruction.guess == secret)
-            & (reconstruction.confidence >= 0.99)
-            & (sure.chance_of(secret) >= 0.99)
-        ).sum()
-    )
+    assert risk.exposed_at(0.99) <= risk.exposed
+
+
+def test_what_luck_explains_exposes_nobody(attack):
+    """A baseline at .949 and an attack at .951 make nobody exposed, however many are guessed right."""
+    reconstruction, secret = attack
+    nearly = told(secret, 0.998)
+    risk = ta.score(reconstruction, secret, [nearly])
+    assert risk.luck.right <= risk.luck.sure
+    if risk.luck.sure:
+        assert risk.luck.explained
+    assert risk.exposed == 0
 
 
 def test_a_baseline_sure_of_the_wrong_value_does_not_hide_anybody(attack):
     reconstruction, secret = attack
-    wrong = sure_of("wrong", 1 - secret, np.full(secret.size, 0.99))
-    assert (
-        ta.score(reconstruction, secret, [wrong]).exposed
-        == ta.score(reconstruction, secret, [typical(secret, Bit())]).exposed
+    wrong = Baseline("wrong", 1 - secret, np.where(secret == 1, 0.01, 0.99))
+    usual = typical(secret, Secret.of(2))
+    assert ta.score(reconstruction, secret, [wrong, usual]).exposed == (
+        ta.score(reconstruction, secret, [usual]).exposed
     )
+
+
+def test_people_are_proved_alone_or_as_a_group():
+    """Two of three groups of equal people are all alike; a person alone in a cell is proved alone."""
+    public = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [5, 5, 5, 1], axis=0)
+    secret = np.r_[np.ones(5), np.zeros(5), [1, 0, 1, 0, 0], [1]].astype(int)
+    people = ta.Dataset.from_arrays(public, secret)
+    risk = ta.score(ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public), people.secret)
+    assert (risk.proved_group, risk.proved_alone) == (10, 1)
+    assert risk.proved_group_by_value == {"0": 5, "1": 5}
+    assert risk.proved_alone_by_value == {"0": 0, "1": 1}
+    assert not risk.exposed_people()[:10].any()  # what a whole group shows exposes nobody alone
+
+
+def test_four_one_way_tables_of_many_people_expose_nobody():
+    """Nobody is singled out by counts of hundreds: the attack and a baseline say nearly the same."""
+    rng = np.random.default_rng(3)
+    public = rng.integers(0, 3, (300, 4))
+    people = ta.Dataset.from_arrays(public, (rng.random(300) < 0.05).astype(int))
+    risk = ta.score(ta.reconstruct(ta.publish(people, ta.Marginals(2)), people.public), people.secret)
+    assert risk.exposed == 0
+
+
+def test_a_release_about_other_people_proves_nothing():
+    rng = np.random.default_rng(5)
+    public = rng.integers(0, 2, (60, 6))
+    others = ta.Dataset.from_arrays(public, rng.integers(0, 2, 60))
+    attack = ta.reconstruct(ta.publish(others, ta.Marginals(5)), others.public)
+    assert (attack.identified == "proved").any()
+    risk = ta.score(attack, 1 - others.secret)
+    assert risk.contradicted
+    assert risk.proved_alone == risk.proved_group == 0
+
+
+def test_nothing_in_a_score_is_random(attack):
+    first, again = ta.score(*attack), ta.score(*attack)
+    assert first.interval == again.interval
+    assert dict(first.baselines) == dict(again.baselines)
 
 
 def test_the_baseline_has_no_advantage_over_itself(attack):
     reconstruction, secret = attack
-    itself = sure_of("attack", reconstruction.guess, reconstruction.confidence)
+    chance = np.where(reconstruction.guess == 1, reconstruction.confidence, 1 - reconstruction.confidence)
+    itself = Baseline("attack", reconstruction.guess, chance)
     risk = ta.score(reconstruction, secret, [itself])
     assert risk.advantage == 0
     assert risk.interval[0] == -risk.interval[1]  # as much for as against, and as wide as 120 people allow
@@ -112,15 +156,6 @@ def test_one_holder_or_none_can_be_scored():
     assert ta.score(attack, np.zeros(100)).baselines["majority"] == 1.0
 
 
-def test_the_interval_is_the_paired_bootstrap():
-    rng = np.random.default_rng(0)
-    right, base = rng.random(200) < 0.8, rng.random(200) < 0.6
-    low, high = _paired_bootstrap(right, base, np.random.default_rng(1))
-    people = rng.integers(0, 200, (20_000, 200))
-    plain = np.quantile((right[people].astype(float) - base[people]).mean(axis=1), [0.025, 0.975])
-    assert np.allclose([low, high], plain, atol=0.01)
-
-
 def test_the_text_gives_the_baseline_and_the_interval(attack):
     text = repr(ta.score(*attack))
     assert "strongest baseline" in text
@@ -133,7 +168,7 @@ def test_the_text_gives_the_baseline_and_the_interval(attack):
         (np.zeros(3), "one bit per person"),
         (np.full(120, 2), "bits, 0 or 1"),
         (np.full(120, np.nan), "bits, 0 or 1"),
-        (np.array(["a"] * 120), "bits, 0 or 1"),
+        (np.array(["a"] * 120), "one bit per person"),
     ],
 )
 def test_a_bad_secret_is_refused(attack, secret, says):
@@ -142,7 +177,7 @@ def test_a_bad_secret_is_refused(attack, secret, says):
 
 
 def test_bad_questions_are_refused(attack):
-    risk = ta.score(*attack, [typical(attack[1], Bit())])
+    risk = ta.score(*attack, [typical(attack[1], Secret.of(2))])
     with pytest.raises(ta.InvalidInput, match="level must be"):
         risk.exposed_at(0.2)
     with pytest.raises(ta.InvalidInput, match="value must be"):

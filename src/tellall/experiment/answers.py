@@ -1,59 +1,57 @@
-"""The verdicts of studies: which noise is enough, in a word and a sentence, from their plain data."""
+"""Answers of sweeps and calibrations: which noise is enough, in a word and a sentence, from plain data."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from tellall.core.amounts import gain
+from tellall.core.amounts import count_of, gain
 from tellall.experiment.verdict import Answer
-from tellall.people.areas import count_areas
 
 __all__ = [
-    "block_calibration_answer",
+    "area_calibration_answer",
     "calibration_answer",
-    "exposed_lines",
+    "learnt_lines",
     "least_enough",
     "no_answers",
     "sweep_answer",
-    "too_many_exposed",
+    "too_many_learnt",
 ]
 
 Row = dict[str, Any]
 _NOTHING = "Nothing needs to be done"
-_SEE_SWEEP = (
-    "The least noise is sought for the advantage alone; a sweep tells which protections keep to both limits."
-)
 
 
 def least_enough(rows: Iterable[Row], limit: float, exposed_limit: int | None = None) -> Row | None:
     """The protection with the least error that keeps every decoder under the limit, None where there is none.
 
-    Its row is that of the decoder whose interval ends highest, with the most people that any exposes.
+    Its row is that of the decoder whose interval ends highest, with the most people that any learns.
     """
     enough = [
         row
         for row in _worst_decoders(rows)
-        if row["high"] <= limit and not too_many_exposed(row.get("exposed"), exposed_limit)
+        if row["high"] <= limit and not too_many_learnt(row.get("learnt"), exposed_limit)
     ]
     return min(enough, key=lambda row: (row["loss"], row["protection"]), default=None)
 
 
-def too_many_exposed(exposed: float | None, limit: int | None) -> bool:
-    """Whether more people are exposed, on average over draws, than a plan allows, where it says."""
-    return exposed is not None and limit is not None and exposed > limit
+def too_many_learnt(learnt: float | None, limit: int | None) -> bool:
+    """Whether more people with a sensitive value are learnt, on average over draws, than a plan allows."""
+    return learnt is not None and limit is not None and learnt > limit
 
 
-def exposed_lines(release: dict[str, Any], exposed_limit: int | None) -> list[str]:
-    """For a terminal: which protections of a sweep expose no more people than the plan allows."""
+def learnt_lines(release: dict[str, Any], exposed_limit: int | None) -> list[str]:
+    """For a terminal: which protections of a sweep give away no more people than the plan allows."""
     if exposed_limit is None or release["real"]:
         return []
     worst = _worst_decoders(release["rows"])
-    kept = [row["protection"] for row in worst if not too_many_exposed(row.get("exposed"), exposed_limit)]
-    allowed = f"no more than {exposed_limit:,} people, which is what the plan allows"
+    kept = [row["protection"] for row in worst if not too_many_learnt(row.get("learnt"), exposed_limit)]
     if not kept:
-        return [f"Every protection here exposes more people than the {exposed_limit:,} that the plan allows."]
-    return [f"{len(kept)} of {len(worst)} protections expose {allowed}: {'; '.join(kept)}."]
+        return [f"Every protection here gives away more people than the {exposed_limit:,} the plan allows."]
+    return [
+        f"{len(kept)} of {len(worst)} protections give away no more people than the {exposed_limit:,} the "
+        f"plan allows: {'; '.join(kept)}."
+    ]
 
 
 def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | None = None) -> Answer:
@@ -76,19 +74,19 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
     allowed = _allowed(limit, real)
     enough = least_enough(release["rows"], limit, exposed_limit)
     if enough is None:
-        safest = min(worst, key=lambda row: (row["high"] > limit, row.get("exposed") or 0.0, row["high"]))
+        safest = min(worst, key=lambda row: (row["high"] > limit, row.get("learnt") or 0.0, row["high"]))
         if exposed_limit is None or safest["high"] > limit:
             safest = min(worst, key=lambda row: row["high"])
-        people = _people_exposed(safest.get("exposed"), exposed_limit)
+        people = _people_learnt(safest.get("learnt"), exposed_limit)
         said = f"The nearest is {safest['protection']}: {_attack(safest, release)}, {allowed}{people}."
         return Answer("fail", "None of these is enough", said + before, name)
     alone = _not_enough_alone(release, enough["protection"], limit)
     where = " over all people" if alone else ""
     if enough["loss"] == 0:
-        people = _people_exposed(enough.get("exposed"), exposed_limit)
+        people = _people_learnt(enough.get("learnt"), exposed_limit)
         said = f"Without any protection {_attack(enough, release)}, {allowed}{people}."
         return Answer("review" if alone else "pass", f"{_NOTHING}{where}", said + alone, name)
-    also = "" if exposed_limit is None else f" and expose no more than {exposed_limit:,} people"
+    also = "" if exposed_limit is None else f" and give away no more than {exposed_limit:,} people"
     said = (
         f"Of the protections that keep every decoder tried under {gain(limit, real, '')} people in 100 with "
         f"95 % confidence{also} it costs least: {_attack(enough, release)}, and {_cost(enough, release)}."
@@ -103,16 +101,10 @@ def no_answers(document: dict[str, Any]) -> list[Answer]:
 
 
 def calibration_answer(release: dict[str, Any], exposed_limit: int | None = None) -> Answer:
-    """What a calibration says: the least noise that is enough, and whether it also exposes few enough."""
+    """What a calibration says: the least noise that is enough."""
     found = {**release, "low": release["interval"][0], "high": release["interval"][1]}
-    exposed = release.get("exposed")
-    people = _people_exposed(exposed, exposed_limit)
+    people = _people_learnt(release.get("learnt"), exposed_limit)
     allowed = f"{_allowed(release['max_advantage'], release['real'])}{people}"
-    if too_many_exposed(exposed, exposed_limit):
-        done, word = _exposing(release)
-        return Answer(
-            "fail", word, f"{done} {_attack(found, release)}, {allowed}. {_SEE_SWEEP}", release["name"]
-        )
     if not release["scale"]:
         said = f"Without any noise {_attack(found, release)}, {allowed}."
         return Answer("pass", _NOTHING, said, release["name"])
@@ -120,19 +112,19 @@ def calibration_answer(release: dict[str, Any], exposed_limit: int | None = None
     return Answer("review", str(release["protection"]), said, release["name"])
 
 
-def block_calibration_answer(release: dict[str, Any], exposed_limit: int | None = None) -> Answer:
-    """What a calibration of many blocks says: one noise for all, and what it leaves over all people."""
+def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None = None) -> Answer:
+    """What a calibration of many areas says: one noise for all, and what it leaves over all people."""
     whole, plain = release["together"], {**release, "real": False}
-    answered = sum(block["answer"] is not None for block in release["blocks"])
+    answered = sum(area["answer"] is not None for area in release["areas"])
     serves = (
-        "the block with an answer of its own"
+        "the area with an answer of its own"
         if answered == 1
-        else f"all {answered:,} blocks with an answer of their own: the largest that any of them needs"
+        else f"all {answered:,} areas with an answer of their own: the largest that any of them needs"
     )
-    everybody = f"among all {release['people']:,} people, those in blocks without an answer included"
-    exposed = release.get("exposed", whole["exposed"])
-    people = f"{exposed:.1f} people are exposed"
-    crowded = too_many_exposed(exposed, exposed_limit)
+    everybody = f"among all {release['people']:,} people, those in areas without an answer included"
+    learnt = release["learnt"]
+    people = f"{count_of(learnt, 'person', 'people')} with a sensitive value are proved alone or exposed"
+    crowded = too_many_learnt(learnt, exposed_limit)
     if exposed_limit is not None:
         people += f", where the plan allows {exposed_limit:,}"
     if whole["low"] > release["max_advantage"]:
@@ -141,46 +133,40 @@ def block_calibration_answer(release: dict[str, Any], exposed_limit: int | None 
             f"{release['protection']} is not enough" if release["scale"] else "No noise was found",
         )
     elif crowded:
-        kind, word = "fail", _exposing(release)[1]
+        kind, word = (
+            "fail",
+            f"{release['protection']} exposes too many" if release["scale"] else "Too many exposed",
+        )
     elif release["scale"]:
         kind, word = "review", str(release["protection"])
     else:
         kind, word = "pass", _NOTHING
     noise = f"One noise that serves {serves}. With it" if release["scale"] else "Without any noise"
     cost = f" {_sentence(_cost(whole, release))}" if release["scale"] else ""
-    said = (
-        f"{noise} {_attack(whole, plain)} {everybody}; {people}.{cost}{f' {_SEE_SWEEP}' if crowded else ''}"
-    )
+    said = f"{noise} {_attack(whole, plain)} {everybody}; {people}.{cost}"
     return Answer(kind, word, said, release["name"])
 
 
 def _worst_decoders(rows: Iterable[Row]) -> list[Row]:
     """For each protection the row of the decoder whose interval ends highest, with the most any exposes."""
     highest: dict[str, Row] = {}
-    exposed: dict[str, float] = {}
+    learnt: dict[str, float] = {}
     for row in rows:
         name = row["protection"]
         if row["high"] > highest.setdefault(name, row)["high"]:
             highest[name] = row
-        if row.get("exposed") is not None:
-            exposed[name] = max(exposed.get(name, 0.0), row["exposed"])
-    return [{**row, "exposed": exposed.get(name)} for name, row in highest.items()]
+        if row.get("learnt") is not None:
+            learnt[name] = max(learnt.get(name, 0.0), row["learnt"])
+    return [{**row, "learnt": learnt.get(name)} for name, row in highest.items()]
 
 
-def _people_exposed(exposed: float | None, limit: int | None) -> str:
-    """What to add on people exposed where the plan limits them."""
-    if exposed is None or limit is None:
+def _people_learnt(learnt: float | None, limit: int | None) -> str:
+    """What to add about people learnt where the plan limits them."""
+    if learnt is None or limit is None:
         return ""
-    are = "person is" if exposed == 1 else "people are"
-    but = "but" if exposed > limit else "and"
-    return f", {but} {exposed:.4g} {are} exposed, where the plan allows {limit:,}"
-
-
-def _exposing(release: dict[str, Any]) -> tuple[str, str]:
-    """How the sentence on an answer begins that exposes too many people, and the word for it."""
-    if release["scale"]:
-        return "With it", f"{release['protection']} exposes too many"
-    return "Without any noise", "Too many people are exposed"
+    are = "person with a sensitive value is" if learnt == 1 else "people with a sensitive value are"
+    but = "but" if learnt > limit else "and"
+    return f", {but} {learnt:.4g} {are} proved alone or exposed, where the plan allows {limit:,}"
 
 
 def _attack(row: Row, release: dict[str, Any]) -> str:
@@ -210,10 +196,10 @@ def _sentence(words: str) -> str:
 
 
 def _not_enough_alone(release: dict[str, Any], protection: str, limit: float) -> str:
-    """Of a sweep of blocks, in how many this protection is not surely enough for the block alone."""
-    measured = [block["rows"] for block in release.get("blocks") or () if block["rows"]]
+    """Of a sweep of areas, in how many this protection is not surely enough for the area alone."""
+    measured = [area["rows"] for area in release.get("areas") or () if area["rows"]]
     tried = [[row for row in rows if row["protection"] == protection] for rows in measured]
     lacking = sum(least_enough(rows, limit) is None for rows in tried)
     if not lacking:
         return ""
-    return f" In {lacking:,} of {count_areas(len(tried))} that is not surely enough for the block alone."
+    return f" In {lacking:,} of {count_of(len(tried), 'area')} that is not surely enough for the area alone."

@@ -1,0 +1,407 @@
+"""Outcome: what an attack achieved on a set of releases, averaged over draws of the noise; nobody in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from statistics import fmean
+from typing import Any
+
+from tellall.algebra.solvers.base import SETTLED
+from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.core.amounts import count_of
+from tellall.experiment.intervals import CHANCE
+from tellall.experiment.risk import LEVELS, Luck, Risk
+from tellall.experiment.tally import Tally, Total
+from tellall.experiment.utility import Loss
+from tellall.promise.bounds.decoding import Recovery, recovery
+
+__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up"]
+
+CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
+ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
+PARTLY = "not attacked in "  # how the status begins where only some areas were attacked
+_NEEDS_PRIOR = "; give the prior if it is known"  # advice that a plan, which has no prior, cannot follow
+
+Counts = dict[str, int]  # people by the value of their secret
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What the equations and the noise of a release let one expect before it is attacked.
+
+    Attributes
+    ----------
+    equations, people, groups
+        Published values that say something about the secret, people, and how many of them are told apart.
+    rank_cap, rank
+        The most unknowns that can be solved for, whatever the people; and the rank with these people.
+    accuracy
+        Predicted for least squares with the prior.
+    limit
+        What no decoder beats on average over random secrets; None where that is not known.
+    rate
+        The rate of the secret behind the last two.
+    ignored
+        Protections that these numbers leave out.
+    """
+
+    equations: int
+    people: int
+    groups: int
+    rank_cap: int
+    rank: int | None
+    accuracy: float
+    limit: float | None
+    rate: float
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Promised:
+    """The differential privacy that the protections promise; ``epsilon`` None: nothing."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    relation: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one decoder achieved on a set of releases: the record that verdicts, tables and pages read.
+
+    Counts of people are means over draws, rounded.
+
+    Attributes
+    ----------
+    statistic, protection
+        What was published, in words.
+    asked, decoder
+        The decoder that was asked for, and those that "auto" chose.
+    real
+        Whether the secret is a real number. Then ``accuracy`` and ``baselines`` are mean absolute errors, and
+        the advantage is in the secret's own unit.
+    accuracy, accuracy_interval
+        The share of people guessed right, with its 95 % interval over people and draws.
+    baselines, baseline
+        The share that each baseline guesses right, and the strongest.
+    advantage, interval
+        Accuracy beyond the strongest baseline, with its interval. Where several decoders were tried on the
+        same releases, the interval is corrected for their number.
+    found
+        The share of those with the secret who are guessed to have it; NaN where it is not a bit.
+    holders
+        How many people have the secret; zero where it is not a bit.
+    named, named_right
+        How many are said with confidence 0.95 to have the secret (of several values, any), and how many do.
+    proved_alone, proved_group
+        People whose secret is the same in every solution, by value: by one published cell that shows them all
+        alike (group), or by more than that (alone).
+    learnt
+        People proved alone or exposed, by value: those whose own record the release gives away.
+    exposed
+        People exposed, by confidence and by value.
+    luck
+        How many guesses were sure, right, and expected to be right by luck; the draw with the most sure ones.
+    contradicted
+        Whether a proof contradicts the truth: the release is about other people. It then proves nothing.
+    status
+        How the decoder ended; of several draws the worst.
+    curve
+        People exposed at each confidence: pairs.
+    skipped
+        Published values that gave no equation, and why.
+    wrong
+        How many people were guessed wrong in each draw; empty for a real secret.
+    loss
+        What the reader of the release loses.
+    """
+
+    statistic: str
+    protection: str
+    people: int
+    draws: int
+    asked: str
+    decoder: str
+    real: bool
+    accuracy: float
+    accuracy_interval: tuple[float, float]
+    baselines: dict[str, float]
+    baseline: str
+    advantage: float
+    interval: tuple[float, float]
+    found: float
+    holders: int
+    named: int
+    named_right: int
+    proved_alone: Counts
+    proved_group: Counts
+    learnt: Counts
+    exposed: dict[str, Counts]
+    luck: Luck
+    contradicted: bool
+    status: str
+    curve: tuple[tuple[float, int], ...] = ()
+    skipped: tuple[str, ...] = ()
+    wrong: tuple[int, ...] = ()
+    loss: Loss | None = None
+    foreseen: Foreseen | None = None
+    promised: Promised | None = None
+    tally: Tally | None = None
+
+    @property
+    def proved(self) -> int:
+        """How many people are proved, alone or as a group."""
+        return sum(self.proved_alone.values()) + sum(self.proved_group.values())
+
+    @property
+    def exposed_people(self) -> int:
+        """How many people are exposed at confidence 0.95, whatever their secret."""
+        return sum(self.exposed[f"{LEVELS[0]:g}"].values())
+
+    @property
+    def settled(self) -> bool:
+        """Whether the decoder's answer can be relied on."""
+        return self.status in SETTLED and not self.contradicted
+
+    @property
+    def recovery(self) -> tuple[Recovery, ...]:
+        """(α, β): how often more than a share α of the people were guessed wrong, over the draws."""
+        return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS) if self.wrong else ()
+
+    @property
+    def share_gained(self) -> tuple[float, float, float]:
+        """The advantage and its interval as verdicts judge them: in shares of people.
+
+        For a real secret, in shares of the strongest baseline's error.
+        """
+        unit = (self.baselines[self.baseline] or math.inf) if self.real else 1.0
+        return self.advantage / unit, self.interval[0] / unit, self.interval[1] / unit
+
+    def as_json(self) -> dict[str, Any]:
+        """The outcome as plain data; the tally is not part of documents."""
+        plain = asdict(replace(self, tally=None))
+        del plain["tally"]
+        plain["proved"] = self.proved
+        plain["recovery"] = [one.as_dict() for one in self.recovery]
+        listed: dict[str, Any] = _listed(plain)
+        return listed
+
+    def to_plain(self) -> dict[str, Any]:
+        """The outcome with its tally, from which it can be made again."""
+        return {**self.as_json(), "tally": None if self.tally is None else _listed(asdict(self.tally))}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Outcome:
+        """The outcome that :meth:`to_plain` gave."""
+        known = {field.name: plain[field.name] for field in fields(cls)}
+        foreseen, tally = known["foreseen"], known["tally"]
+        known |= {name: tuple(known[name]) for name in ("accuracy_interval", "interval", "skipped", "wrong")}
+        return cls(
+            **{
+                **known,
+                "found": math.nan if known["found"] is None else known["found"],
+                "curve": tuple((level, count) for level, count in known["curve"]),
+                "luck": Luck(**known["luck"]),
+                "loss": known["loss"] and Loss.from_plain(known["loss"]),
+                "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
+                "promised": known["promised"] and Promised(**known["promised"]),
+                "tally": tally and Tally.from_json(tally),
+            }
+        )
+
+    @classmethod
+    def of(
+        cls,
+        attacks: Sequence[Reconstruction],
+        risks: Sequence[Risk],
+        *,
+        asked: str,
+        statistic: str,
+        protection: str,
+        tried: int = 1,
+        loss: Loss | None = None,
+        foreseen: Foreseen | None = None,
+        promised: Promised | None = None,
+    ) -> Outcome:
+        """The mean over draws of an attack that has been scored.
+
+        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it.
+        """
+        first, real = risks[0], not risks[0].secret.levels
+        guessed = {name: off == 0 for name, off in first._baseline_off.items()}
+        tally = None if real else Tally.of([risk.right for risk in risks], guessed)
+        chance = CHANCE / tried
+        whole = Total.of_reals(risks, chance) if tally is None else Total.of([tally], chance)
+        troubled = [str(attack.status) for attack in attacks if str(attack.status) not in SETTLED]
+        status = troubled[0] if troubled else str(attacks[0].status)
+        named = [_named(risk) for risk in risks]
+        return cls(
+            statistic=statistic,
+            protection=protection,
+            people=first.n,
+            draws=len(risks),
+            asked=asked,
+            decoder=", ".join(dict.fromkeys(attack.decoder for attack in attacks)),
+            real=real,
+            accuracy=whole.accuracy,
+            accuracy_interval=whole.accuracy_interval,
+            baselines=whole.baselines,
+            baseline=whole.baseline,
+            advantage=whole.advantage,
+            interval=whole.interval,
+            found=fmean(risk.found() for risk in risks) if first.secret.levels == 2 else math.nan,
+            holders=int((first._truth == 1).sum()) if first.secret.levels == 2 else 0,
+            named=_mean_count([one[0] for one in named]),
+            named_right=_mean_count([one[1] for one in named]),
+            proved_alone=_mean_counts([risk.proved_alone_by_value for risk in risks]),
+            proved_group=_mean_counts([risk.proved_group_by_value for risk in risks]),
+            learnt=_mean_counts([risk.learnt_by_value for risk in risks]),
+            exposed={
+                f"{level:g}": _mean_counts([risk._by_value(risk.exposed_people(level)) for risk in risks])
+                for level in LEVELS
+            },
+            luck=max((risk.luck for risk in risks), key=lambda one: one.sure),
+            contradicted=any(risk.contradicted for risk in risks),
+            status=status.removesuffix(_NEEDS_PRIOR),
+            curve=tuple((level, _mean_count([risk.exposed_at(level) for risk in risks])) for level in CURVE),
+            skipped=max((attack.evidence.skipped for attack in attacks), key=len),
+            wrong=() if real else tuple(risk.hamming for risk in risks),
+            loss=loss,
+            foreseen=foreseen,
+            promised=promised,
+            tally=tally,
+        )
+
+
+def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcome:
+    """One attack on each of several areas as one outcome about all their people.
+
+    Notes
+    -----
+    Counts add up; accuracy, baselines and advantage are those of `Total`. Where fewer than ``areas`` could be
+    attacked, the status says so: what was not attacked everywhere is not settled.
+    """
+    whole = Total.of([one.tally for one in outcomes if one.tally is not None], CHANCE / tried)
+    holders = sum(outcome.holders for outcome in outcomes)
+    found = math.fsum(outcome.found * outcome.holders for outcome in outcomes if outcome.holders)
+    return Outcome(
+        statistic=outcomes[0].statistic,
+        protection=outcomes[0].protection,
+        people=whole.people,
+        draws=max(outcome.draws for outcome in outcomes),
+        asked=outcomes[0].asked,
+        decoder=", ".join(dict.fromkeys(outcome.decoder for outcome in outcomes)),
+        real=False,
+        accuracy=whole.accuracy,
+        accuracy_interval=whole.accuracy_interval,
+        baselines=whole.baselines,
+        baseline=whole.baseline,
+        advantage=whole.advantage,
+        interval=whole.interval,
+        found=found / holders if holders else math.nan,
+        holders=holders,
+        named=sum(outcome.named for outcome in outcomes),
+        named_right=sum(outcome.named_right for outcome in outcomes),
+        proved_alone=_sum_counts([outcome.proved_alone for outcome in outcomes]),
+        proved_group=_sum_counts([outcome.proved_group for outcome in outcomes]),
+        learnt=_sum_counts([outcome.learnt for outcome in outcomes]),
+        exposed={
+            level: _sum_counts([outcome.exposed[level] for outcome in outcomes])
+            for level in outcomes[0].exposed
+        },
+        luck=_sum_luck([outcome.luck for outcome in outcomes]),
+        contradicted=any(outcome.contradicted for outcome in outcomes),
+        status=_status_of_areas(outcomes, areas),
+        curve=tuple(
+            (level, sum(outcome.curve[index][1] for outcome in outcomes))
+            for index, (level, _) in enumerate(outcomes[0].curve)
+        ),
+        skipped=max((outcome.skipped for outcome in outcomes), key=len),
+        loss=Loss.mean([outcome.loss for outcome in outcomes if outcome.loss is not None]),
+        foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
+        promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
+    )
+
+
+def _named(risk: Risk) -> tuple[int, int]:
+    """How many are named, and how many rightly: of two values the second, of several any."""
+    levels = risk.secret.levels
+    if not levels:
+        sure = risk.sure()
+        return int(sure.sum()), int((sure & risk.right).sum())
+    said = [risk.named(value=value) for value in (range(levels) if levels > 2 else (1,))]
+    return sum(one for one, _ in said), sum(right for _, right in said)
+
+
+def _status_of_areas(outcomes: Sequence[Outcome], areas: int) -> str:
+    if len(outcomes) < areas:
+        return f"{PARTLY}{areas - len(outcomes):,} of {count_of(areas, 'area')}"
+    troubled = [outcome.status for outcome in outcomes if outcome.status not in SETTLED]
+    if troubled:
+        return f"in {len(troubled):,} of {count_of(areas, 'area')} not settled, the first {troubled[0]}"
+    return "solved" if all(outcome.status == "solved" for outcome in outcomes) else "trusted"
+
+
+def _foreseen_of_areas(known: Sequence[Foreseen | None]) -> Foreseen | None:
+    parts = [one for one in known if one is not None]
+    if len(parts) < len(known):
+        return None
+    people = sum(one.people for one in parts)
+
+    def mean(part: Callable[[Foreseen], float]) -> float:
+        return math.fsum(one.people * part(one) for one in parts) / people
+
+    limits = [one.limit for one in parts if one.limit is not None]
+    ranks = [one.rank for one in parts if one.rank is not None]
+    return Foreseen(
+        equations=sum(one.equations for one in parts),
+        people=people,
+        groups=sum(one.groups for one in parts),
+        rank_cap=sum(one.rank_cap for one in parts),
+        rank=sum(ranks) if len(ranks) == len(parts) else None,
+        accuracy=mean(lambda one: one.accuracy),
+        limit=mean(lambda one: one.limit or 0.0) if len(limits) == len(parts) else None,
+        rate=mean(lambda one: one.rate),
+        ignored=tuple(dict.fromkeys(name for one in parts for name in one.ignored)),
+    )
+
+
+def _promised_of_areas(known: Sequence[Promised | None]) -> Promised | None:
+    """The weakest promise of any area, for a row that changes within its area."""
+    parts = [one for one in known if one is not None]
+    if not parts or any(one.epsilon is None for one in parts):
+        return Promised() if parts else None
+    weakest = max(parts, key=lambda one: (one.epsilon or 0.0, one.delta or 0.0))
+    return replace(weakest, relation=f"{weakest.relation} within its area")
+
+
+def _sum_luck(parts: Sequence[Luck]) -> Luck:
+    """The sure guesses of all areas; luck explains them all only where it explains each area's."""
+    sure, right, expected = (
+        sum(getattr(one, name) for one in parts) for name in ("sure", "right", "expected")
+    )
+    return Luck(sure, right, expected, min(one.chance for one in parts))
+
+
+def _mean_count(counts: Sequence[int]) -> int:
+    return round(fmean(counts))
+
+
+def _mean_counts(rows: Sequence[Counts]) -> Counts:
+    return {value: _mean_count([row[value] for row in rows]) for value in rows[0]}
+
+
+def _sum_counts(rows: Sequence[Counts]) -> Counts:
+    return {value: sum(row[value] for row in rows) for value in rows[0]}
+
+
+def _listed(value: Any) -> Any:
+    """Plain data with lists for tuples, and None for what is not a number."""
+    if isinstance(value, Mapping):
+        return {name: _listed(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_listed(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,338 @@
+"""Trial: releases drawn, attacked and scored. Audits, sweeps, calibrations and areas all run trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from tellall.attack.baselines import Baseline, before_any_release, population
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.reconstruct.decoders import DECODERS
+from tellall.attack.secret import Secret
+from tellall.core.errors import TellallError, invalid
+from tellall.experiment.draws import SharedSystem
+from tellall.experiment.outcome import Foreseen, Outcome, Promised
+from tellall.experiment.risk import Risk, score
+from tellall.experiment.utility import Loss, readers_of
+from tellall.people.dataset import Dataset
+from tellall.promise.bounds.gauge import gauge_together
+from tellall.release import catalogue
+from tellall.release.protections.base import Protection, is_random, prepare
+from tellall.release.protections.guarantee import guarantee_of
+from tellall.release.protections.law import Noise, Rng, as_rng
+from tellall.release.release import Computed, Release
+from tellall.release.statistics.base import Statistic
+
+__all__ = [
+    "DELTA",
+    "Planned",
+    "Setting",
+    "Trial",
+    "affordable",
+    "check_decoders",
+    "seed_of",
+    "strongest",
+    "untried",
+]
+
+DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
+GAUGED = 4000  # groups of people up to which the danger gauge, cubic in them, is worth its time
+_MOST_WORK = 50_000  # people × draws that "auto" and "lp" are tried on where no decoder is named
+_MOST_FOR_LP = 1000  # people
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """One planned release: a statistic and the protections it gets, in order.
+
+    ``stream`` separates the random numbers of releases that are drawn with the same seed.
+    """
+
+    name: str
+    statistic: Statistic
+    protections: tuple[Protection, ...] = ()
+    stream: int = 0
+
+    @property
+    def label(self) -> str:
+        """The protections in a few words."""
+        try:
+            return catalogue.label(self.protections)
+        except TellallError:  # one of the user's own
+            return ", ".join(map(repr, self.protections))
+
+    def as_json(self) -> dict[str, object]:
+        """The release as a plan writes it."""
+        return {
+            "name": self.name,
+            "statistic": catalogue.to_plain(self.statistic),
+            "protect": [catalogue.to_plain(protection) for protection in self.protections],
+        }
+
+
+class Setting:
+    """People whose releases are attacked again and again, with everything that the attacks share.
+
+    Baselines are functions of people and statistics alone, so they are computed once.
+    """
+
+    def __init__(self, people: Dataset, device: str = "cpu") -> None:
+        if not isinstance(people, Dataset):
+            raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
+        if people.secret is None:
+            raise invalid("dataset", "one with a secret", "no secret")
+        self.people, self.device = people, device
+        self.truth = people.secret
+        self.secret = Secret.of(people.levels)
+        self._computed: list[tuple[Statistic, Computed]] = []
+        self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = []
+        self.shared = SharedSystem()
+
+    @cached_property
+    def before(self) -> tuple[Baseline, ...]:
+        """The baselines that no release changes."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
+            return before_any_release(self.people.public, self.truth, self.secret)
+
+    def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
+        """All baselines of releases of these statistics."""
+        wanted = tuple(statistics)
+        for known, found in self._populations:
+            if len(known) == len(wanted) and all(a is b for a, b in zip(known, wanted, strict=True)):
+                return (*self.before, *found)
+        model = population(wanted, self.people.public, self.truth, self.secret)
+        self._populations.append((wanted, () if model is None else (model,)))
+        return (*self.before, *self._populations[-1][1])
+
+    def exact(self, statistic: Statistic) -> Computed:
+        """The statistic of these people, settled and computed once."""
+        for given, known in self._computed:
+            if given is statistic:
+                return known
+        self._computed.append((statistic, Computed.of(statistic, self.people)))
+        return self._computed[-1][1]
+
+    def units(self, statistic: Statistic) -> str:
+        """What published values, and the noise on them, are measured in."""
+        if not statistic.counts_people:
+            return "units of a coefficient"
+        return "people" if statistic.scale == "counts" else "shares of all people"
+
+    def reach(self, statistic: Statistic) -> float:
+        """The noise on a published value at which the best linear guess of a bit is right 0.84 of the time.
+
+        √(mean square of a person's coefficients, summed over values)/2, in the units of what is published.
+        """
+        known, public = self.exact(statistic), self.people.public
+        units = known.statistic.units(public)
+        operator = known.statistic.equations(public, known.clean * units).operator
+        energy = operator.squared().rmatvec(np.ones(operator.shape[0], dtype=operator.dtype))
+        return float(np.sqrt(energy.mean())) / 2 / units
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One experiment: what is published about whom, drawn how often.
+
+    The draws depend on the seed, the release's stream and the draw's number alone, so that every decoder,
+    and every protection of a sweep, meets the same random numbers. The first draw of the first release is
+    what `publish` gives with the same seed.
+    """
+
+    setting: Setting
+    releases: tuple[Planned, ...]
+    draws: int = 1
+    seed: int = 0
+
+    @cached_property
+    def published(self) -> list[tuple[Release, ...]]:
+        """The releases of each draw; one draw where nothing is random."""
+        ready, public = [], self.setting.people.public
+        for planned in self.releases:
+            known = self.setting.exact(planned.statistic)
+            ready.append((planned, known, prepare(planned.protections, known.statistic, public)))
+        needed = self.draws if any(is_random(done) for _, _, done in ready) else 1
+        return [
+            tuple(
+                known.publish(done, _stream(self.seed, planned.stream, draw))
+                for planned, known, done in ready
+            )
+            for draw in range(needed)
+        ]
+
+    @property
+    def shares_draws(self) -> bool:
+        """Whether additive noise is all that is done, so that draws differ in their values alone."""
+        return bool(self.releases[0].protections) and all(
+            isinstance(protection, Noise) for protection in self.releases[0].protections
+        )
+
+    def warm(self) -> None:
+        """Makes now what the draws share."""
+        drawn = [releases[0] for releases in self.published[:2]]
+        self.setting.shared.warm(drawn, self.setting.people.public)
+
+    def attack(self, decoder: str = "auto") -> list[Any]:
+        """The attack on each draw; least squares on many draws shares one decomposition."""
+        public, setting = self.setting.people.public, self.setting
+        found: Sequence[Reconstruction | None] = [None] * len(self.published)
+        if len(self.releases) == 1 and (decoder == "least-squares"):
+            found = setting.shared.attack([releases[0] for releases in self.published], public)
+        return [
+            known or reconstruct(releases, public, decoder, device=setting.device)
+            for known, releases in zip(found, self.published, strict=True)
+        ]
+
+    def scored(self, decoder: str = "auto") -> tuple[list[Any], list[Risk]]:
+        """Each draw's attack with its risk."""
+        baselines = self.setting.baselines([planned.statistic for planned in self.releases])
+        attacks = self.attack(decoder)
+        return attacks, [score(attack, self.setting.truth, baselines) for attack in attacks]
+
+    def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
+        """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
+            attacks, risks = self.scored(decoder)
+            return Outcome.of(
+                attacks,
+                risks,
+                asked=decoder,
+                statistic=" + ".join(dict.fromkeys(one.statistic.describe() for one in self.releases)),
+                protection=" + ".join(dict.fromkeys(one.label for one in self.releases)),
+                tried=tried,
+                loss=self._loss,
+                promised=self._promised,
+                foreseen=self._foreseen(len(attacks[0].evidence.groups)),
+            )
+
+    def run_all(self, decoders: Sequence[str]) -> tuple[Outcome, ...]:
+        """What each decoder achieves, intervals corrected for their number."""
+        return tuple(self.run(decoder, tried=len(decoders)) for decoder in decoders)
+
+    @cached_property
+    def _loss(self) -> Loss | None:
+        """What the reader of one release loses; of several releases each trial alone says it."""
+        if len(self.releases) != 1:
+            return None
+        clean = self.setting.exact(self.releases[0].statistic).publish((), None)
+        drawn = [releases[0] for releases in self.published]
+        if np.isnan(clean.values).any():
+            return None
+        return Loss.of(clean, drawn, self.setting.people, readers_of(clean, self.setting.people))
+
+    @cached_property
+    def _promised(self) -> Promised:
+        """The differential privacy that the protections promise.
+
+        Several releases with noise of their own: ε and δ add up. Where one promises nothing, or they speak of
+        different neighbours, nothing is promised about all.
+        """
+        public = self.setting.people.public
+        known = [
+            guarantee_of(prepare(one.protections, one.statistic, public), one.statistic, public, delta=DELTA)
+            if one.protections
+            else None
+            for one in self.releases
+        ]
+        kept = [one for one in known if one is not None and isfinite(one.epsilon)]
+        relations = {one.relation for one in kept}
+        if len(kept) < len(self.releases) or len(relations) != 1:
+            return Promised()
+        return Promised(
+            epsilon=sum(one.epsilon for one in kept),
+            delta=sum(one.delta for one in kept),
+            relation=relations.pop(),
+            text="; ".join(dict.fromkeys(one.text for one in kept)),
+        )
+
+    def _foreseen(self, groups: int) -> Foreseen | None:
+        """The danger gauge of the planned releases; None where there is none.
+
+        There is none for statistics whose equations depend on the published values, for a secret that
+        everybody or nobody has, for other secrets than bits, and beyond 4000 groups of people. O(groups³).
+        """
+        if self.setting.secret.levels != 2 or groups > GAUGED:
+            return None
+        public, rate = self.setting.people.public, float(np.mean(self.setting.truth))
+        try:
+            parts = [
+                (one.statistic, prepare(one.protections, one.statistic, public)) for one in self.releases
+            ]
+            found = gauge_together(parts, public, rate=rate)
+        except (TellallError, np.linalg.LinAlgError, MemoryError):
+            return None
+        if not isfinite(found.with_prior):
+            return None
+        ignored = [
+            catalogue.label([given])
+            for planned, (_, done) in zip(self.releases, parts, strict=True)
+            for given, ready in zip(planned.protections, done, strict=True)
+            if not isinstance(ready, Noise) and getattr(ready, "law", None) is None
+        ]
+        return Foreseen(
+            equations=found.equations,
+            people=found.people,
+            groups=found.groups,
+            rank_cap=found.rank_cap,
+            rank=found.rank,
+            accuracy=found.with_prior,
+            limit=found.limit,
+            rate=rate,
+            ignored=tuple(dict.fromkeys(ignored)),
+        )
+
+
+def _stream(seed: int, stream: int, draw: int) -> np.random.Generator:
+    return np.random.default_rng([seed, stream, draw] if stream or draw else seed)
+
+
+def strongest(outcomes: Sequence[Outcome]) -> Outcome:
+    """The outcome with the largest advantage, then with the most people exposed."""
+    return max(outcomes, key=lambda one: (one.advantage, one.exposed_people, one.proved))
+
+
+def affordable(people: int, draws: int, levels: int) -> tuple[str, ...]:
+    """The decoders that are tried where none is named: every one that this many people and draws can afford.
+
+    Least squares always; "auto", the strongest that applies, for one draw or up to 50,000 people × draws; LP
+    decoding up to 1000 people as well. Real secrets have least squares alone.
+    """
+    if not levels:
+        return ("least-squares",)
+    few = people * draws <= _MOST_WORK
+    chosen = ["auto"] if few or draws == 1 else []
+    return (*chosen, "least-squares", *(["lp"] if few and people <= _MOST_FOR_LP else []))
+
+
+def untried(chosen: Sequence[str], levels: int) -> tuple[str, ...]:
+    """The decoders that were left out for the time they take."""
+    return tuple(name for name in ("auto", "lp") if levels and name not in chosen)
+
+
+def check_decoders(decoders: Sequence[str] | None, people: int, draws: int, levels: int) -> tuple[str, ...]:
+    """The decoders that are named, or the affordable ones where none is."""
+    if decoders is None:
+        return affordable(people, draws, levels)
+    names = (decoders,) if isinstance(decoders, str) else tuple(decoders)
+    for name in names:
+        if name != "auto" and name not in DECODERS:
+            raise invalid("decoders", f"among 'auto', {', '.join(map(repr, DECODERS))}", name)
+    if not names:
+        raise invalid("decoders", "one or more, or None", "none")
+    return names
+
+
+def seed_of(rng: Rng) -> int:
+    """A seed: the given one, or one drawn from the generator."""
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return int(rng)
+    return int(as_rng(rng).integers(2**31))

@@ -126,6 +126,7 @@ from .promise.least_squares.table import (
 from .release.equations import Evidence as Evidence
 from .release.foreign import read_coefficients as read_coefficients
 from .release.foreign import release_from_fits as release_from_fits
+from .release.linearise import linearise as linearise
 from .release.profile import PrivacyProfile as PrivacyProfile
 from .release.protections.additive import (
     Gaussian as Gaussian,
@@ -160,7 +161,6 @@ from .release.protections.records import Swapping as Swapping
 from .release.protections.rounding import Rounding as Rounding
 from .release.protections.suppression import Suppression as Suppression
 from .release.release import Release as Release
-from .release.release import linearise as linearise
 from .release.release import publish as publish
 from .release.statistics.boolean import (
     is_degenerate as is_degenerate,

@@ -10,6 +10,8 @@ import tellall as ta
 from tellall.experiment.plan import Plan
 from tellall.release import catalogue, statistics
 from tellall.release import protections as noise
+from tellall.release.protections.law import Unknown
+from tellall.release.protections.protection import Protection
 
 GOOD = """
 data = "people.csv"
@@ -177,10 +179,14 @@ def test_descriptions_are_built_or_explained(kind, parameters):
 
 def test_a_new_class_needs_no_change_to_be_reached(monkeypatch):
     @dataclass(frozen=True)
-    class Blur:
+    class Blur(Protection):
         by: float
 
-        def perturb(self, values, rng=None):
+        @property
+        def law(self):
+            return Unknown()
+
+        def perturb(self, values, rng=None, context=None):
             return values + self.by
 
     monkeypatch.setattr(noise, "Blur", Blur, raising=False)

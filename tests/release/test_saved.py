@@ -9,7 +9,6 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.core import files
 from tellall.core.schemas.documents import ReleaseDocument
-from tellall.release import saved
 from tellall.release.protections.law import Sum
 
 PROTECTIONS = [
@@ -29,7 +28,7 @@ def people():
 @pytest.mark.parametrize("many", [False, True])
 def test_a_release_comes_back_as_it_was(people, tmp_path, protect, many, monkeypatch):
     if many:
-        monkeypatch.setattr(saved, "MANY_VALUES", 10)
+        monkeypatch.setattr("tellall.release.release.MANY_VALUES", 10)
     release = ta.publish(people, ta.Marginals(3, scale="fractions"), protect, rng=1)
     path = release.save(tmp_path / "release.json")
     again = ta.Release.load(path)
@@ -162,7 +161,7 @@ def test_hostile_releases_get_one_clear_line(people, tmp_path, change, says):
 
 
 def test_values_that_were_exchanged_are_noticed(people, tmp_path, monkeypatch):
-    monkeypatch.setattr(saved, "MANY_VALUES", 10)
+    monkeypatch.setattr("tellall.release.release.MANY_VALUES", 10)
     path = ta.publish(people, ta.Marginals(2)).save(tmp_path / "r.json")
     beside = tmp_path / "r.json.values.parquet"
     real = beside.read_bytes()

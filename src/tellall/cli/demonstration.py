@@ -14,7 +14,7 @@ from tellall.experiment.plan import Plan
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people import datasets
 from tellall.release.protections.additive import Gaussian
-from tellall.release.protections.base import Protection
+from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
 from tellall.release.statistics.marginals import Marginals

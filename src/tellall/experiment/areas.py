@@ -35,7 +35,7 @@ from tellall.experiment.verdict import Limits
 from tellall.people.areas import Area, fingerprint, split, too_small
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.release.protections.base import Protection
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["NoOwnAnswer", "audit_areas", "count_unanswered", "each_area", "named_in_areas", "nothing_found"]

@@ -15,7 +15,8 @@ from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.reconstruct.system import rates_of_bits
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
-from tellall.release.release import Release, count_scale, linearise
+from tellall.release.linearise import count_scale, linearise
+from tellall.release.release import Release
 
 __all__ = [
     "MOST_UNKNOWNS",
@@ -90,7 +91,7 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
     """The evidence of the first release, if the others differ from it in their values alone."""
     if len(releases) < 2 or releases[0].levels != 2:
         return None
-    if any(hasattr(p, "records") for p in releases[0].protections):
+    if any(p.changes_people or not p.law.known for p in releases[0].protections):
         return None
     if any(np.isnan(release.values).any() for release in releases):
         return None

@@ -12,8 +12,9 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said
 from tellall.release import catalogue
 from tellall.release.protections.additive import TruncatedNormal
-from tellall.release.protections.base import Protection, as_protections
+from tellall.release.protections.base import as_protections
 from tellall.release.protections.calibrated import SuLQ
+from tellall.release.protections.protection import Protection
 from tellall.release.protections.records import Subsample, Swapping
 
 __all__ = [
@@ -129,7 +130,7 @@ class Family:
             raise invalid("family", rule, self.name, f"It said: {said(error, 120)}.") from None
 
 
-_SPECIAL = {
+_SPECIAL: dict[type, Family] = {
     TruncatedNormal: Family(
         "TruncatedNormal",
         lambda scale: TruncatedNormal(scale, CUT, "scales"),

@@ -20,8 +20,9 @@ from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import Protection, as_protections, noise_of, prepare
+from tellall.release.protections.base import as_protections, noise_of, prepare
 from tellall.release.protections.law import Rng
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["Sweep", "mark_frontier", "row_of", "suggest_scales", "sweep", "untried_decoders"]
@@ -402,7 +403,8 @@ def _std(trial: Trial) -> float:
     """The standard deviation of the noise on a published value; not a number where it has no law."""
     planned, public = trial.releases[0], trial.setting.people.public
     done = prepare(planned.protections, trial.setting.exact(planned.statistic).statistic, public)
-    return noise_of(done).std
+    law = noise_of(done)
+    return law.std if law.known else math.nan
 
 
 def _text(value: Any, name: str, real: bool) -> str:

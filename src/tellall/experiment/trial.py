@@ -22,9 +22,10 @@ from tellall.experiment.utility import Loss, readers_of
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
-from tellall.release.protections.base import Protection, is_random, prepare
+from tellall.release.protections.base import is_random, prepare
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.law import Noise, Rng, as_rng
+from tellall.release.protections.protection import Protection
 from tellall.release.release import Computed, Release
 from tellall.release.statistics.base import Statistic
 
@@ -276,7 +277,7 @@ class Trial:
             catalogue.label([given])
             for planned, (_, done) in zip(self.releases, parts, strict=True)
             for given, ready in zip(planned.protections, done, strict=True)
-            if not isinstance(ready, Noise) and getattr(ready, "law", None) is None
+            if ready.hides or not ready.law.known
         ]
         return Foreseen(
             equations=found.equations,

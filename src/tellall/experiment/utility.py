@@ -14,8 +14,7 @@ from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import tables_of
-from tellall.release.protections.law import Layout
+from tellall.release.protections.protection import CellLayout, tables_of
 from tellall.release.release import Release
 from tellall.release.statistics.estimators import Estimator
 
@@ -119,7 +118,7 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
     )
 
 
-def _blocks(places: Layout) -> Sequence[tuple[int, npt.NDArray[Any]]]:
+def _blocks(places: CellLayout) -> Sequence[tuple[int, npt.NDArray[Any]]]:
     return [(shape[-1], cells) for shape, _, cells in places.alike()]
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from tellall.papers.contingency_mechanisms import DELTA, EPSILON
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.mechanisms import noisy_tables, sampled
-from tellall.release.protections.base import Protection
 from tellall.release.protections.calibrated import SuLQ
 from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Protection
 from tellall.release.protections.records import Subsample
 from tellall.release.release import publish
 from tellall.release.statistics.tables import Tables

@@ -13,7 +13,7 @@ from tellall.release.profile import gaussian_delta, gaussian_std
 from tellall.release.protections.additive import Laplace
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.law import Rng
-from tellall.release.protections.sampling import Subsampled
+from tellall.release.protections.sampling import SamplingLaw
 from tellall.release.statistics.tables import Tables
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -80,7 +80,7 @@ def _printed() -> Iterator[Statement]:
         )
     yield _laplace(0.5)
     for n in (10, 4):
-        law, count = Subsampled(n, n // 2), n // 2
+        law, count = SamplingLaw(n, n // 2), n // 2
         exact = 2 / math.comb(n, n // 2)  # all of the K = n/2 counted people are in the sample, or none
         tail = math.exp(-2 * count**2 / n)
         yield Statement(

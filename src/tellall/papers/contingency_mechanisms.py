@@ -18,9 +18,9 @@ from tellall.papers.simulated import attributes_for, mean_of
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.table import row_guess
 from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.base import Protection
 from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
 from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Protection
 from tellall.release.protections.records import Subsample
 from tellall.release.release import Release, publish
 from tellall.release.statistics.base import Statistic

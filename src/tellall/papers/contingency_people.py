@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.people.dataset import Dataset
-from tellall.release.release import linearise, publish
+from tellall.release.linearise import linearise
+from tellall.release.release import publish
 from tellall.release.statistics.base import Statistic
 
 __all__ = [

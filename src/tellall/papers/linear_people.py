@@ -17,9 +17,10 @@ from tellall.attack.reconstruct.attack import reconstruct
 from tellall.papers.simulated import attributes_for, share_of
 from tellall.people.dataset import Dataset
 from tellall.release.equations import Evidence
+from tellall.release.linearise import linearise
 from tellall.release.protections.additive import Gaussian
 from tellall.release.protections.law import Noise
-from tellall.release.release import Release, linearise
+from tellall.release.release import Release
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.boolean import is_degenerate
 from tellall.release.statistics.error_rates import ErrorRates

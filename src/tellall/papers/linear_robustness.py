@@ -14,9 +14,10 @@ from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.algebra.solvers.section import section_upper_bound
 from tellall.papers.linear_people import F2, coins, held, lp, plain_least_squares, published
 from tellall.papers.simulated import attributes_for
+from tellall.release.linearise import linearise
 from tellall.release.protections.keyed import Complement
 from tellall.release.protections.mixture import Corruption
-from tellall.release.release import Release, linearise, publish
+from tellall.release.release import Release, publish
 from tellall.report.paper import Statement
 from tellall.report.plot import Axis, Figure, Rule, Series
 

@@ -17,7 +17,8 @@ import numpy as np
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
 from tellall.release import protections, statistics
-from tellall.release.protections.base import Protection
+from tellall.release.protections.law import Unknown
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "label",
     "parameters",
     "problems",
+    "published",
     "to_plain",
 ]
 
@@ -36,7 +38,7 @@ _LONGEST_WORD = 60  # longer words are no misspelling of anything
 
 
 def kinds(what: str) -> dict[str, type]:
-    """The public classes of statistics, or of protections, by name.
+    """The classes of statistics, or of protections, that a plan may name.
 
     Examples
     --------
@@ -45,7 +47,7 @@ def kinds(what: str) -> dict[str, type]:
     """
     if what == "statistic":
         return _classes(statistics, lambda kind: issubclass(kind, Statistic))
-    return dict(sorted(_classes(protections, _protects).items()))
+    return dict(sorted(_classes(protections, lambda kind: issubclass(kind, Protection)).items()))
 
 
 def parameters(kind: type) -> dict[str, inspect.Parameter]:
@@ -64,9 +66,9 @@ def _accepted(kind: type) -> dict[str, inspect.Parameter]:
     return {name: p for name, p in signature.parameters.items() if p.kind in plain}
 
 
-def problems(what: str, plain: Any) -> list[tuple[str, str]]:
+def problems(what: str, plain: Any, *, saved: bool = False) -> list[tuple[str, str]]:
     """Everything wrong with the description of a statistic or protection: (where, what) pairs."""
-    known = kinds(what)
+    known = _loadable(what) if saved else kinds(what)
     if not isinstance(plain, Mapping):
         example, got = next(iter(known)), one_line(plain, _LONGEST_WORD)
         return [("", f"must be a table such as {{ kind = '{example}', ... }}; got {got}")]
@@ -94,11 +96,11 @@ def problems(what: str, plain: Any) -> list[tuple[str, str]]:
 
 def build(what: str, plain: Mapping[str, Any]) -> Any:
     """The statistic or protection that the plain data describe."""
-    found = problems(what, plain)
+    found = problems(what, plain, saved=True)
     if found:
         where, text = found[0]
         raise InvalidInput(f"{what}{'.' if where else ''}{where} {text}")
-    return _construct(kinds(what)[str(plain[KIND])], plain)
+    return _construct(_loadable(what)[str(plain[KIND])], plain)
 
 
 def to_plain(thing: Any) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def to_plain(thing: Any) -> dict[str, Any]:
     ({'kind': 'Rounding', 'base': 5.0}, {'kind': 'Marginals', 'ways': 3})
     """
     name = type(thing).__name__
-    if type(thing) not in kinds("statistic").values() and type(thing) not in kinds("protection").values():
+    if not _is_own(thing):
         raise invalid("statistic and protections", "public classes of tellall, to be saved", name)
     if hasattr(thing, "to_plain"):
         return {KIND: name, **thing.to_plain()}
@@ -122,6 +124,11 @@ def to_plain(thing: Any) -> dict[str, Any]:
     return plain
 
 
+def published(protection: Protection) -> dict[str, Any]:
+    """What a saved release says of a protection; of a class written outside tellall the law of its error."""
+    return to_plain(protection if _is_own(protection) else protection.law)
+
+
 def label(chosen: Sequence[Protection]) -> str:
     """A list of protections in a few words.
 
@@ -130,7 +137,7 @@ def label(chosen: Sequence[Protection]) -> str:
     >>> label([protections.Rounding(5)]), label([])
     ('Rounding(base=5)', 'exact')
     """
-    return ", ".join(_call(to_plain(protection)) for protection in chosen) or "exact"
+    return ", ".join(_call(to_plain(p)) if _is_own(p) else repr(p) for p in chosen) or "exact"
 
 
 def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
@@ -140,6 +147,15 @@ def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
     lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), lower, n=1)
     return f" Did you mean '{lower[near[0]]}'?" if near else ""
+
+
+def _is_own(thing: Any) -> bool:
+    return type(thing) in (*kinds("statistic").values(), *_loadable("protection").values())
+
+
+def _loadable(what: str) -> dict[str, type]:
+    """The kinds that a saved release may name: an unknown law is declared, and never carried out."""
+    return {**kinds(what), Unknown.__name__: Unknown} if what == "protection" else kinds(what)
 
 
 def _depth(plain: Any) -> int:
@@ -166,10 +182,6 @@ def _classes(module: Any, wanted: Any) -> dict[str, type]:
         for name, kind in public.items()
         if inspect.isclass(kind) and not inspect.isabstract(kind) and wanted(kind)
     }
-
-
-def _protects(kind: type) -> bool:
-    return kind is not Protection and callable(getattr(kind, "perturb", None))
 
 
 def _construct(kind: type, plain: Mapping[str, Any]) -> Any:

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.release.equations import COUNT_FLOOR, Equations, Rows
-from tellall.release.protections.base import Protection, noise_of
+from tellall.release.protections.base import noise_of
 from tellall.release.protections.law import Exact, Noise, Sum
+from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 
 __all__ = [
@@ -65,20 +66,19 @@ class Threshold:
 
 
 def threshold_of(protections: Sequence[Protection], units: float) -> Threshold | None:
-    """The threshold by which values were hidden; None where none was, or others may be hidden too.
+    """The threshold by which values were hidden; None without one, or where others may be hidden too.
 
     Of thresholds one right after the other the highest counts.
     """
-    places = [place for place, protection in enumerate(protections) if hasattr(protection, "hides")]
-    if not places or places[-1] - places[0] != len(places) - 1:
+    hiding = [index for index, protection in enumerate(protections) if protection.hides]
+    if not hiding or hiding[-1] - hiding[0] != len(hiding) - 1:
         return None
-    parts = protections[: places[0]], protections[places[-1] + 1 :]
-    limits = [protections[place].hides for place in places]  # type: ignore[attr-defined]
-    known = all(isinstance(p, Noise) or getattr(p, "law", None) is not None for part in parts for p in part)
-    if not known or any(limit is None for limit in limits):
-        return None
+    limits = [limit for index in hiding if (limit := protections[index].limit) is not None]
+    parts = protections[: hiding[0]], protections[hiding[-1] + 1 :]
     before, after = (noise_of(part).scaled(units) for part in parts)
-    return Threshold(max(limits), units, before, after) if isfinite(before.std) else None
+    if len(limits) < len(hiding) or not (before.known and after.known and isfinite(before.std)):
+        return None
+    return Threshold(max(limits), units, before, after)
 
 
 def hidden_rows(

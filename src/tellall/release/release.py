@@ -1,48 +1,40 @@
-"""Publishing makes a release from people; linearising turns it into evidence."""
+"""Release: what the world sees of a statistic after its protections, made from people or from a file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.device import HOST, Device, find_device
-from tellall.core.errors import invalid
+from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.device import find_device
+from tellall.core import files
+from tellall.core.errors import InvalidInput, invalid
+from tellall.core.schemas import VERSION
+from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.imprint import Imprint
-from tellall.release.equations import Equations, Evidence, ReleaseEquations, Rows
-from tellall.release.hidden import hidden_rows, threshold_of, whole_rounding
-from tellall.release.protections.base import (
-    Protection,
-    as_protections,
-    carry_out,
-    noise_of,
-    prepare,
-    tables_of,
-)
+from tellall.release import catalogue
+from tellall.release.protections.base import as_protections, carry_out, noise_of, prepare
 from tellall.release.protections.law import Exact, Noise, Rng
-from tellall.release.protections.sampling import turn_back
-from tellall.release.saved import Saved, load, save
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
 __all__ = [
+    "MANY_VALUES",
     "Computed",
     "Release",
-    "count_scale",
-    "linearise",
     "publish",
 ]
 
-# Release: what the world sees of a statistic after its protections.
+MANY_VALUES = 100_000  # more go into a Parquet file beside the JSON
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,16 +115,23 @@ class Release:
         What is saved is what is published: no seed, no secret, no person; of the public rows their number
         and a fingerprint.
         """
-        parts = Saved(self.values, self.statistic, self.protections, self.columns, self.imprint, self.levels)
-        return save(parts, _place(path))
+        file = _as_path(path)
+        if not file.parent.is_dir():
+            raise invalid("path", "a file in a folder that exists", str(file))
+        if file.is_dir():
+            raise invalid("path", "a file, not a folder", str(file))
+        document = _document(self)
+        if self.values.size > MANY_VALUES:
+            beside = file.with_name(f"{file.name}.values.parquet")
+            document["values"] = files.write_values(beside, np.asarray(self.values, dtype=np.float64))
+        else:
+            document["values"] = [None if np.isnan(value) else float(value) for value in self.values]
+        return files.write_json(file, document)
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
         """The release that was saved there."""
-        parts = load(_place(path))
-        return cls(
-            parts.values, parts.statistic, parts.protections, parts.columns, parts.imprint, parts.levels
-        )
+        return _from_document(_as_path(path))
 
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
@@ -141,13 +140,82 @@ class Release:
         return f"Release of {self.statistic.describe()}: {self.values.size} values{gone}; {done}"
 
 
-def _place(path: str | Path) -> Path:
+def _as_path(path: str | Path) -> Path:
     if not isinstance(path, str | Path):
         raise invalid("path", "the path of a file", path)
     return Path(path)
 
 
-_LARGEST = 1e100  # of a published value: beyond, squares overflow
+def _document(release: Release) -> dict[str, Any]:
+    """What is saved of a release, but for its values."""
+    imprint = release.imprint
+    names = release.columns
+    levels = imprint.levels if imprint else (1,) * len(names)
+    cuts = imprint.cuts if imprint else (None,) * len(names)
+    return {
+        "schema_version": VERSION,
+        "document": "release",
+        "tellall": __version__,
+        "description": release.statistic.describe(),
+        "statistic": catalogue.to_plain(release.statistic),
+        "protect": [catalogue.published(protection) for protection in release.protections],
+        "columns": [
+            {"name": name, "levels": level, "cuts": None if cut is None else list(cut)}
+            for name, level, cut in zip(names, levels, cuts, strict=True)
+        ],
+        "people": imprint.people if imprint else None,
+        "fingerprint": imprint.fingerprint if imprint else None,
+        "levels": release.levels,
+        "values": [],
+    }
+
+
+def _from_document(path: Path) -> Release:
+    from pydantic import ValidationError
+
+    from tellall.core.schemas.documents import ReleaseDocument
+
+    document = files.read_json(path, what="release")
+    if document.get("document") == "release" and document.get("schema_version") != VERSION:
+        raise invalid("schema_version", f"{VERSION}", document.get("schema_version"), "Update tellall.")
+    try:
+        checked = ReleaseDocument.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise InvalidInput(
+            f"{path} is not a release saved by tellall: {where}: {first['msg']} "
+            f"({error.error_count()} such errors)."
+        ) from None
+    if isinstance(checked.values, list):
+        values = np.array([np.nan if value is None else value for value in checked.values], dtype=np.float64)
+    else:
+        beside = checked.values
+        if Path(beside.parquet).name != beside.parquet:
+            raise invalid("values", "in a file beside the release", beside.parquet)
+        values = files.read_values(path.parent / beside.parquet, count=beside.count, sha256=beside.sha256)
+    if np.isinf(values).any():
+        raise invalid("values", "finite, or missing where suppressed", "an infinite value")
+    names = tuple(column.name for column in checked.columns)
+    imprint = None
+    if checked.fingerprint is not None and checked.people is not None:
+        imprint = Imprint(
+            names=names,
+            levels=tuple(column.levels for column in checked.columns),
+            cuts=tuple(None if column.cuts is None else tuple(column.cuts) for column in checked.columns),
+            people=checked.people,
+            fingerprint=checked.fingerprint,
+        )
+    protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
+    noise_of(protections)  # what lacks a number that publishing fills in would pass for exact
+    return Release(
+        values=values,
+        statistic=catalogue.build("statistic", checked.statistic),
+        protections=protections,
+        columns=names,
+        imprint=imprint,
+        levels=checked.levels,
+    )
 
 
 def publish(
@@ -182,7 +250,7 @@ def publish(
     protections = prepare(as_protections(protect), settled, view)
     chosen = find_device(device)
     with chosen.short_of_memory():
-        values = carry_out(protections, dataset, settled if chosen is HOST else _At(settled, chosen), rng)
+        values = carry_out(protections, dataset, settled, rng, device=chosen)
     return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
 
 
@@ -194,7 +262,7 @@ def _publish_stored(
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")
     for protection in protections:
-        if hasattr(protection, "records") or hasattr(protection, "perturb_people"):
+        if protection.changes_people or protection.reads_people:
             rule = "protections of values alone, for people in a store"
             raise invalid("protect", rule, type(protection).__name__, "Load them first.")
     # tables and protections of values ask for columns, categories and the number of people, all of them here
@@ -203,25 +271,6 @@ def _publish_stored(
     prepared = prepare(protections, settled, view)
     values = carry_out(prepared, dataset, settled, rng)
     return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
-
-
-@dataclass(frozen=True, eq=False)
-class _At:
-    """A statistic whose values are computed on a device."""
-
-    statistic: Statistic
-    device: Device
-
-    def values(self, dataset: Dataset) -> Array:
-        return self.statistic.values_on(self.device, dataset)
-
-    def take(self, people: IntArray, public: Public) -> _At:
-        return _At(self.statistic.take(people, public), self.device)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "statistic":  # asked for before there is one, by copy
-            raise AttributeError(name)
-        return getattr(self.statistic, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,137 +290,5 @@ class Computed:
     def publish(self, prepared: tuple[Protection, ...], rng: Rng) -> Release:
         """The release after prepared protections: what :func:`publish` gives with the same generator."""
         view = self.dataset.public
-        values = carry_out(prepared, self.dataset, self, rng)
+        values = carry_out(prepared, self.dataset, self.statistic, rng, clean=self.clean)
         return Release(values, self.statistic, prepared, view.names, view.imprint, self.dataset.levels)
-
-    def values(self, dataset: Dataset) -> Array:
-        """The statistic of these people, or of those that protections made of them."""
-        return self.clean.copy() if dataset is self.dataset else self.statistic.values(dataset)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "statistic":  # asked for before there is one, by pickle
-            raise AttributeError(name)
-        return getattr(self.statistic, name)
-
-
-def linearise(
-    release: Release, public: Public | Dataset | npt.ArrayLike, *, device: Device = HOST
-) -> Evidence:
-    """The equations about people that a release gives to whoever knows their public columns.
-
-    ``device`` is where products with them are computed, where they have a form there.
-
-    Notes
-    -----
-    One row per published value; suppressed values, and those of which nothing is known, have none (what is
-    known of a suppressed value is an interval, apart from the equations). The target
-    is the value on the count scale less the part that does not depend on the secret, so that ``operator @
-    secret == target`` on an exact release. Where more than half of the counts are of the people without the
-    secret, all are turned round first.
-    """
-    if not isinstance(release, Release):
-        raise invalid("release", "a Release", type(release).__name__)
-    view = as_public(public)
-    if release.columns and release.columns != view.names:
-        raise invalid(
-            "public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names)
-        )
-    if release.imprint is not None and release.imprint != view.imprint:
-        raise invalid(
-            "public",
-            f"the people the release was made for ({release.imprint.people} rows, "
-            f"fingerprint {release.imprint.fingerprint[:8]}…)",
-            f"{view.n} rows, fingerprint {view.imprint.fingerprint[:8]}…",
-        )
-    expected = release.statistic.size_for(view, release.levels)
-    if release.values.size != expected:
-        raise invalid(
-            "public",
-            f"the people of the release ({release.values.size} values)",
-            f"people whose release has {expected}",
-        )
-    if float(np.nanmax(np.abs(release.values), initial=0.0)) > _LARGEST:
-        raise invalid("values", f"of a size that people can have (below {_LARGEST:g})", "larger ones")
-    counts, noise = count_scale(release, view)
-    hidden = np.isnan(counts)
-    threshold = None
-    if release.statistic.counts_people and release.levels:
-        threshold = threshold_of(release.protections, release.statistic.units(view))
-    equations = release.statistic.equations_on(
-        device, view, counts if threshold is None else np.nan_to_num(counts)
-    )
-    between, intervals = None, None
-    if threshold is not None:
-        between, intervals = hidden_rows(threshold, equations, counts, hidden)
-        equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
-    noise, turned = turn_back(noise)
-    if turned:  # what hides a complemented count says nothing simple about the count
-        equations = replace(equations, target=equations.sums - equations.target)
-        between = None
-    whole = bool(release.levels) and release.statistic.counts_people and release.statistic.units(view) == 1
-    rows = _rows(equations, noise, counts, whole=whole)
-    index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
-    rows = rows.take(index)
-    if between is not None and intervals is not None:
-        index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
-    notes = _inconsistent_totals(release, view, counts)
-    part = ReleaseEquations(equations.operator, index, rows, noise, equations.alike, equations.skipped, notes)
-    return Evidence((part,))
-
-
-def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> Rows:
-    """What the law of the values' errors says of each equation's; ``whole``: the values are whole counts."""
-    size = equations.target.size
-
-    def error_of(law: Noise) -> Array:
-        std = law.spread(counts, equations) if law.varies else law.std
-        return np.hypot(_times(std, equations.gain, size), equations.doubt)
-
-    std = error_of(noise)
-    bound = _times(noise.bound, equations.reach, size)
-    bound[np.broadcast_to(equations.doubt, size) > 0] = np.inf  # how far a fit is off is not known for sure
-    slack = _times(noise.half_width, equations.reach, size)
-    if whole:
-        std, bound, slack = whole_rounding(noise, counts, std, bound, slack)
-    ordinary = std if noise.ordinary == noise else error_of(noise.ordinary)
-    rest = np.sqrt(np.maximum(ordinary**2 - slack**2 / 3, 0.0))
-    spread, rest = np.maximum(std, equations.floor), np.maximum(rest, equations.floor)
-    return Rows(equations.target, std, spread, bound, slack, rest, np.zeros(size, dtype=bool))
-
-
-def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:
-    """What to say of tables that do not add up to the number of people; they are used as they are."""
-    tables = tables_of(release.statistic, public, release.levels)
-    if not len(tables):
-        return ()
-    starts = np.cumsum([0, *(prod(shape) for shape in tables.shapes)])
-    if starts[-1] != counts.size:
-        return ()
-    totals = np.add.reduceat(counts, starts[:-1])
-    wrong = totals[np.abs(totals - public.n) > 0.5]  # hidden cells leave no total
-    if not wrong.size:
-        return ()
-    return (
-        f"{wrong.size:,} of {len(tables):,} tables add up to another number than the {public.n:,} people "
-        f"(from {wrong.min():,.6g} to {wrong.max():,.6g}); they are used as they are",
-    )
-
-
-def count_scale(release: Release, public: Public) -> tuple[Array, Noise]:
-    """The published values and the law of their error on the count scale.
-
-    Exact fractions become the whole numbers they came from.
-    """
-    units = release.statistic.units(public)
-    noise = release.noise.scaled(units)
-    counts: Array = release.values * units
-    if units == 1 or noise.bound > 0:
-        return counts, noise
-    whole = np.rint(counts)
-    return np.where(np.abs(counts - whole) < 1e-6, whole, counts), noise
-
-
-def _times(size: Array | float, factor: Array | float, rows: int) -> Array:
-    """The size times each row's factor; nothing times an infinite size stays nothing."""
-    factors = np.broadcast_to(np.asarray(factor, dtype=np.float64), rows)
-    return np.where(factors == 0, 0.0, size * np.where(factors == 0, 1.0, factors))

@@ -13,7 +13,7 @@ from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, Wals
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
 from tellall.release.protections.keyed import CellKey
-from tellall.release.protections.law import Layout
+from tellall.release.protections.protection import CellLayout
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
@@ -85,7 +85,7 @@ def _products(people, columns):
 
 
 def test_labels_name_each_inner_product_once():
-    tables = Layout(((0, 1), (0, 2), (1, 2)), ((2, 2, 2),) * 3)
+    tables = CellLayout(((0, 1), (0, 2), (1, 2)), ((2, 2, 2),) * 3)
     labels = product_labels(tables)
     assert labels.shape == (3, 8)
     assert (labels[:, 0] == 0).all()  # the empty product
@@ -93,7 +93,7 @@ def test_labels_name_each_inner_product_once():
     assert labels[0, 0b001] == labels[2, 0b001]  # the secret alone
     assert labels[0, 0b010] == labels[2, 0b100]  # column 1
     assert labels[0, 0b110] != labels[1, 0b110]
-    turned = product_labels(Layout(((1, 0),), ((2, 2, 2),)))
+    turned = product_labels(CellLayout(((1, 0),), ((2, 2, 2),)))
     assert turned.max() == 7
 
 

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from tellall.release.protections.discrete import DiscreteGaussian, Finite, Geometric
-from tellall.release.protections.law import Exact, Layout, Sum
+from tellall.release.protections.law import Exact, Sum, Unknown
 from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.protection import CellLayout
 from tellall.release.protections.rounding import Rounding
-from tellall.release.protections.sampling import Complemented, Subsampled, Swapped, Unknown
+from tellall.release.protections.sampling import ComplementLaw, SamplingLaw, SwappingLaw
 from tellall.testing import check_protection
 
 CONTINUOUS = [
@@ -207,7 +208,7 @@ def test_rounding_whole_numbers_to_base_one_changes_nothing():
 def _tables(counts):
     """All tables alike: so many of rows × 2 cells."""
     tables, rows = counts.shape[0], counts.shape[1] // 2
-    return Layout(tuple((j,) for j in range(tables)), ((rows, 2),) * tables)
+    return SimpleNamespace(tables=CellLayout(tuple((j,) for j in range(tables)), ((rows, 2),) * tables))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from([1.0, 3.0, 5.0, 0.7]))
@@ -216,7 +217,7 @@ def test_controlled_rounding_keeps_totals_and_stays_near(seed, rows, base):
     n = int(rng.integers(1, 300))
     counts = rng.multinomial(n, np.full(2 * rows, 0.5 / rows), size=6).astype(float)
     law = Rounding(base, "controlled")
-    out = law.perturb_tables(counts.ravel(), _tables(counts), rng).reshape(counts.shape)
+    out = law.perturb(counts.ravel(), rng, _tables(counts)).reshape(counts.shape)
     assert out / base == pytest.approx(np.rint(out / base))
     assert np.abs(out - counts).max() <= base + 1e-9
     assert out[counts == 0].tolist() == [0.0] * int((counts == 0).sum())
@@ -231,14 +232,14 @@ def test_controlled_rounding_keeps_totals_and_stays_near(seed, rows, base):
 def test_controlled_rounding_is_unbiased_cell_by_cell():
     counts = np.array([[1.0, 2.0, 4.0, 0.0, 7.0, 3.0], [2.0, 2.0, 2.0, 2.0, 2.0, 7.0]])
     law, rng, repeats = Rounding(5, "controlled"), np.random.default_rng(0), 4000
-    drawn = np.stack([law.perturb_tables(counts.ravel(), _tables(counts), rng) for _ in range(repeats)])
+    drawn = np.stack([law.perturb(counts.ravel(), rng, _tables(counts)) for _ in range(repeats)])
     # Hoeffding: each error spans 5; 2 exp(−2 · 4000 · t²) · 12 cells < 1e-7 at t = 0.05
     assert np.abs(drawn.mean(axis=0) - counts.ravel()).max() < 5 * 0.05
 
 
 def test_controlled_rounding_leaves_missing_cells_missing():
     counts = np.array([[1.0, np.nan, 4.0, 3.0]])
-    out = Rounding(5, "controlled").perturb_tables(counts.ravel(), _tables(counts), 0)
+    out = Rounding(5, "controlled").perturb(counts.ravel(), 0, _tables(counts))
     assert np.isnan(out).tolist() == [False, True, False, False]
     assert out[[0, 2, 3]].sum() in (5.0, 10.0)
 
@@ -246,7 +247,7 @@ def test_controlled_rounding_leaves_missing_cells_missing():
 def test_the_sampling_law_has_golden_variances_and_tails(golden):
     for case in golden["random_sampling_mechanism"]:
         n, count, distance = case["n"], case["K=c_v(D)"], case["threshold_on_|2c(Dsam)-c(D)|"]
-        law = Subsampled(n, n // 2)
+        law = SamplingLaw(n, n // 2)
         variance = float(law.count_std(np.array(float(count)))) ** 2
         assert variance == pytest.approx(float(case["variance_2H"]), rel=1e-12)
         assert law.tail(distance) == pytest.approx(float(case["serfling_two_sided"]), rel=1e-12)
@@ -254,7 +255,7 @@ def test_the_sampling_law_has_golden_variances_and_tails(golden):
 
 
 def test_laws_of_changed_records_depend_on_the_value():
-    for law in (Subsampled(100, 50), Swapped(0.2, 100), Complemented(0.1, 100)):
+    for law in (SamplingLaw(100, 50), SwappingLaw(0.2, 100), ComplementLaw(0.1, 100)):
         reach, counts = np.array([10.0, 50.0]), np.array([2.0, 20.0])
         about = SimpleNamespace(target=counts, squares=reach, sums=reach)
         spread = law.spread(counts, about)
@@ -267,8 +268,8 @@ def test_laws_of_changed_records_depend_on_the_value():
         both = Sum((law, Gaussian(3.0)))
         assert both.varies
         assert both.spread(counts, about) == pytest.approx(np.hypot(spread, 3.0))
-    assert Subsampled(100, 100).bound == 0
-    assert Subsampled(1, 1).std == 0
+    assert SamplingLaw(100, 100).bound == 0
+    assert SamplingLaw(1, 1).std == 0
     assert Unknown().scaled(3).std == math.inf
     assert not Gaussian(1).varies
     assert Gaussian(2).spread(np.zeros(3), None).tolist() == [2, 2, 2]

@@ -8,7 +8,7 @@ from tests.conftest import random_people
 
 import tellall as ta
 from tellall.release.protections.records import Subsample, Swapping
-from tellall.release.protections.sampling import Subsampled
+from tellall.release.protections.sampling import SamplingLaw
 
 PEOPLE = random_people(101, 5, seed=8)
 
@@ -44,7 +44,7 @@ def test_subsamples_have_golden_spread_on_real_tables():
     n = PEOPLE.n
     exact = ta.publish(PEOPLE, ta.Marginals(2)).values
     drawn = np.stack([ta.publish(PEOPLE, ta.Marginals(2), Subsample(0.5), rng=s).values for s in range(400)])
-    law = Subsampled(n, 51)
+    law = SamplingLaw(n, 51)
     spread = law.count_std(exact)
     assert np.abs(drawn.mean(axis=0) - exact).max() < 6 * spread.max() / 20
     assert drawn.var(axis=0) == pytest.approx(spread**2, rel=6 * math.sqrt(2 / 400))
@@ -83,5 +83,5 @@ def test_edges():
     assert Subsample(1e-9).kept(10) == 1
     with pytest.raises(ta.InvalidInput, match="to swap it"):
         Swapping(0.5).records(ta.Dataset.from_arrays([[0, 1], [1, 0]]))
-    assert Subsample(0.5).law is None  # not known before there are people
-    assert Swapping(0.5).law is None
+    assert not Subsample(0.5).law.known  # before there are people
+    assert not Swapping(0.5).law.known

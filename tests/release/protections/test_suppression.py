@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.release.protections.law import Layout
+from tellall.release.protections.protection import CellLayout
 from tellall.release.protections.suppression import Suppression
 
 
@@ -19,9 +21,9 @@ def test_no_line_of_a_table_is_left_with_one_gap(seed, shape):
     rng = np.random.default_rng(seed)
     size = int(np.prod(shape))
     values = rng.poisson(6, 3 * size).astype(float)
-    tables = Layout(tuple(tuple(range(len(shape) - 1)) for _ in range(3)), (shape,) * 3)
+    tables = CellLayout(tuple(tuple(range(len(shape) - 1)) for _ in range(3)), (shape,) * 3)
     plain = Suppression(5).perturb(values)
-    shown = Suppression(5, complementary=True).perturb_tables(values, tables)
+    shown = Suppression(5, complementary=True).perturb(values, None, SimpleNamespace(tables=tables))
     assert np.isnan(shown[np.isnan(plain)]).all()  # what is small stays hidden
     kept = ~np.isnan(shown)
     assert shown[kept].tolist() == values[kept].tolist()
@@ -33,10 +35,12 @@ def test_no_line_of_a_table_is_left_with_one_gap(seed, shape):
 
 def test_totals_give_primary_cells_away_without_and_not_with_complementary_suppression():
     values = np.array([3.0, 20.0, 30.0, 40.0, 50.0, 60.0])  # one small cell in three yes/no pairs
-    tables = Layout(((0,),), ((3, 2),))
+    tables = CellLayout(((0,),), ((3, 2),))
     single = Suppression(5).perturb(values)
     assert int(np.isnan(single).sum()) == 1
-    both = Suppression(5, complementary=True).perturb_tables(values, tables).reshape(3, 2)
+    both = (
+        Suppression(5, complementary=True).perturb(values, None, SimpleNamespace(tables=tables)).reshape(3, 2)
+    )
     assert np.isnan(both[0]).all()  # its partner, since the attacker knows how many people are in the pair
     assert int(np.isnan(both[:, 0]).sum()) == 2  # and another pair, since totals of the secret are known
     assert int(np.isnan(both).sum()) == 4

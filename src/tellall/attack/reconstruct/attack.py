@@ -30,9 +30,10 @@ from tellall.attack.secret import Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
+from tellall.release.linearise import linearise
 from tellall.release.protections.law import Rng, as_rng
 from tellall.release.protections.records import Swapping
-from tellall.release.release import Release, linearise
+from tellall.release.release import Release
 
 __all__ = [
     "Reconstruction",

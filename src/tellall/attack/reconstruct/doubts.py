@@ -18,7 +18,7 @@ from tellall.release.protections.calibrated import WalshNoise
 from tellall.release.protections.law import Noise, Sum
 from tellall.release.protections.mixture import Corruption
 from tellall.release.protections.records import Subsample
-from tellall.release.protections.sampling import Complemented, turn_back
+from tellall.release.protections.sampling import ComplementLaw, turn_back
 from tellall.release.release import Release
 
 __all__ = [
@@ -118,15 +118,24 @@ _MUCH = (
 
 def with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """The status, changed where the model of the errors is known to be wrong."""
+    status = _with_unknown_law(status, releases)
     status = _with_sampling(_with_selection(status, releases, decoder), releases)
     status = _with_shared_noise(_with_gross_errors(status, releases), releases)
     return _with_approximation(status, releases, public)
 
 
+def _with_unknown_law(status: Status, releases: Sequence[Release]) -> Status:
+    """The status, changed where nobody declared what was done to the values."""
+    if not status.settled or all(release.noise.known for release in releases):
+        return status
+    reason = "the law of the errors is unknown, so nothing is proved and confidence may be too high"
+    return Status("uncalibrated", f"{reason}; declare the law of the protection")
+
+
 def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:
     """The status, changed where which values are shown depends on their noise and the decoder ignores it."""
     misled = any(
-        any(hasattr(protection, "hides") for protection in release.protections)
+        any(protection.hides for protection in release.protections)
         and release.noise.bound == np.inf
         and not (decoder == "posterior" and _reckons_with_selection(release))
         for release in releases
@@ -164,7 +173,7 @@ def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
 def _with_gross_errors(status: Status, releases: Sequence[Release]) -> Status:
     """The status, changed where gross errors are no minority that could be told from the rest.
 
-    Complemented counts are a minority again where they are nearly all: they are turned round, but then it is
+    ComplementLaw counts are a minority again where they are nearly all: they are turned round, but then it is
     not reckoned with what was hidden.
     """
     if not status.settled:
@@ -175,7 +184,7 @@ def _with_gross_errors(status: Status, releases: Sequence[Release]) -> Status:
         if share >= _MINORITY:
             reason = f"{share:.0%} of the values have gross errors, which nothing tells from the others"
             return Status("uncalibrated", f"{reason}; confidence may be too high")
-        if turned and any(hasattr(protection, "hides") for protection in release.protections):
+        if turned and any(protection.hides for protection in release.protections):
             reason = "gross errors and suppression together select what is shown"
             return Status("uncalibrated", f"{reason}; confidence may be too high")
     return status
@@ -183,7 +192,7 @@ def _with_gross_errors(status: Status, releases: Sequence[Release]) -> Status:
 
 def _gross_share(law: Noise) -> float:
     """The share of values that the law hits with a gross error."""
-    return law.fraction if isinstance(law, Complemented | Corruption) and law.std else 0.0
+    return law.fraction if isinstance(law, ComplementLaw | Corruption) and law.std else 0.0
 
 
 def _with_shared_noise(status: Status, releases: Sequence[Release]) -> Status:

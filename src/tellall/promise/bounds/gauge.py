@@ -19,10 +19,11 @@ from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict
 from tellall.promise.record import NumberRecord
 from tellall.release.equations import Equations
-from tellall.release.protections.base import Protection, as_protections, noise_of, prepare
+from tellall.release.protections.base import as_protections, noise_of, prepare
 from tellall.release.protections.calibrated import SuLQ
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
 from tellall.release.protections.law import Noise, Rng, as_rng
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.predicates import Predicates
@@ -199,7 +200,7 @@ class _PlannedRelease:
         if equations.operator.shape[1] != view.n:
             raise invalid("statistic", "one about a secret of bits", statistic.describe())
         units = statistic.units(view)
-        return cls(statistic, protections, equations, noise_of(protections).scaled(units), units)
+        return cls(statistic, protections, equations, noise_of(protections).assumed.scaled(units), units)
 
     @property
     def spread(self) -> Array:
@@ -289,12 +290,7 @@ def _promised(several: Sequence[Guarantee | None]) -> Guarantee | None:
 
 def _notes(plans: Sequence[_PlannedRelease], method: str, rate: float) -> Iterator[str]:
     yield f"the rate of the secret is taken as {rate:g}"
-    ignored = [
-        repr(step)
-        for plan in plans
-        for step in plan.protections
-        if not isinstance(step, Noise) and getattr(step, "law", None) is None
-    ]
+    ignored = [repr(step) for plan in plans for step in plan.protections if step.hides or not step.law.known]
     if ignored:
         yield f"left out of the prediction: {', '.join(ignored)}"
     if any(plan.law.std == 0 for plan in plans):

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
+from tellall.release.protections.guarantee import REPLACED, Guarantee, on_tables, sensitivity_of
 from tellall.release.protections.law import Array, Noise, Rng, as_rng, point_mass
+
+if TYPE_CHECKING:
+    from tellall.people.dataset import Public
+    from tellall.release.statistics.base import Statistic
 
 __all__ = [
     "Gaussian",
@@ -54,6 +60,16 @@ class Gaussian(Noise):
     def scaled(self, factor: float) -> Gaussian:
         return Gaussian(self.std * abs(factor))
 
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """The analytic Gaussian mechanism at the L2 sensitivity (E-CT-1)."""
+        from tellall.release.profile import gaussian_epsilon
+
+        known = sensitivity_of(statistic, public)
+        if known is None or self.std == 0:
+            return None
+        epsilon = gaussian_epsilon(delta, known[1], self.std)
+        return Guarantee(epsilon, delta, REPLACED, f"normal noise{on_tables(statistic, public)}")
+
 
 @dataclass(frozen=True)
 class Laplace(Noise):
@@ -80,6 +96,14 @@ class Laplace(Noise):
 
     def scaled(self, factor: float) -> Laplace:
         return Laplace(self.scale * abs(factor))
+
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """ε = L1 sensitivity / scale."""
+        known = sensitivity_of(statistic, public)
+        if known is None or self.scale == 0:
+            return None
+        text = f"Laplace noise{on_tables(statistic, public)}"
+        return Guarantee(known[0] / self.scale, 0.0, REPLACED, text)
 
 
 @dataclass(frozen=True)

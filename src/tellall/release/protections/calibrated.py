@@ -1,10 +1,10 @@
-"""WalshNoise: noise on the ±1 inner products of tables instead of on their cells."""
+"""Mechanisms whose noise follows from a promise and the statistic (contingency-tables' upper bounds)."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,21 @@ from tellall.core.checks import at_least_zero
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.base import Published, check_count, needs_people, sensitivity_of, tables_of
-from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget
-from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng
+from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget, sensitivity_of
+from tellall.release.protections.law import Array, Noise, Rng, Unknown, as_rng
+from tellall.release.protections.protection import (
+    CellLayout,
+    Context,
+    Protection,
+    check_count,
+    needs_people,
+    tables_of,
+)
 from tellall.release.protections.records import Subsample
-from tellall.release.protections.sampling import Unknown
+from tellall.release.protections.sampling import Unrelated
+
+if TYPE_CHECKING:
+    from tellall.release.statistics.base import Statistic
 
 __all__ = [
     "Combined",
@@ -27,11 +37,9 @@ __all__ = [
     "WalshNoise",
 ]
 
-# Mechanisms whose noise follows from a promise and the statistic: contingency-tables' upper bounds.
-
 
 @dataclass(frozen=True)
-class SuLQ:
+class SuLQ(Protection):
     """Normal noise on every value, the least that makes the release (epsilon, delta)-private.
 
     Parameters
@@ -69,7 +77,7 @@ class SuLQ:
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
 
-    def prepare(self, statistic: Published, public: Public) -> SuLQ:
+    def prepare(self, statistic: Statistic, public: Public) -> SuLQ:
         """The same with its noise calibrated to the statistic."""
         from tellall.release.profile import gaussian_std
 
@@ -79,22 +87,21 @@ class SuLQ:
         return replace(self, noise=Gaussian(gaussian_std(self.epsilon, self.delta, sensitivity=known[1])))
 
     @property
-    def law(self) -> Noise | None:
-        """The law of the error of a value."""
-        return self.noise
+    def law(self) -> Noise:
+        return self.noise or Unknown()
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         if self.noise is None:
             raise needs_people(self)
         return self.noise.perturb(values, rng)
 
-    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """The promise it was made for."""
         return Guarantee(self.epsilon, self.delta, REPLACED, "analytic Gaussian mechanism")
 
 
 @dataclass(frozen=True)
-class Combined:
+class Combined(Protection):
     """Half the people where tables outnumber people, SuLQ noise where people outnumber tables.
 
     Notes
@@ -112,7 +119,7 @@ class Combined:
     def __post_init__(self) -> None:
         check_budget(self.epsilon, self.delta, pure=False)
 
-    def prepare(self, statistic: Published, public: Public) -> Subsample | SuLQ:
+    def prepare(self, statistic: Statistic, public: Public) -> Subsample | SuLQ:
         """The mechanism that adds less noise here."""
         tables = len(statistic.tables(public))
         if not tables:
@@ -123,12 +130,17 @@ class Combined:
             return Subsample(0.5).prepare(statistic, public)
         return SuLQ(self.epsilon, self.delta).prepare(statistic, public)
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
+    @property
+    def law(self) -> Noise:
+        rule = "as publishing leaves it, with the mechanism that it stands for filled in"
+        raise invalid("protect", rule, self, "Publish with it.")
+
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         raise needs_people(self)
 
 
 @dataclass(frozen=True)
-class Trivial:
+class Trivial(Protection):
     """Numbers that do not depend on anybody's secret: each table spread evenly, other values zero.
 
     Notes
@@ -138,27 +150,22 @@ class Trivial:
 
     @property
     def law(self) -> Noise:
-        """The law of the error of a value: nothing is known of it."""
-        return Unknown()
+        return Unrelated()
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return False
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        return np.where(np.isnan(values), np.nan, 0.0)
-
-    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
-        """Every table's total, which is the number of people, spread over its cells."""
-        if not len(tables):
-            return self.perturb(values, rng)
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """Every table's total, which is the number of people, spread over its cells; zeros elsewhere."""
+        if context is None or not len(context.tables):
+            return np.where(np.isnan(values), np.nan, 0.0)
         out = values.copy()
-        for _, _, places in tables.alike():
-            out[places] = np.mean(values[places], axis=1, keepdims=True)
+        for _, _, index in context.tables.alike():
+            out[index] = np.mean(values[index], axis=1, keepdims=True)
         return out
 
-    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee:
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """Nothing is given away."""
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
 
@@ -172,7 +179,7 @@ def no_sensitivity(protection: object, statistic: object) -> InvalidInput:
 
 
 @dataclass(frozen=True)
-class WalshNoise:
+class WalshNoise(Protection):
     """Noise on every inner product that the tables need, once, and tables made from those.
 
     Parameters
@@ -221,7 +228,7 @@ class WalshNoise:
             object.__setattr__(self, "epsilon", epsilon)
             object.__setattr__(self, "delta", delta)
 
-    def prepare(self, statistic: Published, public: Public) -> WalshNoise:
+    def prepare(self, statistic: Statistic, public: Public) -> WalshNoise:
         """The same with the noise of the inner products, in the units of what is published."""
         tables = tables_of(statistic, public)
         _check_bits(tables)
@@ -240,30 +247,26 @@ class WalshNoise:
         return Gaussian(gaussian_std(self.epsilon, self.delta, sensitivity=2 * math.sqrt(count)))
 
     @property
-    def law(self) -> Noise | None:
+    def law(self) -> Noise:
         """The law of the error of a cell, taken for normal."""
         if self.noise is None or self.ways is None:
-            return None
+            return Unknown()
         return Gaussian(self.noise.std * math.sqrt(2**self.ways - 1) / 2**self.ways)
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return self.noise is None or self.noise.random
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        raise needs_people(self)
-
-    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The tables made from the noisy inner products."""
-        if self.noise is None or self.products is None or self.ways is None:
+        if context is None or self.noise is None or self.products is None:
             raise needs_people(self)
-        _check_bits(tables)
+        _check_bits(context.tables)
         drawn = np.append(0.0, self.noise.sample(self.products, as_rng(rng)))  # the empty product is n
-        noise = cells(drawn[product_labels(tables)])
+        noise = cells(drawn[product_labels(context.tables)])
         return np.asarray(values + noise.ravel())
 
-    def guarantee(self, statistic: Published, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The promise of the noise on the inner products; the tables are made from those alone."""
         from tellall.release.profile import gaussian_epsilon
 
@@ -280,14 +283,14 @@ class WalshNoise:
         return Guarantee(epsilon, delta, REPLACED, text)
 
 
-def _check_bits(tables: Layout) -> None:
+def _check_bits(tables: CellLayout) -> None:
     many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
     if not len(tables) or many:
         rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
         raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are no tables")
 
 
-def product_labels(tables: Layout) -> npt.NDArray[np.intp]:
+def product_labels(tables: CellLayout) -> npt.NDArray[np.intp]:
     """Which inner product each subset of each table's columns is (tables × subsets); zero is the empty one.
 
     A subset is read as bits, the first column the most significant, the secret the least.

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import above_zero, at_least_zero
+from tellall.release.protections.guarantee import REPLACED, Guarantee, on_tables, sensitivity_of
 from tellall.release.protections.law import Array, Noise, Rng, as_rng
+
+if TYPE_CHECKING:
+    from tellall.people.dataset import Public
+    from tellall.release.statistics.base import Statistic
 
 __all__ = [
     "DiscreteGaussian",
@@ -90,6 +96,15 @@ class DiscreteGaussian(Noise):
     def scaled(self, factor: float) -> Noise:
         return DiscreteGaussian(self.sigma, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """ρ = L2²/(2 sigma²) of concentrated privacy, ε = ρ + 2 √(ρ ln(1/δ))."""
+        known = sensitivity_of(statistic, public)
+        if known is None or self.sigma == 0 or not _steps_of_people(self.unit, statistic, public):
+            return None
+        rho = (known[1] / (self.sigma * self.unit)) ** 2 / 2
+        epsilon = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+        return Guarantee(epsilon, delta, REPLACED, f"discrete normal noise{on_tables(statistic, public)}")
+
 
 @dataclass(frozen=True)
 class Geometric(Noise):
@@ -139,6 +154,14 @@ class Geometric(Noise):
     def scaled(self, factor: float) -> Noise:
         return Geometric(self.scale, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
 
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """ε = L1 sensitivity / scale."""
+        known = sensitivity_of(statistic, public)
+        if known is None or self.scale == 0 or not _steps_of_people(self.unit, statistic, public):
+            return None
+        epsilon = known[0] / (self.scale * self.unit)
+        return Guarantee(epsilon, 0.0, REPLACED, f"geometric noise{on_tables(statistic, public)}")
+
 
 @dataclass(frozen=True)
 class Finite(Noise):
@@ -187,6 +210,11 @@ class Finite(Noise):
 
     def scaled(self, factor: float) -> Finite:
         return Finite(tuple((error * factor, probability) for error, probability in self.table))
+
+
+def _steps_of_people(unit: float, statistic: Statistic, public: Public) -> bool:
+    """Whether the noise moves in steps of one person: coarser or finer ones would show the value."""
+    return abs(statistic.units(public) * unit - 1) < 1e-9
 
 
 def _two_sided(scale: float, size: int | tuple[int, ...], rng: np.random.Generator) -> Array:

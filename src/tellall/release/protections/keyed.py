@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,20 @@ from tellall.core.checks import above_zero, is_whole, share
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.release.protections.base import Published, check_count, check_counts, needs_people, tables_of
 from tellall.release.protections.discrete import Finite
-from tellall.release.protections.law import Array, Noise, Rng, as_rng
-from tellall.release.protections.sampling import Complemented
+from tellall.release.protections.law import Array, Exact, Noise, Rng, Unknown, as_rng
+from tellall.release.protections.protection import (
+    CellLayout,
+    Context,
+    Protection,
+    check_count,
+    check_counts,
+    needs_people,
+)
+from tellall.release.protections.sampling import ComplementLaw
+
+if TYPE_CHECKING:
+    from tellall.release.statistics.base import Statistic
 
 __all__ = [
     "CellKey",
@@ -24,12 +34,10 @@ __all__ = [
     "OfAFraction",
 ]
 
-# Protections of a fraction: of the people, or of the values.
-
 
 @dataclass(frozen=True)
-class OfAFraction:
-    """What happens to a fraction, of counts of so many people; each kind says what.
+class OfAFraction(Protection):
+    """A protection of counts that hits a fraction, of the people or of the values; each kind says which.
 
     Attributes
     ----------
@@ -49,7 +57,7 @@ class OfAFraction:
         check_count("people", self.people)
         above_zero("unit", self.unit)
 
-    def prepare(self, statistic: Published, public: Public) -> Self:
+    def prepare(self, statistic: Statistic, public: Public) -> Self:
         """The same, knowing how many people there are."""
         check_counts(self, statistic)
         return replace(self, people=public.n, unit=1 / statistic.units(public))
@@ -139,7 +147,7 @@ class CellKey(Noise):
     def scaled(self, factor: float) -> Finite:
         return self.errors.scaled(factor)
 
-    def prepare(self, statistic: Published, public: Public) -> CellKey:
+    def prepare(self, statistic: Statistic, public: Public) -> CellKey:
         """The same, where the statistic has tables."""
         if not statistic.tables(public):
             raise invalid(
@@ -147,10 +155,16 @@ class CellKey(Noise):
             )
         return self
 
-    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
-        """The values with each cell's own error added."""
+    @property
+    def reads_people(self) -> bool:
+        return True
+
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values with each cell's own error; an independent one each where there are no people."""
+        if context is None or context.people is None:
+            return values + self.sample(values.shape, rng)
         key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key
-        keys = _cell_keys(person_keys(dataset, key), dataset, statistic)
+        keys = _cell_keys(person_keys(context.people, key), context.people, context.tables)
         uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, key, dtype=_WORD)))
         error = self.errors.quantile(uniform.astype(np.float64) / 2.0**64)
         return values + np.where(keys == 0, 0.0, error)
@@ -167,26 +181,28 @@ class Complement(OfAFraction):
     """
 
     @property
-    def law(self) -> Noise | None:
-        """The law of the error of a value."""
-        if self.people is None or self.fraction == 0:
-            return None
-        return Complemented(self.fraction, self.people, self.unit)
+    def law(self) -> Noise:
+        if self.fraction == 0:
+            return Exact()
+        return Unknown() if self.people is None else ComplementLaw(self.fraction, self.people, self.unit)
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return self.fraction > 0
 
-    def perturb_people(self, values: Array, dataset: Dataset, statistic: Published, rng: Rng = None) -> Array:
-        """The values, that fraction of them of the opposite secret."""
-        turned = statistic.values(replace(dataset, secret=(1 - dataset.bits).astype(np.int8)))
-        scale = (self.people or dataset.n) / dataset.n if statistic.grows else 1.0
-        difference = scale * (turned - statistic.values(dataset))  # what was done before stays done
-        return np.where(as_rng(rng).random(values.shape) < self.fraction, values + difference, values)
+    @property
+    def reads_people(self) -> bool:
+        return True
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        raise needs_people(self)
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values, that fraction of them of the opposite secret."""
+        if context is None or context.people is None:
+            raise needs_people(self)
+        people, statistic = context.people, context.statistic
+        turned = statistic.values(replace(people, secret=(1 - people.bits).astype(np.int8)))
+        scale = (self.people or people.n) / people.n if statistic.grows else 1.0
+        difference = scale * (turned - statistic.values(people))  # what was done before stays done
+        return np.where(as_rng(rng).random(values.shape) < self.fraction, values + difference, values)
 
 
 def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
@@ -206,14 +222,13 @@ def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
     return np.maximum((state >> _WORD(64 - _KEY_BITS)).astype(np.int64), 1)
 
 
-def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, statistic: Published) -> Array:
+def _cell_keys(keys: npt.NDArray[np.int64], dataset: Dataset, tables: CellLayout) -> Array:
     """The sum of the keys of the people in each cell, whole numbers."""
-    public, tables = dataset.public, tables_of(statistic, dataset.public, dataset.levels)
-    parts = []
-    for places, shape in zip(tables.columns, tables.shapes, strict=True):
+    public, parts = dataset.public, []
+    for columns, shape in zip(tables.columns, tables.shapes, strict=True):
         cell = np.zeros(public.n, dtype=np.intp)
-        for place, levels in zip(places, shape, strict=False):
-            cell = cell * levels + public.codes[place]
+        for column, levels in zip(columns, shape, strict=False):
+            cell = cell * levels + public.codes[column]
         if shape[-1] > 1:
             assert dataset.secret is not None, "a table of the secret was computed from one"
             cell = cell * shape[-1] + dataset.secret

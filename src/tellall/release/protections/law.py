@@ -1,12 +1,10 @@
-"""Layout: which of the published values belong to one table, and how they lie in it."""
+"""Noise laws: one definition for the curator who adds it, the attacker who weighs it, and the tests."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from abc import abstractmethod
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
+from tellall.release.protections.protection import Context, Protection
 
 if TYPE_CHECKING:
     from tellall.release.equations import Equations
@@ -21,15 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Array",
     "Exact",
-    "Layout",
     "Noise",
     "Rng",
     "Sum",
+    "Unknown",
     "as_rng",
     "point_mass",
 ]
-
-# Noise laws: one definition for the curator who adds it, the attacker who weighs it, and the tests.
 
 Array = npt.NDArray[np.floating[Any]]
 Rng = int | np.random.Generator | None
@@ -44,8 +41,12 @@ def as_rng(rng: Rng) -> np.random.Generator:
     return np.random.default_rng(int(rng))
 
 
-class Noise(ABC):
-    """The law of the error of one published value."""
+class Noise(Protection):
+    """Independent noise on every published value, which is its own law."""
+
+    @property
+    def law(self) -> Noise:
+        return self
 
     @property
     @abstractmethod
@@ -68,13 +69,22 @@ class Noise(ABC):
         return self
 
     @property
+    def known(self) -> bool:
+        """Whether this is what is known of the error, and not that nothing is."""
+        return True
+
+    @property
+    def assumed(self) -> Noise:
+        """The law that an attack assumes: without what is unknown of it."""
+        return self
+
+    @property
     def varies(self) -> bool:
         """Whether the spread depends on the value, so that ``spread`` says more than ``std``."""
         return False
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return self.std > 0
 
     def spread(self, values: Array, equations: Equations) -> Array:
@@ -92,8 +102,7 @@ class Noise(ABC):
     def scaled(self, factor: float) -> Noise:
         """The law of ``factor`` times this error, for another unit of measurement."""
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        """The values as published; missing ones stay missing."""
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         return values + self.sample(values.shape, rng)
 
 
@@ -113,6 +122,35 @@ class Exact(Noise):
         return np.zeros(size)
 
     def scaled(self, factor: float) -> Exact:
+        return self
+
+
+@dataclass(frozen=True)
+class Unknown(Noise):
+    """An error of which nothing is known: what was done to the values was not declared.
+
+    Notes
+    -----
+    The values are attacked as if they had no error, which is the best that an attacker can do. Nothing
+    follows for sure: there is no bound, nobody is proved, and the attack does not end as "solved".
+    """
+
+    @property
+    def std(self) -> float:
+        return math.inf
+
+    @property
+    def known(self) -> bool:
+        return False
+
+    @property
+    def assumed(self) -> Noise:
+        return Exact()
+
+    def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
+        raise invalid("protect", "a protection that can be carried out", self, "Use it with from_values.")
+
+    def scaled(self, factor: float) -> Unknown:
         return self
 
 
@@ -143,6 +181,14 @@ class Sum(Noise):
         return Sum(tuple(part.ordinary for part in self.parts))
 
     @property
+    def known(self) -> bool:
+        return all(part.known for part in self.parts)
+
+    @property
+    def assumed(self) -> Sum:
+        return Sum(tuple(part.assumed for part in self.parts))
+
+    @property
     def varies(self) -> bool:
         return any(part.varies for part in self.parts)
 
@@ -161,43 +207,13 @@ class Sum(Noise):
     def scaled(self, factor: float) -> Sum:
         return Sum(tuple(part.scaled(factor) for part in self.parts))
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         generator = as_rng(rng)
         for part in self.parts:
-            values = part.perturb(values, generator)
+            values = part.perturb(values, generator, context)
         return values
 
 
 def point_mass(x: npt.ArrayLike) -> Array:
     """The log-density of no noise at all."""
     return np.where(np.asarray(x, dtype=float) == 0, np.inf, -np.inf)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where tables lie among the published values: one after the other, cells in C order, the secret last.
-
-    Attributes
-    ----------
-    columns
-        The public columns of each table, by place; empty where the values are no tables.
-    shapes
-        The number of values of each column, and of the secret (one where it is not in the tables).
-    """
-
-    columns: tuple[tuple[int, ...], ...] = ()
-    shapes: tuple[tuple[int, ...], ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def alike(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.intp], npt.NDArray[Any]]]:
-        """For each shape: the tables that have it, and the places of their cells (tables × cells)."""
-        sizes = np.array([prod(shape) for shape in self.shapes], dtype=np.intp)
-        starts = np.cumsum(sizes) - sizes
-        by_shape: dict[tuple[int, ...], list[int]] = {}
-        for table, shape in enumerate(self.shapes):
-            by_shape.setdefault(shape, []).append(table)
-        for shape, members in by_shape.items():
-            chosen = np.array(members, dtype=np.intp)
-            yield shape, chosen, starts[chosen, None] + np.arange(prod(shape))

@@ -10,10 +10,9 @@ import numpy as np
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import needs_people
 from tellall.release.protections.keyed import OfAFraction
-from tellall.release.protections.law import Array, Noise, Rng, as_rng
-from tellall.release.protections.sampling import Subsampled, Swapped
+from tellall.release.protections.law import Exact, Noise, Rng, Unknown, as_rng
+from tellall.release.protections.sampling import SamplingLaw, SwappingLaw
 
 __all__ = [
     "Subsample",
@@ -35,19 +34,18 @@ class Swapping(OfAFraction):
     Notes
     -----
     Public columns and the number of people with the secret stay as they are. No privacy is promised; the law
-    of the error is approximated, see ``tellall.release.protections.sampling.Swapped``.
+    of the error is approximated, see ``tellall.release.protections.sampling.SwappingLaw``.
     """
 
     @property
-    def law(self) -> Noise | None:
-        """The law of the error of a value."""
-        if self.people is None or self.fraction * self.people < 2:
-            return None
-        return Swapped(self.fraction, self.people, self.unit)
+    def law(self) -> Noise:
+        if self.people is None:
+            return Unknown()
+        swapped = self.fraction * self.people >= 2
+        return SwappingLaw(self.fraction, self.people, self.unit) if swapped else Exact()
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return self.fraction > 0
 
     def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
@@ -59,9 +57,6 @@ class Swapping(OfAFraction):
         secret = dataset.secret.copy()
         secret[chosen] = dataset.secret[np.concatenate([chosen[pairs:], chosen[:pairs]])]
         return replace(dataset, secret=secret)
-
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        raise needs_people(self)
 
 
 @dataclass(frozen=True)
@@ -78,7 +73,7 @@ class Subsample(OfAFraction):
     Notes
     -----
     N = round(fraction · n) people without replacement, counts times n/N (contingency-tables, Proposition
-    B.1 with fraction 1/2); the error's law is ``Subsampled``, its tail Serfling's
+    B.1 with fraction 1/2); the error's law is ``SamplingLaw``, its tail Serfling's
     (E-CT-7). Not differentially private: whoever is in the sample is exposed as without it. The attacker
     treats the errors of different values as independent, which they are not.
     """
@@ -90,24 +85,15 @@ class Subsample(OfAFraction):
         return max(1, int(self.fraction * n + 0.5))
 
     @property
-    def law(self) -> Noise | None:
-        """The law of the error of a value."""
+    def law(self) -> Noise:
         if self.people is None:
-            return None
-        return Subsampled(self.people, self.kept(self.people), self.unit)
+            return Unknown()
+        return SamplingLaw(self.people, self.kept(self.people), self.unit)
 
     @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return self.fraction < 1
 
     def chosen(self, n: int, rng: Rng = None) -> IntArray:
-        """The places of those of n people who are kept."""
+        """Those of n people who are kept, by index."""
         return np.sort(as_rng(rng).permutation(n)[: self.kept(n)])
-
-    def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
-        """The people who are kept."""
-        return dataset.take(self.chosen(dataset.n, rng))
-
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        raise needs_people(self)

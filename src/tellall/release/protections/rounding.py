@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Layout, Noise, Rng, as_rng
+from tellall.release.protections.law import Array, Noise, Rng, as_rng
+from tellall.release.protections.protection import CellLayout, Context
 
 __all__ = [
     "Rounding",
@@ -91,29 +92,23 @@ class Rounding(Noise):
     def scaled(self, factor: float) -> Rounding:
         return Rounding(self.base * abs(factor), self.mode)
 
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values rounded; "controlled" those of each table so that they add up."""
         if self.mode == "nearest":
             return np.round(values / self.base) * self.base
+        if self.mode == "controlled" and context is not None and len(context.tables):
+            return self._controlled(values, context.tables, as_rng(rng))
         whole, rest = self._split(values)
         return (whole + (as_rng(rng).random(values.shape) < rest)) * self.base
 
-    @property
-    def by_table(self) -> bool:
-        """Whether the places of the tables matter."""
-        return self.mode == "controlled"
-
-    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
-        """The values rounded, those of each table so that they add up."""
-        if not self.by_table or not len(tables):
-            return self.perturb(values, rng)
-        generator, out = as_rng(rng), values.copy()
-        shared = generator.random()  # decides which way equal totals go
-        for _, chosen, places in tables.alike():
-            whole, rest = self._split(values[places])
-            known = np.nan_to_num(rest)
-            reach = np.cumsum(known, axis=1)
-            up = _systematic(reach, shared, generator.random(chosen.size))
-            out[places] = (whole + up) * self.base
+    def _controlled(self, values: Array, tables: CellLayout, rng: np.random.Generator) -> Array:
+        out = values.copy()
+        shared = rng.random()  # decides which way equal totals go
+        for _, chosen, cells in tables.alike():
+            whole, rest = self._split(values[cells])
+            reach = np.cumsum(np.nan_to_num(rest), axis=1)
+            up = _systematic(reach, shared, rng.random(chosen.size))
+            out[cells] = (whole + up) * self.base
         return out
 
     def _split(self, values: Array) -> tuple[Array, Array]:

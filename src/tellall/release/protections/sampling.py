@@ -1,6 +1,6 @@
 """The errors that changed records leave in counts: they depend on the count itself.
 
-These are what an attacker reckons with, not what a curator chooses: see ``tellall.release.protections``.
+A curator does not choose these laws; they follow from what is done to the people.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tellall.release.equations import Equations
 from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rng
 
 __all__ = [
-    "Complemented",
-    "Subsampled",
-    "Swapped",
-    "Unknown",
+    "ComplementLaw",
+    "SamplingLaw",
+    "SwappingLaw",
+    "Unrelated",
     "turn_back",
 ]
 
 
 @dataclass(frozen=True)
-class Subsampled(Noise):
+class SamplingLaw(Noise):
     """The error of a count of ``kept`` of ``people`` drawn without replacement, scaled up to all of them.
 
     Notes
@@ -81,12 +81,12 @@ class Subsampled(Noise):
         drawn = as_rng(rng).hypergeometric(half, self.people - half, self.kept, size)
         return self.unit * (drawn * (self.people / self.kept) - half)
 
-    def scaled(self, factor: float) -> Subsampled:
+    def scaled(self, factor: float) -> SamplingLaw:
         return replace(self, unit=self.unit * abs(factor))
 
 
 @dataclass(frozen=True)
-class Swapped(Noise):
+class SwappingLaw(Noise):
     """The error of a count when a ``fraction`` of all people exchanged secrets in random pairs.
 
     Notes
@@ -121,12 +121,12 @@ class Swapped(Noise):
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return as_rng(rng).normal(0.0, self.std, size)
 
-    def scaled(self, factor: float) -> Swapped:
+    def scaled(self, factor: float) -> SwappingLaw:
         return replace(self, unit=self.unit * abs(factor))
 
 
 @dataclass(frozen=True)
-class Complemented(Noise):
+class ComplementLaw(Noise):
     """The error where a ``fraction`` of the counts are of the people without the secret instead.
 
     Notes
@@ -160,13 +160,13 @@ class Complemented(Noise):
         sign = generator.choice([-1.0, 1.0], size)
         return np.where(generator.random(size) < self.fraction, sign * self.people * self.unit, 0.0)
 
-    def scaled(self, factor: float) -> Complemented:
+    def scaled(self, factor: float) -> ComplementLaw:
         return replace(self, unit=self.unit * abs(factor))
 
 
 @dataclass(frozen=True)
-class Unknown(Noise):
-    """An error about which nothing is known: the value says nothing."""
+class Unrelated(Noise):
+    """The error of a value that does not depend on the people, and so says nothing about them."""
 
     @property
     def std(self) -> float:
@@ -175,7 +175,7 @@ class Unknown(Noise):
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return np.full(size, np.nan)
 
-    def scaled(self, factor: float) -> Unknown:
+    def scaled(self, factor: float) -> Unrelated:
         return self
 
 
@@ -188,7 +188,7 @@ def turn_back(noise: Noise) -> tuple[Noise, bool]:
     the counts Σ a − A s are the ordinary ones. Decoders take gross errors for the minority.
     """
     parts = noise.parts if isinstance(noise, Sum) else (noise,)
-    turned = [isinstance(part, Complemented) and part.fraction > 1 / 2 for part in parts]
+    turned = [isinstance(part, ComplementLaw) and part.fraction > 1 / 2 for part in parts]
     if not any(turned):
         return noise, False
     laws = tuple(_other_way(part) if turn else part for part, turn in zip(parts, turned, strict=True))
@@ -197,6 +197,6 @@ def turn_back(noise: Noise) -> tuple[Noise, bool]:
 
 def _other_way(law: Noise) -> Noise:
     """The law with the counts that stay and those that are complemented exchanged."""
-    if not isinstance(law, Complemented):
+    if not isinstance(law, ComplementLaw):
         return law
     return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()

@@ -8,7 +8,8 @@ import numpy as np
 
 from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Layout, Rng
+from tellall.release.protections.law import Array, Exact, Noise, Rng
+from tellall.release.protections.protection import Context, Protection
 
 __all__ = [
     "Suppression",
@@ -16,7 +17,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Suppression:
+class Suppression(Protection):
     """Values under ``below`` are not published, zeros included.
 
     Parameters
@@ -49,32 +50,30 @@ class Suppression:
             raise invalid("complementary", "true or false", self.complementary)
 
     @property
+    def law(self) -> Noise:
+        return Exact()  # of the values that are shown
+
+    @property
     def random(self) -> bool:
-        """Whether publishing twice may give two answers."""
         return False
 
     @property
-    def hides(self) -> float | None:
-        """The limit under which values are not shown; None where others are hidden too."""
-        return None if self.complementary else float(self.below)
-
-    def perturb(self, values: Array, rng: Rng = None) -> Array:
-        return np.where(values < self.below, np.nan, values)
+    def hides(self) -> bool:
+        return True
 
     @property
-    def by_table(self) -> bool:
-        """Whether the places of the tables matter."""
-        return self.complementary
+    def limit(self) -> float | None:
+        return None if self.complementary else float(self.below)
 
-    def perturb_tables(self, values: Array, tables: Layout, rng: Rng = None) -> Array:
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The values with small ones hidden, and in each table those that would give them away."""
-        shown = self.perturb(values, rng)
-        if not self.by_table:
+        shown = np.where(values < self.below, np.nan, values)
+        if not self.complementary or context is None:
             return shown
-        for shape, chosen, places in tables.alike():
-            block = shown[places].reshape(chosen.size, *shape)
-            _hide_single_gaps(block)
-            shown[places] = block.reshape(chosen.size, -1)
+        for shape, chosen, cells in context.tables.alike():
+            tables = shown[cells].reshape(chosen.size, *shape)
+            _hide_single_gaps(tables)
+            shown[cells] = tables.reshape(chosen.size, -1)
         return shown
 
 

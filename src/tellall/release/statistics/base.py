@@ -80,6 +80,10 @@ class Statistic(ABC):
         """
         return ()
 
+    def sensitivity(self, public: Public) -> tuple[float, float] | None:
+        """The L1 and L2 sensitivities of the counts, one person replaced; None where unknown."""
+        return None
+
     def size_for(self, public: Public, levels: int) -> int:
         """How many values are published of a secret of that many values (zero: real numbers)."""
         if not is_whole(levels) or levels not in (0, 2):

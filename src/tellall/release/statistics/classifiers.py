@@ -12,13 +12,12 @@ import numpy.typing as npt
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Public
 from tellall.people.outline import left_out_note
-from tellall.release.statistics.conditions import Condition, parse_condition
-from tellall.release.statistics.conditions import Mask_subsets as Mask
+from tellall.release.statistics.conditions import Condition, Mask, parse_condition
 
 __all__ = [
     "Classifier",
     "Columns",
-    "Known",
+    "KnownPredictions",
     "Listed",
     "Model",
     "Tree",
@@ -98,7 +97,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPredictions:
     """What some classifier predicts for each distinct public row of one table of people.
 
     Rows are counted in the order of their sorted values, so that people may come in any order and no row has
@@ -109,7 +108,7 @@ class Known:
     mask: Mask
 
     @classmethod
-    def of(cls, description: str, public: Public, predicted: Bits) -> Known | None:
+    def of(cls, description: str, public: Public, predicted: Bits) -> KnownPredictions | None:
         """The predictions by distinct row; None where people with equal rows are predicted differently."""
         index, count = _distinct(public)
         bits = np.zeros(count, dtype=bool)
@@ -133,7 +132,7 @@ class Known:
         return {"description": self.description, "people": self.mask.people, "bits": bits}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Known:
+    def from_plain(cls, plain: Mapping[str, Any]) -> KnownPredictions:
         """The predictions that were saved."""
         text = plain.get("description")
         if not isinstance(text, str):
@@ -147,7 +146,7 @@ class Model:
     """A Python object that predicts: one with ``predict``, or a function of the public columns."""
 
     thing: Any
-    known: Known | None = None
+    known: KnownPredictions | None = None
 
     @property
     def description(self) -> str:
@@ -207,15 +206,15 @@ class Listed:
         raise invalid("classifiers", "those that were published, to be saved", "predictions for a part")
 
 
-Classifier = Tree | Known | Model | Listed
+Classifier = Tree | KnownPredictions | Model | Listed
 
 
 def as_classifier(thing: Any) -> Classifier:
     """The classifier of whatever predicts."""
-    if isinstance(thing, Tree | Known | Model | Listed):
+    if isinstance(thing, Tree | KnownPredictions | Model | Listed):
         return thing
     if isinstance(thing, Mapping) and "bits" in thing:
-        return Known.from_plain(thing)
+        return KnownPredictions.from_plain(thing)
     if isinstance(thing, str | Mapping):
         tree = Tree.from_plain(thing)
         assert isinstance(tree, Tree)
@@ -229,7 +228,9 @@ def remember(classifier: Classifier, public: Public) -> Classifier:
     """The classifier with its predictions for these people, where it could not be saved otherwise."""
     if not isinstance(classifier, Model):
         return classifier
-    return Model(classifier.thing, Known.of(classifier.description, public, classifier.predict(public)))
+    return Model(
+        classifier.thing, KnownPredictions.of(classifier.description, public, classifier.predict(public))
+    )
 
 
 def column_values(public: Public, name: str) -> npt.NDArray[Any]:

@@ -23,7 +23,7 @@ __all__ = [
     "Condition",
     "In",
     "Join",
-    "Mask_subsets",
+    "Mask",
     "Subset",
     "Value",
     "as_subset",
@@ -38,6 +38,7 @@ __all__ = [
 # How a condition is read: from text to a tree of comparisons.
 
 Value = float | str
+Bits = npt.NDArray[np.bool_]
 
 _LONGEST = 10_000
 _DEEPEST = 50
@@ -228,8 +229,6 @@ def _value(kind: str, word: str) -> Value:
 
 # Conditions on public columns, written as text: "age >= 40 and sex == 'f'".
 
-Mask = npt.NDArray[np.bool_]
-
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -261,7 +260,7 @@ class Condition:
     text: str
     root: Any
 
-    def mask(self, public: Public) -> Mask:
+    def mask(self, public: Public) -> Bits:
         """Who satisfies it."""
         return _evaluate(self.root, public)
 
@@ -271,7 +270,7 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, read_condition(text))
 
 
-def _evaluate(node: Any, public: Public) -> Mask:
+def _evaluate(node: Any, public: Public) -> Bits:
     if isinstance(node, Compare):
         return _compare(node, public)
     if isinstance(node, In):
@@ -283,7 +282,7 @@ def _evaluate(node: Any, public: Public) -> Mask:
     return np.asarray((np.logical_and if node.word == "and" else np.logical_or).reduce(masks))
 
 
-def _compare(node: Compare, public: Public) -> Mask:
+def _compare(node: Compare, public: Public) -> Bits:
     place = _place(node.name, public)
     column = public.columns[place]
     numbers = _numbers(public, place)
@@ -334,18 +333,15 @@ def _numbers(public: Public, place: int) -> npt.NDArray[np.floating[Any]] | None
     raise invalid("condition", "about columns whose numbers are known", public.columns[place].name)
 
 
-Bits = npt.NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
-class Mask_subsets:
+class Mask:
     """Chosen people, in file order, eight to a byte."""
 
     people: int
     packed: bytes
 
     @classmethod
-    def of(cls, bits: npt.ArrayLike, parameter: str = "subsets") -> Mask_subsets:
+    def of(cls, bits: npt.ArrayLike, parameter: str = "subsets") -> Mask:
         """The mask of an array of bits, one per person."""
         try:
             array: npt.NDArray[Any] = np.asarray(bits)
@@ -358,7 +354,7 @@ class Mask_subsets:
         return cls(array.size, np.packbits(array.astype(bool)).tobytes())
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any], parameter: str = "subsets") -> Mask_subsets:
+    def from_plain(cls, plain: Mapping[str, Any], parameter: str = "subsets") -> Mask:
         """The mask that was saved as its number of people and its bits in hexadecimal."""
         people, text = plain.get("people"), plain.get("bits")
         if set(plain) != {"people", "bits"} or not isinstance(text, str) or not isinstance(people, int):
@@ -376,23 +372,23 @@ class Mask_subsets:
         """Who is in it."""
         return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
 
-    def take(self, people: IntArray) -> Mask_subsets:
+    def take(self, people: IntArray) -> Mask:
         """Who of these people, by place, is in it."""
-        return Mask_subsets.of(self.bits[people])
+        return Mask.of(self.bits[people])
 
 
-Subset = Mask_subsets | Condition
+Subset = Mask | Condition
 
 
 def as_subset(subset: Any, parameter: str = "subsets") -> Subset:
     """The subset of whatever says one: text, a saved mask, or an array of bits."""
-    if isinstance(subset, Mask_subsets | Condition):
+    if isinstance(subset, Mask | Condition):
         return subset
     if isinstance(subset, str):
         return parse_condition(subset)
     if isinstance(subset, Mapping):
-        return Mask_subsets.from_plain(subset, parameter)
-    return Mask_subsets.of(subset, parameter)
+        return Mask.from_plain(subset, parameter)
+    return Mask.of(subset, parameter)
 
 
 def subset_to_plain(subset: Subset) -> Any:

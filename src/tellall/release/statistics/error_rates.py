@@ -20,15 +20,15 @@ from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.classifiers import (
     Classifier,
-    Known,
+    KnownPredictions,
     Listed,
     Tree,
     as_classifier,
     predictions,
     remember,
 )
-from tellall.release.statistics.conditions import Mask_subsets as Mask
 from tellall.release.statistics.conditions import (
+    Mask,
     Subset,
     as_subset,
     check_order,
@@ -96,7 +96,9 @@ class ErrorRates(Statistic):
         object.__setattr__(self, "scale", check_scale(scale))
         if isinstance(self.subset, Mask) and not self.subset.bits.any():
             raise invalid("subset", "one person or more", "nobody")
-        if isinstance(self.subset, Mask) or any(isinstance(classifier, Known) for classifier in chosen):
+        if isinstance(self.subset, Mask) or any(
+            isinstance(classifier, KnownPredictions) for classifier in chosen
+        ):
             object.__setattr__(
                 self, "no_population", "Predictions or a subset given person by person cover nobody else."
             )

@@ -21,7 +21,13 @@ from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
-from tellall.release.statistics.score_rows import Conditions, Published, ScoreRows, conditions, score_rows
+from tellall.release.statistics.score_rows import (
+    Conditions,
+    PublishedModel,
+    ScoreRows,
+    conditions,
+    score_rows,
+)
 
 __all__ = [
     "WEIGHTINGS",
@@ -347,12 +353,12 @@ class Estimator(Statistic):
                 plain[name] = [list(names) for names in value] if name == "blocks" else value
         return plain
 
-    def _published(self, models: Models, values: Array) -> list[Published]:
+    def _published(self, models: Models, values: Array) -> list[PublishedModel]:
         thetas = np.split(np.asarray(values, dtype=np.float64), np.cumsum(models.sizes)[:-1])
         ridges = models.ridges(self.penalty, self.penalise_intercept)
         first, counts = models.alike.first, models.alike.counts.astype(np.float64)
         return [
-            Published(theta, models.design(j)[first], counts, ridge, self.tolerance)
+            PublishedModel(theta, models.design(j)[first], counts, ridge, self.tolerance)
             for j, (theta, ridge) in enumerate(zip(thetas, ridges, strict=True))
         ]
 

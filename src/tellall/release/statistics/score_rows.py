@@ -13,7 +13,7 @@ from tellall.release.statistics.losses import Loss, ScoreLoss, Squared
 
 __all__ = [
     "Conditions",
-    "Published",
+    "PublishedModel",
     "ScoreRows",
     "conditions",
     "score_rows",
@@ -25,7 +25,7 @@ _LOST = "not published (suppressed, or there is no such fit)"
 
 
 @dataclass(frozen=True, eq=False)
-class Published:
+class PublishedModel:
     """One model as the world sees it.
 
     Attributes
@@ -64,7 +64,7 @@ class ScoreRows:
     trouble: str = ""
 
 
-def score_rows(loss: Loss, model: Published, weighting: str) -> ScoreRows:
+def score_rows(loss: Loss, model: PublishedModel, weighting: str) -> ScoreRows:
     """What the coefficients of one model say about people.
 
     Notes
@@ -98,14 +98,14 @@ def score_rows(loss: Loss, model: Published, weighting: str) -> ScoreRows:
     return _white(inverse @ scores, inverse @ right, inverse, left)
 
 
-def _plain_squares(model: Published) -> ScoreRows:
+def _plain_squares(model: PublishedModel) -> ScoreRows:
     """Xᵀ s = (XᵀX + Λ) θ~."""
     matrix = model.x.T @ (model.counts[:, None] * model.x) + np.diag(model.ridge)
     rows = _plain(model.x.T, matrix @ model.theta, matrix, model.tolerance * model.counts.sum())
     return replace(rows, trouble=_LOST if np.isnan(model.theta).any() else "")
 
 
-def _whitened_squares(model: Published) -> ScoreRows:
+def _whitened_squares(model: PublishedModel) -> ScoreRows:
     """(XᵀX + Λ)⁻¹ Xᵀ s = θ~, from an orthogonal factorisation of unit columns."""
     from scipy.linalg import solve_triangular
 
@@ -127,7 +127,7 @@ def _whitened_squares(model: Published) -> ScoreRows:
     return replace(rows, trouble=_LOST if lost else "")
 
 
-def _rotated_squares(model: Published, tall: Array) -> ScoreRows:
+def _rotated_squares(model: PublishedModel, tall: Array) -> ScoreRows:
     """For dependent columns: Vᵀθ~ = S⁻¹ Uᵀ s with X = U S Vᵀ cut at its rank; as white, and fewer rows.
 
     Every least-squares solution satisfies XᵀX θ = Xᵀ s, so these hold whichever of them was published.
@@ -204,7 +204,7 @@ class Conditions:
         )
 
 
-def conditions(loss: Loss, models: Sequence[Published], intercept: bool) -> Conditions:
+def conditions(loss: Loss, models: Sequence[PublishedModel], intercept: bool) -> Conditions:
     """The conditions at the published coefficients; models with a missing one are passed over."""
     shown = [model for model in models if not np.isnan(model.theta).any()]
     people = float(models[0].counts.sum()) if models else 0.0
@@ -216,7 +216,7 @@ def conditions(loss: Loss, models: Sequence[Published], intercept: bool) -> Cond
     return Conditions(each, everywhere, total, variance, float(noise))
 
 
-def _largest_each(loss: Loss, model: Published) -> float:
+def _largest_each(loss: Loss, model: PublishedModel) -> float:
     """The Lipschitz constant of the worst person's gradient."""
     answers = [np.zeros(model.counts.size), np.ones(model.counts.size)]
     if isinstance(loss, ScoreLoss):
@@ -232,12 +232,12 @@ def _largest_each(loss: Loss, model: Published) -> float:
     return worst
 
 
-def _largest_total(loss: Loss, model: Published) -> float:
+def _largest_total(loss: Loss, model: PublishedModel) -> float:
     matrix: Array = expected_hessian(loss, model.theta, model.everybody)
     return float(np.abs(np.linalg.eigvalsh(matrix)).max())
 
 
-def _least_variance(loss: Loss, model: Published, intercept: bool) -> float:
+def _least_variance(loss: Loss, model: PublishedModel, intercept: bool) -> float:
     no, yes = np.zeros(model.counts.size), np.ones(model.counts.size)
     slopes = gradients(loss, model.theta, model.x, yes) - gradients(loss, model.theta, model.x, no)
     slopes = slopes[:, : slopes.shape[1] - intercept]

@@ -20,6 +20,7 @@ from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.conditions import (
     Condition,
+    Mask,
     Subset,
     as_subset,
     check_order,
@@ -27,7 +28,6 @@ from tellall.release.statistics.conditions import (
     members,
     subset_to_plain,
 )
-from tellall.release.statistics.conditions import Mask_subsets as Mask
 
 __all__ = [
     "SubsetCounts",

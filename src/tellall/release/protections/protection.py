@@ -1,0 +1,196 @@
+"""Protection: what a curator does before publishing, and what an attacker may assume about it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.checks import is_whole
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.dataset import Dataset, Public
+
+if TYPE_CHECKING:
+    from tellall.release.protections.guarantee import Guarantee
+    from tellall.release.protections.law import Array, Noise, Rng
+    from tellall.release.statistics.base import Statistic
+
+__all__ = [
+    "CellLayout",
+    "Context",
+    "Protection",
+    "check_count",
+    "check_counts",
+    "needs_people",
+    "tables_of",
+]
+
+_MOST = 10**12  # people, tables, products: more is a mistake or a trap
+
+
+class Protection(ABC):
+    """What a curator does to people or to values before publishing.
+
+    Extend it, say what the error's ``law`` is, and override ``perturb`` (values) or ``records`` (people);
+    everything else has a default.
+
+    Notes
+    -----
+    What is published holds the prepared protections, which are saved as plain data: the parameters of the
+    constructor must be plain data or protections, and nothing in them may depend on the secret.
+    """
+
+    filled: ClassVar[tuple[str, ...]] = ()  # parameters that only `prepare` gives: no plan offers them
+
+    @property
+    @abstractmethod
+    def law(self) -> Noise:
+        """The law of the error of a published value, as an attacker may assume it.
+
+        ``Unknown()`` where there is none to declare: the release is attacked, and nothing is proved.
+        """
+
+    @property
+    def random(self) -> bool:
+        """Whether publishing twice may give two answers."""
+        return True
+
+    @property
+    def hides(self) -> bool:
+        """Whether some values are not shown."""
+        return False
+
+    @property
+    def limit(self) -> float | None:
+        """The limit under which values are not shown, where all others are."""
+        return None
+
+    @property
+    def reads_people(self) -> bool:
+        """Whether ``perturb`` looks at the people again, which voids what earlier noise promises."""
+        return False
+
+    @property
+    def changes_people(self) -> bool:
+        """Whether it acts on people, before anything is computed."""
+        kind = type(self)
+        return kind.records is not Protection.records or kind.chosen is not Protection.chosen
+
+    def prepare(self, statistic: Statistic, public: Public) -> Protection:
+        """The protection with its numbers filled in from what is public, before anything is published."""
+        return self
+
+    def chosen(self, n: int, rng: Rng = None) -> IntArray | None:
+        """Which of n people are kept, by index; None for everybody."""
+        return None
+
+    def records(self, dataset: Dataset, rng: Rng = None) -> Dataset:
+        """The people as they are tabulated."""
+        return dataset
+
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values as published, missing (NaN) where hidden; missing ones stay missing.
+
+        Called with the context when people publish; without it a protection that needs more than values
+        refuses (`needs_people`).
+        """
+        if self.changes_people and context is None:
+            raise needs_people(self)
+        return values
+
+    def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
+        """The differential privacy that it promises, at this δ where that is a whole curve."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a protection of values may look at beside the values.
+
+    Attributes
+    ----------
+    statistic, public
+        What is published, and the public columns of all people.
+    levels
+        How many values the secret has; zero for real numbers.
+    people
+        The people whose values these are; None for a protection that does not say ``reads_people``.
+    """
+
+    statistic: Statistic
+    public: Public
+    levels: int
+    people: Dataset | None = None
+
+    @cached_property
+    def tables(self) -> CellLayout:
+        """Where tables lie among the values; empty without tables."""
+        return tables_of(self.statistic, self.public, self.levels)
+
+
+@dataclass(frozen=True)
+class CellLayout:
+    """Where tables lie among the published values: one after the other, cells in C order, the secret last.
+
+    Attributes
+    ----------
+    columns
+        The public columns of each table, by index; empty where the values are not tables.
+    shapes
+        The number of values of each column, and of the secret (one where it is not in the tables).
+    """
+
+    columns: tuple[tuple[int, ...], ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def alike(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.intp], npt.NDArray[Any]]]:
+        """For each shape: the tables that have it, and the indices of their cells (tables × cells)."""
+        sizes = np.array([prod(shape) for shape in self.shapes], dtype=np.intp)
+        starts = np.cumsum(sizes) - sizes
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for table, shape in enumerate(self.shapes):
+            by_shape.setdefault(shape, []).append(table)
+        for shape, members in by_shape.items():
+            chosen = np.array(members, dtype=np.intp)
+            yield shape, chosen, starts[chosen, None] + np.arange(prod(shape))
+
+
+def tables_of(statistic: Statistic, public: Public, levels: int = 2) -> CellLayout:
+    """Where the tables of a secret of that many values lie among a statistic's values."""
+    columns, sizes = tuple(statistic.tables(public)), public.levels
+    shapes = [tuple(sizes[column] for column in each) for each in columns]
+    total = sum(map(prod, shapes))
+    if not total:
+        return CellLayout()
+    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
+    return CellLayout(columns, tuple((*shape, last) for shape in shapes))
+
+
+def check_count(name: str, value: object) -> None:
+    """Refuse a count that a file filled in and that is not a whole number of one or more."""
+    if value is not None and not (is_whole(value) and 1 <= value <= _MOST):
+        raise invalid(name, "a whole number of one or more, or left out", value)
+
+
+def check_counts(protection: Protection, statistic: Statistic) -> None:
+    """Refuse a protection whose error is known for numbers of people only."""
+    if not statistic.counts_people:
+        rule = f"one that fits the statistic; {type(protection).__name__} fits counts of people"
+        raise invalid("protect", rule, type(statistic).__name__)
+
+
+def needs_people(protection: Protection) -> InvalidInput:
+    """The error for a protection that was handed bare values."""
+    return invalid(
+        "protect", "protections of values alone", protection, "Apply this one with publish, to people."
+    )

@@ -136,7 +136,7 @@ def main() -> None:
 def warm_up(targets: Any, frequencies: np.ndarray) -> None:
     """Load, or compile, the kernel outside the clock."""
     start = time.perf_counter()
-    targets.packed(0, 8).sums(np.zeros((4, 8)), job=1e12)
+    targets.chunk(0, 8).sums(np.zeros((4, 8)), job=1e12)
     print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted\n", flush=True)
 
 

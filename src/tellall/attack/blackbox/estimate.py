@@ -1,4 +1,4 @@
-"""The black box: what a mechanism gives away, from its draws alone."""
+"""The privacy profile of a mechanism, estimated from its draws alone."""
 
 from __future__ import annotations
 
@@ -28,21 +28,24 @@ __all__ = [
     "train_score",
 ]
 
-# Scores that tell two laws apart from their draws: trained once, thresholded anywhere.
-
 Floats = NDArray[np.float64]
 Score = Callable[[Floats], Floats]
 Maker = Callable[[Floats, Floats], Score]
 ScoreKind = Literal["auto", "quadratic", "boosting"]
 
+Seed = int | np.random.Generator | None
+Sampler = Callable[[int, Seed], ArrayLike]
+Progress = Callable[[int, int], None]
+
 # How far out the quadratic features bend over, in robust standard deviations squared; infinity never bends.
-# A Student t law with ν degrees of freedom wants about ν, a normal law infinity.
-_TRIAL = 15_000
+# A Student t law with ν degrees of freedom needs about ν, a normal law infinity.
 _BENDS = (np.inf, 256.0, 128.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0)
+_TRIAL = 15_000  # draws on which the bend is chosen
+_BATCH = 200_000  # draws asked for at once
 
 
 def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic") -> Score:
-    """A function of draws that is large where `first` is likelier: an estimate of the log-ratio of the laws.
+    """Returns a function of draws that is large where `first` is likelier: an estimate of the log-ratio.
 
     Parameters
     ----------
@@ -54,9 +57,10 @@ def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic")
 
     Notes
     -----
-    For two normal laws the log-ratio is quadratic; for two Student t laws every level set of it is, and the
-    features z zᵀ/(1 + |z|²/b) of private-ols' black box (Sec. 5) with a bend b near ν linearise it. Newton's
-    method with a small ridge; O(draws·q²) for q features. Draws that are not finite get an indicator.
+    The log-ratio of two normal laws is quadratic. That of two Student t laws has quadratic level sets, and
+    the features z zᵀ/(1 + |z|²/b) of private-ols' black box (Sec. 5) with a bend b near ν make it linear.
+    Newton's method with a small ridge; O(draws·q²) for q features. Draws that are not finite get an
+    indicator.
     """
     if kind not in ("auto", "quadratic", "boosting"):
         raise invalid("score", "'auto', 'quadratic' or 'boosting'", kind)
@@ -70,7 +74,7 @@ def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic")
         makers.append(_boosted)
     if len(makers) == 1:
         return makers[0](first, second)
-    # The choice is made on a part of the draws, the winner trained on all of them.
+    # Some of the draws choose; the winner is trained on all of them.
     some = min(len(first), _TRIAL)
     cut = max(1, 2 * some // 3)
     losses = [
@@ -81,7 +85,7 @@ def train_score(first: Floats, second: Floats, *, kind: ScoreKind = "quadratic")
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where the draws lie and how wide, from quantiles: heavy tails must not set the scale."""
+    """The centre and the spread of draws, from quantiles, so that heavy tails do not set the scale."""
 
     centre: Floats
     whiten: Floats
@@ -98,10 +102,10 @@ class _Frame:
         return cls(centre, np.linalg.inv(np.linalg.cholesky(cov)).T / width[:, None])
 
     def __call__(self, draws: Floats) -> tuple[Floats, Floats]:
-        """The draws in units of their spread, and which coordinates were not finite."""
+        """Returns the draws in units of their spread, and which coordinates were not finite."""
         fine = np.isfinite(draws)
         away = (np.where(fine, draws, self.centre) - self.centre) @ self.whiten
-        # Beyond any reasonable draw the squares would only overflow.
+        # squares of larger numbers would only overflow
         return np.clip(away, -1e6, 1e6), (~fine).astype(np.float64)
 
 
@@ -133,7 +137,7 @@ def _logistic(frame: _Frame, bend: float, first: Floats, second: Floats) -> Scor
     absent = weights[-size:]
 
     def score(draws: Floats) -> Floats:
-        # The same linear function of the features, without writing out their columns.
+        # the same linear function of the features, without writing out their columns
         z, missing = frame(draws)
         weight = 1.0 / (1.0 + (z**2).sum(axis=1) / bend)
         curved = ((z @ square) * z).sum(axis=1) + z @ linear + bent
@@ -178,7 +182,7 @@ def _boosted(first: Floats, second: Floats) -> Score:
         max_iter=100, learning_rate=0.1, max_leaf_nodes=15, random_state=0
     )
     truth = np.concatenate([np.ones(len(first)), np.zeros(len(second))])
-    # One thread: on a shared machine the threads of small trees wait for each other hundreds of times longer.
+    # one thread: on a busy machine the threads of small trees spend most of their time waiting
     with threadpool_limits(1, user_api="openmp"):
         model.fit(np.concatenate([first, second]), truth)
 
@@ -195,13 +199,6 @@ def _log_loss(score: Score, first: Floats, second: Floats) -> float:
     return float(np.logaddexp(0.0, -score(first)).mean() + np.logaddexp(0.0, score(second)).mean())
 
 
-Seed = int | np.random.Generator | None
-Sampler = Callable[[int, Seed], ArrayLike]
-Progress = Callable[[int, int], None]
-
-_BATCH = 200_000
-
-
 def estimate_profile(
     sample_a: Sampler,
     sample_b: Sampler,
@@ -214,7 +211,7 @@ def estimate_profile(
     score: ScoreKind = "quadratic",
     progress: Progress | bool | None = None,
 ) -> PrivacyProfile:
-    """The privacy profile of a mechanism between two data sets, estimated from draws, with lower bounds.
+    """Estimates the privacy profile of a mechanism between two data sets from draws, with lower bounds.
 
     Parameters
     ----------
@@ -226,12 +223,12 @@ def estimate_profile(
     draws : int
         Fresh test draws on each side.
     confidence : float
-        Of all lower bounds on the grid, in both directions, together.
+        Of all lower bounds on the grid together, in both directions.
     training : int, optional
-        Draws on each side to train on; min(draws, 100 000) unless given.
+        Draws on each side to train on; by default min(draws, 100 000).
     score : {"quadratic", "boosting", "auto"}
-        What tells the two sides apart: logistic regression on quadratic features, which is all it takes for
-        normal and Student t laws; gradient boosted trees; or the better of the two.
+        What tells the two sides apart: logistic regression on quadratic features, which suffices for normal
+        and Student t laws; gradient boosted trees; or the better of the two.
     progress : callable or bool, optional
         ``progress(done, total)`` in draws, or True for a bar on a terminal.
 
@@ -239,7 +236,7 @@ def estimate_profile(
     -------
     PrivacyProfile
         `.delta` is the estimate (the larger direction), `.lower` the confidence bound. Both fall short of the
-        truth where the score does: an estimate shows a leak, never that there is none.
+        truth where the score does: an estimate can show a leak, never that nothing leaks.
 
     Notes
     -----
@@ -273,13 +270,13 @@ def estimate_profile(
             events.count(teller, sampler, count, generator, report)
             for sampler, generator in ((sample_a, generators[2]), (sample_b, generators[3]))
         ]
-    # Forward events ask for P[a] − e^ε P[b], backward ones for P[b] − e^ε P[a].
+    # forward events measure P[a] − e^ε P[b], backward ones P[b] − e^ε P[a]
     more = np.stack([inside[0][0], inside[1][1]])
     less = np.stack([inside[1][0], inside[0][1]])
     low, high = bounds(more, less, count, (1.0 - level) / (2.0 * eps.size))
 
     def curve(at: Floats) -> Floats:
-        # The events of the grid points on either side of ε speak for it.
+        # ε takes the events of the grid points on either side of it
         above = np.clip(np.searchsorted(eps, at), 0, eps.size - 1)
         below = np.clip(np.searchsorted(eps, at, side="right") - 1, 0, eps.size - 1)
         near = np.stack([above, below])
@@ -287,7 +284,7 @@ def estimate_profile(
         return np.asarray(np.maximum(0.0, value.max(axis=(0, 1))))
 
     def lower(at: Floats) -> Floats:
-        # Every event bounds δ at every ε, and all bounds hold together.
+        # every event bounds δ at every ε, and all bounds hold together
         value = low[:, :, None] - np.exp(at) * high[:, :, None]
         return np.asarray(np.maximum(0.0, value.max(axis=(0, 1))))
 
@@ -311,7 +308,7 @@ def bounds(more: ArrayLike, less: ArrayLike, draws: int, miss: float) -> tuple[F
 
 @dataclass(frozen=True)
 class _Events:
-    """For each ε a threshold above which the score speaks for a, and one below which it speaks for b."""
+    """For each ε, a threshold above which the score favours a, and one below which it favours b."""
 
     above: Floats
     below: Floats
@@ -328,7 +325,7 @@ class _Events:
         rng: np.random.Generator,
         report: Callable[[int], None],
     ) -> tuple[Floats, Floats]:
-        """How many of `size` fresh draws fall in each forward and each backward event."""
+        """Counts the fresh draws that fall in each forward and each backward event."""
         above, below = np.zeros(self.above.shape), np.zeros(self.below.shape)
         for start in range(0, size, _BATCH):
             value = np.sort(score(_draw(sampler, min(_BATCH, size - start), rng, report)))
@@ -338,9 +335,9 @@ class _Events:
 
 
 def _best(eps: Floats, first: Floats, second: Floats) -> Floats:
-    """The thresholds t that maximise P[first > t] − e^ε P[second > t] on these draws, one for each ε."""
+    """Returns the threshold t that maximises P[first > t] − e^ε P[second > t] on these draws, for each ε."""
     values = np.unique(np.concatenate([first, second]))
-    # Between draws, never at one; and above the largest, where the event is empty.
+    # between draws, never at one; and above the largest, where the event is empty
     cuts = np.append((values[:-1] + values[1:]) / 2.0, values[-1])
     over = [len(side) - np.searchsorted(np.sort(side), cuts, side="right") for side in (first, second)]
     rates = [count / len(side) for count, side in zip(over, (first, second), strict=True)]
@@ -348,7 +345,7 @@ def _best(eps: Floats, first: Floats, second: Floats) -> Floats:
 
 
 def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callable[[int], None]) -> Floats:
-    """`size` draws as a table, in batches so that no sampler is asked for too much at once."""
+    """Returns `size` draws as a table, asked for in batches."""
     parts = []
     for start in range(0, size, _BATCH):
         count = min(_BATCH, size - start)
@@ -369,7 +366,7 @@ def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callabl
 def reporter(
     progress: Progress | bool | None, total: int, words: str = "sampling"
 ) -> Iterator[Callable[[int], None]]:
-    """A function that takes how much was done, and tells a callable, a bar with these words, or nobody."""
+    """Yields a function of the work just done; it informs a callable, a bar with these words, or nobody."""
     done = 0
     if callable(progress):
         tell = progress

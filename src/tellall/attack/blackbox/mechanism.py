@@ -34,15 +34,14 @@ __all__ = [
     "neighbours_of",
 ]
 
-# Neighbours of data: one record zeroed, dropped or replaced, those that matter most first.
-
 Change = Literal["zero", "drop", "replace"]
 
 Tables = tuple[Floats, ...]
+Runner = Callable[[Tables, int, np.random.Generator], Floats]
 
 
 def as_tables(dataset: Any) -> Tables:
-    """The tables of some data, a row for each record."""
+    """Returns the tables of some data, a row for each record."""
     if hasattr(dataset, "public") and hasattr(dataset, "secret"):
         parts: Sequence[Any] = [_numbers(dataset.public), dataset.secret]
     elif isinstance(dataset, (tuple, list)) and all(np.ndim(part) >= 1 for part in dataset):
@@ -64,7 +63,7 @@ def as_tables(dataset: Any) -> Tables:
 
 
 def _numbers(public: Any) -> Any:
-    """The columns of a public view as numbers where it kept them, as codes where it did not."""
+    """Returns the columns of a public view as numbers if it kept them, otherwise as codes."""
     if not hasattr(public, "codes"):
         return public
     kept = getattr(public, "numbers", ()) or [None] * np.shape(public.codes)[1]
@@ -75,7 +74,7 @@ def _numbers(public: Any) -> Any:
 def neighbours_of(
     tables: Tables, changes: Sequence[Change], records: int
 ) -> Iterator[tuple[int, Change, Tables]]:
-    """Each neighbour that a change of one of so many records makes: (record, change, tables)."""
+    """Yields the neighbours that change one of the most influential records: (record, change, tables)."""
     for change in changes:
         if change not in ("zero", "drop", "replace"):
             raise invalid("changes", "some of 'zero', 'drop', 'replace'", change)
@@ -93,7 +92,7 @@ def neighbours_of(
 
 
 def _ranked(tables: Tables) -> list[int]:
-    """Records by leverage in all columns together, and by influence on a fit of the last column, in turn."""
+    """Ranks records by leverage in all columns and by influence on a fit of the last column, in turn."""
     joined = np.column_stack([table.reshape(len(table), -1) for table in tables])
     scale = np.linalg.norm(joined, axis=0)
     joined = joined[:, scale > 0.0] / scale[scale > 0.0]
@@ -115,13 +114,8 @@ def _ranked(tables: Tables) -> list[int]:
     return list(dict.fromkeys(int(record) for pair in zip(*order, strict=True) for record in pair))
 
 
-# Runners: how a function, an object with `fit` or an estimator is run many times on tables.
-
-Runner = Callable[[Tables, int, np.random.Generator], Floats]
-
-
 def as_runner(mechanism: Any) -> Runner:
-    """What runs the mechanism on tables so many times, and gives a row for each output."""
+    """Returns a function that runs the mechanism on tables many times and gives a row for each output."""
     if hasattr(mechanism, "sampler"):
         return lambda tables, size, rng: _as_table(mechanism.sampler(*tables)(size, rng), size)
     if hasattr(mechanism, "fit"):
@@ -175,27 +169,22 @@ def _as_table(outputs: Any, size: int) -> Floats:
 
 @dataclass(frozen=True)
 class MechanismAudit:
-    """What an audit could prove against a declared (ε, δ).
+    """What an audit proves against a declared (ε, δ).
 
     Attributes
     ----------
-    violated : bool
+    violated
         Whether the declaration is refuted at this confidence.
-    epsilon, delta : float
+    epsilon, delta
         What was declared.
-    delta_lower : float
-        A lower bound on the true δ at the declared ε.
-    epsilon_lower : float
-        A lower bound on the true ε at the declared δ.
-    record, change, direction : int, str, str
+    delta_lower, epsilon_lower
+        Lower bounds on the true δ at the declared ε, and on the true ε at the declared δ.
+    record, change, direction
         The neighbour that shows it: which row, what was done to it, which side was likelier in the event.
-    draws : int
+    draws
         Fresh draws on each side behind the bounds.
-    confidence : float
-    tried : int
-        Neighbours searched; the choice among them was made on other draws.
-    skipped : int
-        Neighbours on which the mechanism refused to run.
+    tried, skipped
+        Neighbours searched, on other draws, and neighbours on which the mechanism refused to run.
     """
 
     violated: bool
@@ -240,7 +229,7 @@ def audit_mechanism(
     rng: Seed = None,
     progress: Progress | bool | None = None,
 ) -> MechanismAudit:
-    """The largest violation of a declared (ε, δ) that can be proved from the mechanism's outputs.
+    """Finds the largest violation of a declared (ε, δ) that can be proved from the mechanism's outputs.
 
     Parameters
     ----------
@@ -253,13 +242,13 @@ def audit_mechanism(
     epsilon, delta : float
         What the mechanism declares; δ may be 0.
     changes : sequence of {"zero", "drop", "replace"}
-        What is done to a record to make a neighbour: zeroed, dropped, or replaced by the median record. A
-        declaration is about one of these; leave out those it does not cover.
+        What makes a neighbour: a record zeroed, dropped, or replaced by the median record. A declaration is
+        about some of these; leave out those it does not cover.
     records : int
         How many records to try, those with the most leverage and influence first.
     draws, screening : int
-        Fresh draws on each side for the proof; draws on each side for the search in each neighbour
-        (a quarter of `draws` unless given).
+        Fresh draws on each side for the proof; draws on each side for the search in each neighbour (by
+        default a quarter of `draws`).
     confidence : float
         A mechanism that keeps its promise is refuted with probability at most 1 − confidence.
 
@@ -291,7 +280,7 @@ def audit_mechanism(
     with reporter(progress, (1 + len(neighbours)) * trial + 2 * fresh) as report:
         here = run(tables, trial, next(generators))
         report(trial)
-        for place, (_, _, other) in enumerate(neighbours):
+        for index, (_, _, other) in enumerate(neighbours):
             try:
                 there = run(other, trial, next(generators))
             except (TellallError, ValueError, ArithmeticError, np.linalg.LinAlgError):
@@ -299,14 +288,14 @@ def audit_mechanism(
                 report(trial)
                 continue
             report(trial)
-            event = _search(here, there, eps, fresh, 1.0 - level, score, place)
+            event = _search(here, there, eps, fresh, 1.0 - level, score, index)
             if best is None or event.promise > best.promise:
                 best = event
         if best is None:
             raise invalid(
                 "mechanism", "able to run on a neighbour of the data", "an error on every neighbour"
             )
-        record, change, other = neighbours[best.place]
+        record, change, other = neighbours[best.index]
         inside = []
         for side in (tables, other):
             outputs = run(side, fresh, next(generators))
@@ -334,17 +323,17 @@ def audit_mechanism(
 
 @dataclass(frozen=True)
 class _Event:
-    """An event worth testing: sign·score > threshold, on the neighbour at `place`."""
+    """An event worth testing: sign·score > threshold, on the neighbour with this index."""
 
     promise: float
-    place: int
+    index: int
     score: Score
     sign: float
     threshold: float
 
 
 def _search(
-    here: Floats, there: Floats, eps: float, fresh: int, miss: float, kind: ScoreKind, place: int
+    here: Floats, there: Floats, eps: float, fresh: int, miss: float, kind: ScoreKind, index: int
 ) -> _Event:
     if here.shape[1] != there.shape[1]:
         raise invalid("mechanism", "such that outputs have the same length on neighbours", there.shape)
@@ -357,11 +346,11 @@ def _search(
         cuts = (values[:-1] + values[1:]) / 2.0 if len(values) > 1 else values
         cuts = cuts[:: max(1, len(cuts) // 400)]
         rates = [np.array([(side > cut).mean() for cut in cuts]) for side in (mine[:half], other[:half])]
-        # What the proof would show if the fresh draws came out like these.
+        # what the proof would show if the fresh draws came out like these
         low, high = bounds(np.round(rates[0] * fresh), np.round(rates[1] * fresh), fresh, miss)
         at = int(np.argmax(low - np.exp(eps) * high))
-        # Judged on the other half of the screening draws, where nothing was chosen.
+        # judged on the other half of the screening draws, where nothing was chosen
         seen = [(side[half:] > cuts[at]).mean() * fresh for side in (mine, other)]
         low, high = bounds(np.round(seen[0]), np.round(seen[1]), fresh, miss)
-        found.append(_Event(float(low - np.exp(eps) * high), place, score, sign, float(cuts[at])))
+        found.append(_Event(float(low - np.exp(eps) * high), index, score, sign, float(cuts[at])))
     return max(found, key=lambda event: event.promise)

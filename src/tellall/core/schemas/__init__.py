@@ -1,4 +1,4 @@
-"""The versioned JSON schemas of what tellall reads and writes; the files lie beside this one."""
+"""The versioned documents that tellall reads and writes, and their JSON schemas."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ VERSION = 1
 
 
 def load(name: str) -> dict[str, Any]:
-    """The JSON schema of "plan", "release", "audit", "sweep" or "calibrate".
+    """The JSON schema of "plan", "release", "audit", "sweep" or "calibrate", made from the document's fields.
 
     Examples
     --------
     >>> load("release")["title"]
     'tellall release'
     """
-    import json
-    from importlib.resources import files
+    from tellall.core.checks import one_of
+    from tellall.core.schemas import documents, studies  # they load pydantic
 
-    schema: dict[str, Any] = json.loads(
-        files("tellall.core.schemas").joinpath(f"{name}.json").read_text(encoding="utf-8")
-    )
-    return schema
+    one_of("name", name, NAMES)
+    room = studies if name in ("sweep", "calibrate") else documents
+    model = getattr(room, f"{name.capitalize()}Document")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",
+        **model.model_json_schema(),
+    }

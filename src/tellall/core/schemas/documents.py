@@ -13,7 +13,6 @@ __all__ = [
     "AuditDocument",
     "PlanDocument",
     "ReleaseDocument",
-    "schema_of",
 ]
 
 Text = Annotated[str, Field(max_length=1000)]
@@ -320,22 +319,3 @@ class AuditDocument(_Strict):
     areas: AreasDocument | None = None
     assumed: list[str]
     not_tested: list[str]
-
-
-def schema_of(name: str) -> dict[str, Any]:
-    """The JSON schema made from the document's fields."""
-    from tellall.core.schemas.studies import CalibrateDocument, SweepDocument
-
-    documents: dict[str, type[BaseModel]] = {
-        "plan": PlanDocument,
-        "release": ReleaseDocument,
-        "audit": AuditDocument,
-        "sweep": SweepDocument,
-        "calibrate": CalibrateDocument,
-    }
-    made = documents[name].model_json_schema()
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"https://tellall.invalid/schemas/{name}-v1.json",
-        **made,
-    }

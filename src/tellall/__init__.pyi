@@ -123,6 +123,7 @@ from .promise.least_squares.table import (
 from .promise.least_squares.table import (
     standard_methods as standard_methods,
 )
+from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
 from .release.foreign import read_coefficients as read_coefficients
 from .release.foreign import release_from_fits as release_from_fits
@@ -155,13 +156,16 @@ from .release.protections.guarantee import Guarantee as Guarantee
 from .release.protections.guarantee import guarantee_of as guarantee_of
 from .release.protections.keyed import CellKey as CellKey
 from .release.protections.keyed import Complement as Complement
+from .release.protections.law import Unknown as Unknown
 from .release.protections.mixture import Corruption as Corruption
+from .release.protections.protection import Protection as Protection
 from .release.protections.records import Subsample as Subsample
 from .release.protections.records import Swapping as Swapping
 from .release.protections.rounding import Rounding as Rounding
 from .release.protections.suppression import Suppression as Suppression
 from .release.release import Release as Release
 from .release.release import publish as publish
+from .release.statistics.base import Statistic as Statistic
 from .release.statistics.boolean import (
     is_degenerate as is_degenerate,
 )

@@ -121,6 +121,8 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
 
 def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:
     """What to say of tables that do not add up to the number of people; they are used as they are."""
+    if not release.statistic.counts_people:
+        return ()
     tables = tables_of(release.statistic, public, release.levels)
     if not len(tables):
         return ()

@@ -33,7 +33,7 @@ class Statistic(ABC):
     says why no model of people outside the release can be read off it; empty where one can.
     """
 
-    scale: str
+    scale: str = "counts"
     counts_people: bool = True
     no_population: str = ""
 

@@ -1,212 +1,32 @@
-"""Tally: the plan of a count, filled block of people by block of people, so that nobody needs to stay."""
+"""Tally: a plan of what to count; people pass by in chunks and none needs to stay in memory."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.people.counting.kernels import Counts, Words, add_counts, choose, runs_of
+
 __all__ = [
-    "KERNELS",
-    "Runs",
     "Tally",
-    "Words",
-    "add_counts",
-    "choose",
     "pack",
-    "runs_of",
 ]
 
-# How many people have all of some bits: three ways to count, one answer.
-
-Words = npt.NDArray[np.uint64]
-Counts = npt.NDArray[np.int64]
-
-KERNELS = ("numba", "words", "products")
-WORTH_COMPILING = 200_000_000  # ANDs of words; NumPy needs a quarter of a second for them, numba's start more
-_IN_CACHE = 2**15  # words of all planes together that stay in a core's cache
-_IN_CACHE_NUMPY = 2**17  # the same where each call costs microseconds
-_IN_CACHE_PRODUCTS = 2**14  # people whose bits are multiplied at once
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Sets of planes in lexicographic order, those that differ only in a last plane that goes up one by one
-    together.
-
-    Attributes
-    ----------
-    heads
-        Runs × (order − 1): the planes before the last.
-    starts, stops
-        The range of the last plane.
-    places
-        Where the counts of each run begin among all counts.
-    """
-
-    heads: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
-    stops: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        """How many counts there are."""
-        return int((self.stops - self.starts).sum())
-
-
-def runs_of(sets: npt.NDArray[np.int64]) -> Runs:
-    """The runs of distinct sets of planes (one a row), given in lexicographic order.
-
-    Examples
-    --------
-    >>> runs = runs_of(np.array([[0, 1], [0, 2], [0, 4], [1, 2]]))
-    >>> runs.heads.ravel().tolist(), runs.starts.tolist(), runs.stops.tolist()
-    ([0, 0, 1], [1, 4, 2], [3, 5, 3])
-    """
-    head, last = sets[:, :-1], sets[:, -1]
-    goes_on = (head[1:] == head[:-1]).all(axis=1) & (last[1:] == last[:-1] + 1)
-    places = np.flatnonzero(np.r_[True, ~goes_on]) if len(sets) else np.zeros(0, dtype=np.int64)
-    lengths = np.diff(np.r_[places, len(sets)])
-    starts = last[places]
-    return Runs(np.ascontiguousarray(head[places]), starts, starts + lengths, places)
-
-
-def choose(words: float) -> str:
-    """The kernel for so many ANDs of words.
-
-    Notes
-    -----
-    Measured, all 3-way counts of 100 planes over 10⁶ people on one core: numba 0.3 s, ``numpy.bitwise_count``
-    3.5 s, float32 matrix products 10 s; 2-way: 0.01 s, 0.10 s, 0.3 s. So words beat products wherever
-    NumPy can count bits (2.0 and later), and numba beats both once its start (about a second) is repaid.
-    """
-    if words >= WORTH_COMPILING and _can_compile():
-        return "numba"
-    return "words" if hasattr(np, "bitwise_count") else "products"
-
-
-def _can_compile() -> bool:
-    """Whether numba is there and works: it refuses a NumPy newer than it knows, or where it cannot write."""
-    try:
-        import tellall.people.counting.compiled  # noqa: F401  it is used where the counting is
-    except (ImportError, RuntimeError):
-        return False
-    return True
-
-
-def add_counts(kernel: str, planes: Words, wanted: Sequence[tuple[Runs, Counts]]) -> None:
-    """Add to the counts of some runs, in place, the people of these planes who have all bits of each set."""
-    wanted = [(runs, counts) for runs, counts in wanted if runs.starts.size]
-    if not wanted or not planes.shape[1]:
-        return
-    if kernel == "products":
-        _add_products(planes, wanted)
-        return
-    for runs, counts in wanted:
-        if kernel == "numba":
-            from tellall.people.counting.compiled import add_all
-
-            width = max(64, _IN_CACHE // planes.shape[0])
-            add_all(planes, runs.heads, runs.starts, runs.stops, runs.places, width, counts)
-        else:
-            _add_words(planes, runs, counts)
-
-
-def _add_words(planes: Words, runs: Runs, counts: Counts) -> None:
-    """By AND and ``numpy.bitwise_count``, in blocks of words that stay in the cache."""
-    longest = int((runs.stops - runs.starts).max())
-    width = max(256, min(2**15, _IN_CACHE_NUMPY // longest))
-    listed = [array.tolist() for array in (runs.heads, runs.starts, runs.stops, runs.places)]
-    both, ones = np.empty((longest, width), np.uint64), np.empty((longest, width), np.uint8)
-    for begin in range(0, planes.shape[1], width):
-        block = np.ascontiguousarray(planes[:, begin : begin + width])
-        w = block.shape[1]
-        before: list[int] = []
-        everybody = np.full(w, np.uint64(2**64 - 1))
-        common = [everybody]  # common[j]: the AND of the first j planes of the head
-        for head, start, stop, place in zip(*listed, strict=True):
-            kept = _shared(before, head)
-            del common[kept + 1 :]
-            for plane in head[kept:]:
-                common.append(common[-1] & block[plane])
-            before, many = head, stop - start
-            found = np.bitwise_and(block[start:stop], common[-1], out=both[:many, :w])
-            np.bitwise_count(found, out=ones[:many, :w])
-            counts[place : place + many] += ones[:many, :w].sum(axis=1, dtype=np.int64)
-
-
-def _shared(one: list[int], other: list[int]) -> int:
-    """How many planes two heads have in common at their beginning."""
-    for place, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return place
-    return min(len(one), len(other))
-
-
-def _add_products(planes: Words, wanted: Sequence[tuple[Runs, Counts]]) -> None:
-    """By float32 matrix products: exact, since a block has fewer than 2²⁴ people."""
-    width = max(16, 2**16 // planes.shape[0])  # words whose bits as floats take 16 MiB
-    room = np.empty((planes.shape[0], 64 * min(width, planes.shape[1])), np.float32)
-    for begin in range(0, planes.shape[1], width):
-        block = as_bits(planes[:, begin : begin + width])
-        bits = room[:, : block.shape[1]]
-        np.copyto(bits, block)
-        for runs, counts in wanted:
-            if runs.heads.shape[1]:
-                _add_block(bits, runs, counts)
-            else:
-                found = bits @ np.ones(bits.shape[1], np.float32)
-                for start, stop, place in zip(runs.starts, runs.stops, runs.places, strict=True):
-                    counts[place : place + stop - start] += found[start:stop].astype(np.int64)
-
-
-def _add_block(bits: npt.NDArray[np.float32], runs: Runs, counts: Counts) -> None:
-    """Runs whose heads differ in their last plane only are one product; where its two sides are nearly the
-    same planes it is X Xᵀ, which BLAS knows to be symmetric (bits are their own squares).
-    """
-    stems, lasts = runs.heads[:, :-1], runs.heads[:, -1]
-    edges = np.flatnonzero(np.r_[True, (stems[1:] != stems[:-1]).any(axis=1), True]).tolist()
-    for first, last in pairwise(edges):
-        low, high = int(runs.starts[first:last].min()), int(runs.stops[first:last].max())
-        heads = lasts[first:last]
-        least = min(low, int(heads.min()))
-        stem = stems[first].tolist()
-        symmetric = (high - least) ** 2 <= 2 * heads.size * (high - low)
-        right = slice(least, high) if symmetric else slice(low, high)
-        together = np.zeros((right.stop - right.start if symmetric else heads.size, right.stop - right.start))
-        for begin in range(0, bits.shape[1], _IN_CACHE_PRODUCTS):
-            some = bits[:, begin : begin + _IN_CACHE_PRODUCTS]
-            left = some[right] if symmetric else some[heads]
-            for plane in stem:
-                left = left * some[plane]
-            together += left @ (left if symmetric else some[right]).T
-        rows, low = (heads - least, least) if symmetric else (np.arange(heads.size), low)
-        for row, run in zip(rows.tolist(), range(first, last), strict=True):
-            start, stop, place = int(runs.starts[run]), int(runs.stops[run]), int(runs.places[run])
-            counts[place : place + stop - start] += together[row, start - low : stop - low].astype(np.int64)
-
-
-def as_bits(planes: Words) -> npt.NDArray[np.uint8]:
-    """The bits of planes, one a byte."""
-    return np.unpackbits(np.ascontiguousarray(planes).view(np.uint8), axis=1, bitorder="little")
-
-
 Codes = Sequence[npt.NDArray[np.integer[Any]]]
-Places = npt.NDArray[np.int64]
-_Group = tuple[tuple[int, ...], Places, Places]  # a shape, the tables that have it, their columns
+Indices = npt.NDArray[np.int64]
+_Group = tuple[tuple[int, ...], Indices, Indices]  # a shape, the tables that have it, their columns
 
 _CHUNK = 2**18  # people packed at a time
 _MOST_KEYS = 2**62
 # measured, in nanoseconds: an AND-count (for each person, and in any case), each of the 2^k parts of all
 # tables of one shape, and one table by its codes (for each person and column, and in any case)
-_BY_PLANES = {"numba": (0.004, 1000.0), "words": (0.023, 1000.0), "products": (0.085, 1000.0)}
+_BY_PLANES = {"numba": (0.004, 1000.0), "numpy": (0.023, 1000.0)}
 _BY_SHAPE = 60_000.0
 _BY_CODES = (1.5, 20_000.0)
 
@@ -219,11 +39,11 @@ class Tally:
     levels
         The number of categories of each column.
     sets
-        The columns of each table, by place, each once.
+        The columns of each table, by index, each once.
     people
-        How many will come, as far as known: what kernel is worth its start.
+        How many will come, as far as known: it decides which kernel is worth its start.
     kernel
-        "numba", "words" or "products" instead of the one that :func:`choose` takes.
+        "numba" or "numpy" instead of the one that :func:`choose` takes.
 
     Notes
     -----
@@ -233,11 +53,11 @@ class Tally:
 
         N(0, rest) = M(any, rest) − Σ_{v ≥ 1} M(v, rest),
 
-    so a k-way table of bits costs one AND-count, and lower ones are shared by all tables. Where a table has
-    so many cells that their AND-counts cost more than a pass over the codes (hundreds of them, where people
-    are many), it is counted by its flat codes instead. Columns that are in most tables come first among the
+    so a k-way table of bits costs one AND-count, and lower ones are shared by all tables. A table with so
+    many cells that their AND-counts cost more than a pass over the codes (hundreds of them, if people are
+    many) is counted by its flat codes instead. Columns that are in most tables come first among the
     planes, so that a head goes with many others. Time Σ_tables Π(L−1) · n/64 words; memory: the counts and
-    one block.
+    one chunk.
     """
 
     def __init__(
@@ -270,16 +90,15 @@ class Tally:
         for begin in range(0, people, _CHUNK):
             chunk = [row[begin : begin + _CHUNK] for row in codes]
             planes = pack(chunk, self.levels, [self._planes[plane] for plane in self._used.tolist()])
-            add_counts(
-                self.kernel, planes, [(runs, self._found[order]) for order, runs in self._runs.items()]
-            )
+            for order, runs in self._runs.items():
+                add_counts(self.kernel, planes, runs, self._found[order])
             for number, places in self._by_codes:
                 flat = _flat_codes(chunk, self.levels, places)
                 self._flat[number] += np.bincount(flat, minlength=self._flat[number].size)
         self.people += people
 
     def add_nameless(self, people: int) -> None:
-        """Count people of whom no column is asked."""
+        """Count people for tables without columns."""
         self.people += people
 
     def counts(self) -> Counts:
@@ -294,7 +113,7 @@ class Tally:
 
     def _plan_planes(self) -> None:
         """The AND-counts that the tables need, each once, in runs."""
-        wanted: dict[int, list[Places]] = defaultdict(list)
+        wanted: dict[int, list[Indices]] = defaultdict(list)
         for shape, _, columns in self._by_planes:
             for axes in _subsets(len(shape)):
                 wanted[len(axes)].append(self._keys(shape, columns, axes).ravel())
@@ -306,7 +125,7 @@ class Tally:
         self._runs = {order: runs_of(np.searchsorted(self._used, places)) for order, places in sets.items()}
         self._found = {order: np.zeros(keys.size, np.int64) for order, keys in self._wanted.items()}
 
-    def _keys(self, shape: tuple[int, ...], columns: Places, axes: tuple[int, ...]) -> Places:
+    def _keys(self, shape: tuple[int, ...], columns: Indices, axes: tuple[int, ...]) -> Indices:
         """The planes of each AND-count on these axes as one number: tables × nonzero codes, C order."""
         total = len(self._planes)
         chosen = self._firsts[columns[:, list(axes)]]
@@ -326,7 +145,7 @@ class Tally:
             keys = keys * total + plane
         return keys
 
-    def _cells(self, shape: tuple[int, ...], columns: Places) -> Counts:
+    def _cells(self, shape: tuple[int, ...], columns: Indices) -> Counts:
         """The tables of one shape: AND-counts in their places, then exclusion column by column."""
         out = np.zeros((len(columns), *shape), dtype=np.int64)
         out.reshape(len(columns), -1)[:, :1] = self.people
@@ -334,15 +153,15 @@ class Tally:
             where = tuple(slice(1, None) if axis in axes else slice(1) for axis in range(len(shape)))
             keys = self._keys(shape, columns, axes)
             found = self._found[len(axes)][np.searchsorted(self._wanted[len(axes)], keys)]
-            block = out[(slice(None), *where)]
-            block[...] = found.reshape(block.shape)
+            part = out[(slice(None), *where)]
+            part[...] = found.reshape(part.shape)
         for axis in range(1, len(shape) + 1):
             turned = np.moveaxis(out, axis, 0)
             turned[0] -= turned[1:].sum(axis=0)
         return out
 
 
-def _by_shape(levels: Places, sets: Sequence[tuple[int, ...]]) -> tuple[Places, list[_Group]]:
+def _by_shape(levels: Indices, sets: Sequence[tuple[int, ...]]) -> tuple[Indices, list[_Group]]:
     """How many cells each table has, and the tables of each shape."""
     sizes, groups = np.ones(len(sets), dtype=np.int64), []
     lengths = np.fromiter(map(len, sets), dtype=np.int64, count=len(sets))
@@ -362,7 +181,7 @@ def _by_shape(levels: Places, sets: Sequence[tuple[int, ...]]) -> tuple[Places, 
     return sizes, groups
 
 
-def _in_planes(levels: Sequence[int], tables: list[Places]) -> tuple[Places, list[tuple[int, int]]]:
+def _in_planes(levels: Sequence[int], tables: list[Indices]) -> tuple[Indices, list[tuple[int, int]]]:
     """The first plane of each column, and the column and code of each plane; the busiest columns first."""
     busy = np.zeros(len(levels), dtype=np.int64)
     for columns in tables:
@@ -381,7 +200,7 @@ def _and_counts(shape: Sequence[int]) -> int:
 
 
 def _planes_are_cheaper(shape: Sequence[int], tables: int, people: float, kernel: str) -> bool:
-    """Whether so many tables of one shape cost less by AND-counts than by passes over the codes."""
+    """Whether tables of one shape cost less by AND-counts than by passes over the codes."""
     person, any_case = _BY_PLANES[kernel]
     code, table = _BY_CODES
     by_planes = tables * _and_counts(shape) * (person * people + any_case) + _BY_SHAPE * 2.0 ** len(shape)
@@ -405,7 +224,7 @@ def pack(codes: Codes, levels: Sequence[int], planes: Sequence[tuple[int, int]])
     return out.view(np.uint64)
 
 
-def _distinct(keys: Places) -> Places:
+def _distinct(keys: Indices) -> Indices:
     """The distinct keys in ascending order; those of all tables of one size come that way already."""
     return keys if (np.diff(keys) > 0).all() else np.unique(keys)
 
@@ -415,7 +234,7 @@ def _subsets(k: int) -> list[tuple[int, ...]]:
     return [axes for order in range(1, k + 1) for axes in combinations(range(k), order)]
 
 
-def _digits(keys: Places, base: int, count: int) -> Places:
+def _digits(keys: Indices, base: int, count: int) -> Indices:
     """The numbers' digits, most significant first."""
     out = np.empty((keys.size, count), dtype=np.int64)
     for j in range(count - 1, -1, -1):
@@ -423,7 +242,7 @@ def _digits(keys: Places, base: int, count: int) -> Places:
     return out
 
 
-def _flat_codes(codes: Codes, levels: Sequence[int], places: tuple[int, ...]) -> Places:
+def _flat_codes(codes: Codes, levels: Sequence[int], places: tuple[int, ...]) -> Indices:
     """The cell of each person in C order."""
     flat = np.zeros(len(codes[0]) if len(codes) else 0, dtype=np.int64)
     for place in places:

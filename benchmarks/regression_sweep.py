@@ -19,9 +19,7 @@ import numpy as np
 import tellall as ta
 from tellall.experiment.draws import RealsTogether
 from tellall.experiment.prepared import Prepared
-from tellall.papers.regression_noise_attack import Regressions
-from tellall.papers.regression_noise_data import FILE, SCALES, load, prepare
-from tellall.papers.regression_noise_study import FAMILIES, law
+from tellall.papers.regression_noise_experiments import FAMILIES, SCALES, Regressions, law, load, prepare
 from timing import Section, least_time, one_thread, peak
 
 REPEATS = 10
@@ -30,7 +28,7 @@ Row = tuple[str, ...]
 
 def people(folder: Path) -> tuple[str, np.ndarray, np.ndarray]:
     """What they are, their features and their secret."""
-    if (folder / FILE).is_file():
+    if (folder / "cancer_reg.csv").is_file():
         data = load(folder)
         return data.name, prepare(data.features, np.arange(data.n), "standardised"), data.secret
     rng = np.random.default_rng(0)

@@ -8,6 +8,7 @@ import pytest
 
 from tellall import cli
 from tellall.cli import demonstration
+from tests import likenesses
 from tests.conftest import SHARED
 
 
@@ -165,11 +166,16 @@ def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
     assert "folder must be a folder that holds" in without.stderr
 
 
-def test_paper_reruns_on_the_papers_data(tmp_path):
-    if not (SHARED / "data" / "flights.parquet").is_file():
-        pytest.skip("the paper's data are not beside this checkout")
+@pytest.mark.parametrize("source", ["real", "generated"])
+def test_paper_reruns_on_the_papers_data(tmp_path, source):
+    data = SHARED / "data"
+    if source == "generated":
+        data = likenesses.flights(tmp_path).parent
+        likenesses.counties(tmp_path)
+    elif not (data / "flights.parquet").is_file():
+        pytest.skip("the paper's data are not beside this checkout; generated data stand in")
     folder = tmp_path / "page"
-    arguments = ["--data", str(SHARED / "data"), "--json", "--quiet", "-o", str(folder)]
+    arguments = ["--data", str(data), "--json", "--quiet", "-o", str(folder)]
     result = run("paper", "private-ols", *arguments)
     document = json.loads(result.stdout)
     assert json.loads((folder / "private-ols.json").read_text(encoding="utf-8")) == document

@@ -12,7 +12,6 @@ from tellall.experiment.answers import (
     no_answers,
     sweep_answer,
 )
-from tellall.report.paper_page import _answer
 
 LIMIT = 0.05
 
@@ -155,17 +154,3 @@ def test_a_calibration_never_says_that_nothing_is_to_be_done_where_too_many_are_
 def test_no_answer_is_told_first_too():
     (answer,) = no_answers({"skipped": [{"name": "tables", "reason": "too few people"}]})
     assert (answer.kind, answer.sentence, answer.about) == ("fail", "too few people", "tables")
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "kind", "word"),
-    [
-        (["holds", "holds", "no promise"], "pass", "2 of 2 statements hold"),
-        (["holds", "corrected"], "review", "2 of 2 statements hold"),
-        (["holds", "does not hold"], "fail", "1 of 2 statements hold"),
-        (["no promise"], "review", "0 of 0 statements hold"),
-    ],
-)
-def test_a_paper_is_summed_up(verdicts, kind, word):
-    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts]})
-    assert (answer.kind, answer.word) == (kind, word)

@@ -12,8 +12,7 @@ def test_every_statement_holds():
     """Deterministic by its seed."""
     found = rerun(rng=0)
     assert len(found.statements) > 20
-    assert found.failed == ()
-    assert sum(statement.holds is None for statement in found.statements) == 3
+    assert found.counts == {"holds": len(found.statements) - 3, "our own addition": 3}
     law, level, _, released = found.figures
     for series in law.series:  # the n² law: the same share of members at the same d/n², whatever n
         assert series.y[0] < 0.2

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.report.paper import PaperRerun, Statement
-from tellall.report.paper_page import render
+from tellall.report.paper import MEANINGS, PaperRerun, Statement
+from tellall.report.paper_page import _answer, render
 from tellall.report.plot import Axis, Figure, Rule, Series
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
@@ -31,10 +31,12 @@ def rerun(word: str = NASTY) -> PaperRerun:
         f"A paper {word}",
         f"Somewhere {word}",
         (
-            Statement.at_least(f"claim {word}", f"Prop. {word}", f"promise {word}", 0.5, 0.25, setting=word),
-            Statement.at_most("too much", "Fig. 1", "at most 1", 2.0, 1.0, interval=(1.5, 2.5)),
-            Statement.shown("seen", "Sec. 1", 3.0),
-            Statement("printed wrong", "Lemma 11", "x", "y", "corrected"),
+            Statement(f"claim {word}", f"Prop. {word}", f"says {word}", word, "0.5", "holds", 0.5, 0.25),
+            Statement(
+                "too much", "Fig. 1", "at most 1", "", "2 [1.5, 2.5]", "false as worded", 2.0, 1.0, (1.5, 2.5)
+            ),
+            Statement("seen", "Sec. 1", "", "n = 9", "3", "our own addition", 3.0),
+            Statement("printed wrong", "Lemma 11", "x", "", "y", "copy"),
         ),
         (figure, named),
         (f"note {word}",),
@@ -65,8 +67,10 @@ def test_the_page_says_what_must_be_said(tags):
         "numpy",
     ):
         assert words in tags.text, words
-    for verdict in ("holds", "does not hold", "corrected", "no promise"):
+    for verdict in ("holds", "false as worded", "our own addition", "copy"):
         assert verdict in tags.text
+        assert f"{verdict.capitalize()}: {MEANINGS[verdict]}." in tags.text
+    assert "Gap in the proof" not in tags.text  # only the words that are used are explained
     assert "2 [1.5, 2.5]" in tags.text
     assert "tellall paper robust-tracing --quick --seed 7" in tags.text
 
@@ -90,14 +94,26 @@ def test_saving_writes_two_files_and_the_page_can_be_made_from_the_document(tmp_
         rerun().save(tmp_path / "file")
 
 
-def test_verdicts_follow_the_numbers():
-    good, bad, seen, mended = rerun("").statements
-    assert (good.holds, bad.holds, seen.holds, mended.holds) == (True, False, None, True)
-    assert rerun("").failed == (bad,)
-    assert Statement.at_least("w", "", "", math.nan, 0.0).holds is False
-    assert Statement.at_most("w", "", "", math.nan, 0.0).holds is False
+def test_a_correction_is_never_counted_as_holding():
+    assert rerun("").counts == {"holds": 1, "false as worded": 1, "our own addition": 1, "copy": 1}
     with pytest.raises(ta.InvalidInput, match="verdict must be one of"):
-        Statement("w", "w", "p", "o", "perhaps")
+        Statement("w", "w", "p", "t", "o", "corrected")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "kind", "word"),
+    [
+        (["holds", "holds", "our own addition", "not tried"], "pass", "2 of 2 statements hold as printed"),
+        (["holds", "wording"], "review", "1 of 2 statements hold as printed"),
+        (["holds", "not reproduced"], "review", "1 of 2 statements hold as printed"),
+        (["holds", "false as worded"], "fail", "1 of 2 statements hold as printed"),
+        (["our own addition"], "review", "0 of 0 statements hold as printed"),
+    ],
+)
+def test_a_paper_is_summed_up(verdicts, kind, word):
+    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts]})
+    assert (answer.kind, answer.word) == (kind, word)
+    assert ("makes no claim" in answer.sentence) == ("our own addition" in verdicts)
 
 
 def test_the_terminal_has_statements_figures_and_notes():

@@ -39,21 +39,20 @@ def paper(
     """Rerun a paper's tables and figures, ours beside the paper's statements."""
     from importlib import import_module
 
+    from tellall.cli.progress import progress_bar
     from tellall.report import text
     from tellall.report.paper import PaperRerun
 
     if name not in _PAPERS:
         raise invalid("NAME", f"one of {', '.join(_PAPERS)}", name)
     check_page(out)
-    result: PaperRerun = import_module(_PAPERS[name]).rerun(
-        data, quick=not full, rng=seed, progress=not quiet
-    )
+    talk = text.talk_console(quiet=quiet)
+    with progress_bar(talk, "rerunning", quiet=quiet) as bar:
+        result: PaperRerun = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=bar)
     if not as_json:
         typer.echo(str(result))
     if out is not None and is_folder(out):
         page = result.save(out)
-        text.talk_console(quiet=quiet).print(
-            f"The page is {page}", highlight=False, markup=False, soft_wrap=True
-        )
+        talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
         out = None
     emit(result.as_dict(), as_json=as_json, out=out)

@@ -1,9 +1,8 @@
-"""One file for each paper: its tables and figures, ours beside theirs.
+"""Five papers, rerun with the public names of tellall alone.
 
-A paper is a module with ``rerun(folder, *, quick, rng, progress)`` that gives a
-`PaperRerun`: statements (the paper's, ours, verdict), figures and notes. The
-command line, the page, the JSON and the text on a terminal come from that record alone; docs/papers.md shows
-how.
+Each is a table of claims (`Claim` rows: what the paper says, how we tested it, ours, verdict) in the module
+of its name, and experiments beside it that report the numbers. ``rerun(folder, *, quick, rng, progress)``
+gives a `PaperRerun`, from which the command line, the page and the JSON document are made.
 """
 
 from __future__ import annotations

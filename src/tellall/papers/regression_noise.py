@@ -1,4 +1,4 @@
-"""Noise analysis for linear regression reconstruction attacks (Yadav and Koga 2021), rerun.
+"""Noise analysis for linear regression reconstruction attacks (Yadav and Koga 2021): its claims.
 
 Its tables, what makes them come out, its conclusion tested fairly, and logistic regression, which it leaves
 open.
@@ -6,38 +6,136 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any
 
 import numpy as np
 
-from tellall.algebra.solvers.minimum_norm import norm_certificate
-from tellall.attack.blackbox.estimate import Progress, reporter
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
-from tellall.attack.reconstruct.reals import RealReconstruction
-from tellall.experiment.risk import score
-from tellall.papers.regression_noise_attack import Regressions
-from tellall.papers.regression_noise_beyond import beyond
-from tellall.papers.regression_noise_claims import statements
-from tellall.papers.regression_noise_data import SCALES, RegressionData, load, prepare
-from tellall.papers.regression_noise_fair import MODELS, fair, trade_off
+from tellall.papers.claims import (
+    Array,
+    Claim,
+    Joined,
+    NamedCase,
+    Paper,
+    Progress,
+    at_least,
+    at_most,
+    counter,
+    flips,
+    holds_if,
+    mended,
+)
+from tellall.papers.regression_noise_experiments import (
+    FAMILIES,
+    PAPER_SIZES,
+    PAPER_SWEEP,
+    Everything,
+    NoisyBits,
+    collect,
+    law,
+    load,
+)
 from tellall.papers.regression_noise_figures import figures
-from tellall.papers.regression_noise_found import Checks, Found, Known
-from tellall.papers.regression_noise_logistic import LOGISTIC, cut_sample, logistic_noise, logistic_sizes
-from tellall.papers.regression_noise_study import law, sample_of, sizes, sweep, variants
-from tellall.people.dataset import Dataset
-from tellall.release.protections.law import Rng, as_rng
-from tellall.release.release import publish
 from tellall.report.paper import PaperRerun
 
 __all__ = [
-    "Plan",
-    "collect",
+    "CLAIMS",
+    "cases",
+    "growth",
     "rerun",
+    "stops_at",
 ]
 
+_ROUNDOFF = 1e-6
+_NEAR = 0.3  # decades: within a factor of two
+_OPEN = "Sec. 5, open"
+_NOISY = "n = {n}, {samples} samples"
+_DUAL = "n = {n}, Gaussian noise of 0.1, ‖y‖ = {primal:.6g}, zᵀν = {dual:.6g}"
+_FEWER = "; fewer would protect better"
+# fmt: off
+CLAIMS = (
+    Claim("exact", "exact recovery up to n = d + 1 = {edge} records", "Table 2, Fig. 2",
+          "error 0 at n = 10 and 20", "{data}, no noise, largest mean error over n = {size}",
+          verdict=at_most(_ROUNDOFF)),
+    Claim("one more", "one record more", "Fig. 2", tested="n = {n}, no noise, mean error"),
+    Claim("table 2", "error beyond d + 1 records", "Table 2", "{bound:g} ± {spread:g}", "n = {n:,}, no noise",
+          "{value:.3g} ± {deviation:.2g}: the least of the least-squares solutions does better",
+          at_least("enough")),
+    Claim("fit", "what the attack finds beyond d + 1 records", "Eq. 2", tested="all {n:,} records",
+          ours="the fitted values of multiple regression on all columns, to within {value!n}: a prediction"),
+    Claim("single", "mean prediction error of the one-column regressions{beside}", "Table 2",
+          tested="all {n:,} records"),
+    Claim("known", "advantage over the strongest baseline", "Sec. 4.2", tested="n = {n:,}, no noise, {drawn}",
+          ours="error {error:.3g}, baseline {baseline:.3g}: advantage {value:.2g} [{low:.2g}, {high:.2g}]"),
+    Claim("duality", "primal and dual values agree", "Eqs. 2, 3", "strong duality", _DUAL,
+          verdict=at_most(1e-8)),
+    Claim("optimality", "optimality conditions: ‖Aᵀν‖/‖A‖ at the normalised residual", "Eqs. 4–6", "zero",
+          _DUAL, verdict=at_most(1e-10)),
+    Claim("stray", "the factor θ~ at the end of each block of z is a misprint", "Eq. 1",
+          "X′ᵀX′(θ~, b~)ᵀ θ~", "n = {n}, no noise",
+          "with it exact coefficients give an error of {bound!n}, without it {value!n}", mended("copy")),
+    Claim("small", "almost perfect reconstruction at noise of 0.001 and less", "Sec. 4.3",
+          "almost perfect; at most 1.01 in Table 3", _NOISY, verdict=at_most(1.01)),
+    Claim("slope", "the error is proportional to the noise", "Sec. 4.3", "degradation exponential in nature",
+          _NOISY + ", " + ", ".join(FAMILIES),
+          "log error against log noise has slope {slopes:.2f}{theirs}: the attack is linear",
+          mended("wording")),
+    Claim("same scale", "Gaussian and Laplace noise degrade the attack more than the truncated normal of the "
+          "same scale", "Sec. 4.3", "almost 50 times", _NOISY,
+          "{many[0]:.3g} and {many[1]:.3g} times; their standard deviations are {spread[0]:.1f} and "
+          "{spread[1]:.1f} times as large, as the truncated normal ends at ±0.05 of its scale",
+          holds_if("alike")),
+    Claim("sinks", "utility sinks at the highest noise, Gaussian and Laplace", "Figs. 3, 4, right",
+          "at least 3 times, for all {d} regressions", _NOISY + ", scale 1, least ratio",
+          "{value!n} with the secret as it is{nearest}", flips("not reproduced")),
+    Claim("stays", "utility stays with the truncated normal", "Fig. 5, right", "ratio about 1",
+          _NOISY + ", scale 1, largest ratio, secret as it is", verdict=at_most(1.1)),
+    Claim("table 3", "Table 3, prepared as the paper describes", "Sec. 4.1, Table 3", "{bound:g} at σ = 1",
+          "{name}; {tried} preparations tried",
+          "{value:.3g} at σ = 1; a factor of {factor:.3g} off on average. Within a factor of two come {near} "
+          "preparations, {odd} of them with centred columns and the secret as it is",
+          flips("not reproduced")),
+    Claim("nearest", "Table 3, the preparation that comes nearest", "Table 3", tested="{name}",
+          ours="{value:.3g} at σ = 1, where the paper has {bound:g}; a factor of {factor:.3g} off on "
+          "average"),
+    Claim("near", "preparations within a factor of two of Table 3", "Table 3", tested="{names}",
+          ours="{near} of {tried}"),
+    Claim("budget", "“for the same perturbation budget” Gaussian or Laplace noise is more private",
+          "Sec. 4.3", "errors almost 50 times as high", "n = {n}, the paper's attack",
+          "at equal scale as said above; at equal standard deviation the truncated normal's error is "
+          "{normal}, Laplace's {laplace} that of Gaussian noise", flips("not reproduced")),
+    Claim("best", "the truncated normal has the best privacy-utility trade-off", "Sec. 4.3, conclusion",
+          "best of the three", "n = {n}, the paper's attack",
+          "best at {best} of {levels} utilities; all three within {most:.1%} of Gaussian noise; attack "
+          "error over that of Gaussian noise at equal utility ratio (truncated normal, Laplace): {said}",
+          holds_if("always")),
+    Claim("stops", "noise that stops the paper's attack does not stop a better one", "Sec. 4.3",
+          tested="n = {n}, Gaussian noise",
+          ours="from {first:.2g} on the paper's attack is worse than guessing the median ({nothing:.3g}); "
+          "one that weighs the noise and shrinks to the mean stays better up to {tried}, where the utility "
+          "ratio is {utility:.2g}"),
+    Claim("informed", "the error of an attacker who knows of the noise", "Table 3",
+          tested="n = {n}, Gaussian noise of {std:g}",
+          ours="{value:.3g} where the paper's attack has {plain:.4g} and the median {nothing:.3g}"),
+    Claim("bits", "logistic regression: every bit recovered", _OPEN,
+          tested="secret cut at its median, no noise, {samples} samples each; shares right {shares}",
+          ours="{all}"),
+    Claim("bits known", "logistic regression: advantage over the strongest baseline", _OPEN,
+          tested="n = {n}, no noise, one sample",
+          ours="{error:.1%} of bits right, baseline {baseline:.1%}: advantage {value:.1%} [{low:.1%}, "
+          "{high:.1%}]"),
+    Claim("bits std", "logistic regression: the truncated normal at equal standard deviation", _OPEN,
+          tested=_NOISY + ", 95 % over samples" + _FEWER,
+          ours="bits right less those under Gaussian noise: {said}"),
+    Claim("bits utility", "logistic regression: the truncated normal at equal utility", _OPEN,
+          tested=_NOISY + ", interpolated between the noises tried, 95 % over samples" + _FEWER,
+          ours="bits right less those under Gaussian noise: {said}"),
+    Claim("bits noise", "logistic regression: noise that does not help", _OPEN, tested=_NOISY,
+          ours="at {std:g} at least {value:.1%} of the bits are right in each family; the utility ratio "
+          "there is {utility:.3f}"),
+)
+# fmt: on
 _NOTES = (
     "The error is the mean absolute error over records, in the secret's unit; utility is the prediction "
     "error of the noisy regressions over that of the clean ones. Columns are standardised with the mean and "
@@ -54,185 +152,246 @@ _OTHER = (
     "The paper's data (cancer_reg.csv) were not given, so scikit-learn's diabetes patients stand in: its "
     "printed tables are not compared."
 )
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How much of everything.
-
-    Attributes
-    ----------
-    repeats, size_repeats, variant_repeats
-        Samples for Table 3 (the paper's ten), for Table 2 (the paper's 50), and for each preparation.
-    fair_samples, fair_draws
-        Samples, and draws of the noise in each, on which families are compared.
-    trade_repeats, stds
-        Samples, and standard deviations of the noise, on which the two attacks are compared.
-    logistic_repeats
-        Samples of each size and noise for logistic regression.
-    known
-        The sizes at which the attack is set beside its baselines, and how many samples of each.
-    logistic_known
-        The same for logistic regression, one sample each.
-    """
-
-    repeats: int
-    size_repeats: int
-    variant_repeats: int
-    fair_samples: int
-    fair_draws: int
-    trade_repeats: int
-    stds: tuple[float, ...]
-    logistic_repeats: int
-    known: tuple[tuple[int | Literal["d + 1", "all"], int], ...]
-    logistic_known: tuple[int | Literal["d + 1", "all"], ...]
-
-
-_QUICK = Plan(
-    repeats=10,
-    size_repeats=50,
-    variant_repeats=50,
-    fair_samples=60,
-    fair_draws=50,
-    trade_repeats=10,
-    stds=(0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0),
-    logistic_repeats=12,
-    known=(("d + 1", 4), (50, 4), (100, 4), ("all", 1)),
-    logistic_known=(50, 200),
+_PAPER = Paper(
+    "regression-noise",
+    "Noise analysis for linear regression reconstruction attacks",
+    "Yadav, Koga, 2021",
+    CLAIMS,
+    _NOTES,
 )
-_FULL = Plan(
-    repeats=10,
-    size_repeats=50,
-    variant_repeats=400,
-    fair_samples=400,
-    fair_draws=100,
-    trade_repeats=100,
-    stds=(0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),
-    logistic_repeats=60,
-    known=(("d + 1", 10), (50, 10), (100, 10), (200, 10), (500, 5), (1000, 3), ("all", 1)),
-    logistic_known=("d + 1", 50, 100, 200, 1000),
-)
-
+_EFFORT = {  # samples and sizes of each experiment: quick, full
+    "repeats": (10, 10),  # Table 3, the paper's ten
+    "size_repeats": (50, 50),  # Table 2, the paper's 50
+    "variant_repeats": (50, 400),
+    "fair_samples": (60, 400),
+    "fair_draws": (50, 100),
+    "trade_repeats": (10, 100),
+    "stds": ((0.01, 0.1, 1.0, 3.0, 10.0, 30.0, 100.0), (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)),
+    "logistic_repeats": (12, 60),
+    "known": (
+        (("d + 1", 4), (50, 4), (100, 4), ("all", 1)),
+        (("d + 1", 10), (50, 10), (100, 10), (200, 10), (500, 5), (1000, 3), ("all", 1)),
+    ),
+    "logistic_known": (((50, 1), (200, 1)), (("d + 1", 1), (50, 1), (100, 1), (200, 1), (1000, 1))),
+}
 _EXPERIMENTS = 9
-T = TypeVar("T")
 
 
 def rerun(
-    folder: str | Path = ".", *, quick: bool = True, rng: Rng = 0, progress: Progress | bool | None = None
+    folder: str | Path = ".",
+    *,
+    quick: bool = True,
+    rng: int | np.random.Generator | None = 0,
+    progress: Progress | None = None,
 ) -> PaperRerun:
     """The paper on its data (the file, or a folder that holds it), ours beside its tables."""
-    with reporter(progress, _EXPERIMENTS, "rerunning") as tell:
-        found = collect(load(folder), _QUICK if quick else _FULL, as_rng(rng), tell)
-    return PaperRerun(
-        name="regression-noise",
-        title="Noise analysis for linear regression reconstruction attacks",
-        reference="Yadav, Koga, 2021",
-        statements=(*statements(found), *beyond(found)),
-        figures=figures(found),
-        notes=_NOTES if found.data.paper else (_OTHER, *_NOTES),
-        seed=rng if isinstance(rng, int) else None,
-        quick=quick,
-        details={"table_3": found.table()},
+    effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
+    found = collect(load(folder), effort, np.random.default_rng(rng), counter(progress, _EXPERIMENTS))
+    notes = _NOTES if found.data.paper else (_OTHER, *_NOTES)
+    details = {"table_3": found.table()}
+    return _PAPER.rerun(figures(found), cases(found), rng, quick, notes=notes, details=details)
+
+
+def cases(found: Everything) -> Iterator[NamedCase]:
+    """What the experiments say to each claim."""
+    yield from _recovery(found)
+    yield from _duality(found)
+    yield from _noise(found)
+    if found.variants:
+        yield from _preparations(found)
+    yield from _fairly(found)
+    yield from _stronger(found)
+    yield from _bits(found)
+
+
+def growth(scales: Array, errors: Array) -> float:
+    """The slope of log error against log scale: 1 where the error is proportional to the noise."""
+    return float(np.polyfit(np.log(scales), np.log(errors), 1)[0])
+
+
+def stops_at(stds: Array, errors: Array, nothing: float) -> float:
+    """The noise from which an attack is no better than guessing without it; infinite where it stays better.
+
+    Examples
+    --------
+    >>> round(stops_at(np.array([1.0, 10.0, 100.0]), np.array([2.0, 20.0, 200.0]), 63.2), 1)
+    31.6
+    """
+    worse = np.flatnonzero(errors >= nothing)
+    if not worse.size:
+        return float("inf")
+    k = int(worse[0])
+    if k == 0:
+        return float(stds[0])
+    share = np.log(nothing / errors[k - 1]) / np.log(errors[k] / errors[k - 1])
+    return float(stds[k - 1] * (stds[k] / stds[k - 1]) ** share)
+
+
+def _recovery(found: Everything) -> Iterator[NamedCase]:
+    data, (size, error, deviation), edge = found.data, found.sizes, found.data.d + 1
+    errors, deviations = dict(zip(size, error, strict=True)), dict(zip(size, deviation, strict=True))
+    small = Joined(n for n in size if n <= edge)
+    yield (
+        "exact",
+        {"value": max(errors[int(n)] for n in small), "edge": edge, "data": data.name, "size": small},
     )
+    yield "one more", {"value": errors[edge + 1], "n": edge + 1}
+    for n in (50, 100, data.n) if data.paper else ():
+        printed, spread = PAPER_SIZES[n]
+        numbers = {"value": errors[n], "bound": printed, "enough": 0.9 * printed}
+        yield "table 2", {"n": n, "spread": spread, "deviation": deviations[n], **numbers}
+    yield "fit", {"value": found.checks["from_fit"], "n": data.n}
+    beside = ", beside the paper's plateau" if data.paper else ""
+    yield "single", {"value": found.checks["single"], "n": data.n, "beside": beside}
+    yield from (("known", _advantage(one)) for one in found.known)
 
 
-def collect(
-    data: RegressionData,
-    plan: Plan,
-    rng: np.random.Generator,
-    tell: Callable[[int], None] = lambda done: None,
-) -> Found:
-    """Every experiment of the plan; tells after each."""
+def _advantage(one: Any) -> dict[str, Any]:
+    drawn = "one sample" if one.samples == 1 else f"{one.samples} samples"
+    ends = {"interval": one.interval, "low": one.interval[0], "high": one.interval[1]}
+    words = {"n": one.n, "error": one.value, "baseline": one.baseline, "drawn": drawn}
+    return {"value": one.advantage, **ends, **words}
 
-    def told(found: T) -> T:
-        tell(1)
-        return found
 
-    n = 20 if data.paper else data.d - 2
-    near = variants(data, (10, n), plan.variant_repeats, rng) if data.paper else ()
-    best = near[0] if near else None
-    edge = data.d + 1
-    size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, data.n})
-    lsizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
-    bit_stds = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-    return Found(
-        data=data,
-        sizes=told(sizes(data, [s for s in size if s <= data.n], plan.size_repeats, rng)),
-        checks=told(check(data, n, rng)),
-        sweep=told(sweep(data, n, SCALES, plan.repeats, rng)),
-        variants=near,
-        nearest=sweep(data, best.n, SCALES, plan.repeats, rng, how=best.how, unit=best.unit)
-        if best
-        else None,
-        fair=told(fair(data, n, (1.05, 1.2, 1.5, 2.0, 3.0), plan.fair_samples, plan.fair_draws, rng)),
-        trade_off=told(trade_off(data, n, plan.stds, plan.trade_repeats, rng)),
-        known=told(_known(data, [(_size(data, n), count) for n, count in plan.known], rng)),
-        logistic=told(logistic_sizes(data, lsizes, plan.logistic_repeats, rng)),
-        logistic_noise=told(logistic_noise(data, edge, bit_stds, plan.logistic_repeats, rng)),
-        logistic_known=told(_known_bits(data, [_size(data, n) for n in plan.logistic_known], rng)),
+def _duality(found: Everything) -> Iterator[NamedCase]:
+    checks, words = found.checks, {"n": found.sweep.n, **found.checks}
+    yield "duality", {**words, "value": abs(checks["primal"] - checks["dual"]) / checks["primal"]}
+    yield "optimality", {**words, "value": checks["infeasibility"]}
+    fine = checks["unprinted"] < _ROUNDOFF < checks["printed"]
+    numbers = {"value": checks["unprinted"], "bound": checks["printed"]}
+    yield "stray", {"n": found.sweep.n, "mended": fine, **numbers}
+
+
+def _noise(found: Everything) -> Iterator[NamedCase]:
+    ours, scales, mean = found.sweep, np.array(found.sweep.scales), found.sweep.error.mean(axis=2)
+    words = {"n": ours.n, "samples": ours.error.shape[2], "d": found.data.d}
+    yield "small", {"value": float(mean[:, scales <= 0.001].max()), **words}
+    seen = scales >= 1e-4
+    slopes = Joined(growth(scales[seen], row[seen]) for row in mean)
+    printed = np.array([PAPER_SWEEP[scale][0] for scale in ours.scales])
+    theirs = f"; the printed Gaussian column has {growth(scales[seen], printed[seen]):.2f}"
+    linear = all(abs(slope - 1) < 0.1 for slope in slopes)
+    theirs = theirs if found.data.paper else ""
+    yield "slope", {"slopes": slopes, "theirs": theirs, "mended": linear, **words}
+    spread, many = _at_same_scale(found)
+    alike = all(25 <= value <= 75 for value in many)
+    yield "same scale", {"many": many, "spread": spread, "alike": alike, **words}
+    last = ours.utility[:, -1].mean(axis=1)  # family × regression
+    least, nearest, other = float(last[:2].min()), "", None
+    if found.variants:
+        other = found.variants[0].utility
+        nearest = f", {other:.4g} in the preparation that comes nearest to Table 3"
+    ratios = [ratio >= 3 for ratio in (least, other) if ratio is not None]
+    fine = {"always": all(ratios), "sometimes": any(ratios)}
+    yield "sinks", {"value": least, "bound": 3.0, "nearest": nearest, **fine, **words}
+    yield "stays", {"value": float(last[2].max()), **words}
+
+
+def _at_same_scale(found: Everything) -> tuple[list[float], list[float]]:
+    """Gaussian and Laplace noise over the truncated normal of the same scale: deviations, attack errors."""
+    mean, seen = found.sweep.error.mean(axis=2), np.array(found.sweep.scales) >= 1e-4
+    spread = [law(family, 1.0).std / law("truncated normal", 1.0).std for family in FAMILIES[:2]]
+    return spread, [float(np.exp(np.log(mean[k, seen] / mean[2, seen]).mean())) for k in (0, 1)]
+
+
+def _preparations(found: Everything) -> Iterator[NamedCase]:
+    """What makes Table 3 come out."""
+    described = (found.sweep.n, "standardised", "as it is")
+    plain = next(one for one in found.variants if one[:3] == described)
+    best, paper = found.variants[0], PAPER_SWEEP[1.0][0]
+    near = [one for one in found.variants if one.distance < _NEAR]
+    odd = [one for one in near if one.unit == "as it is" and one.how != "divided by their deviation"]
+    words = {"bound": paper, "tried": len(found.variants), "near": len(near), "odd": len(odd)}
+    fine = {"always": plain.distance < _NEAR, "sometimes": bool(near)}
+    numbers = {"value": plain.error, "factor": 10**plain.distance, "name": plain.name}
+    yield "table 3", {**words, **fine, **numbers}
+    yield "nearest", {**words, "value": best.error, "factor": 10**best.distance, "name": best.name}
+    yield "near", {**words, "names": "; ".join(one.name for one in near), "bound": None}
+
+
+def _fairly(found: Everything) -> Iterator[NamedCase]:
+    """What the paper concludes, at equal standard deviation and at equal utility."""
+    at = {(one.level, one.family): one for one in found.fair}
+    levels = [level for level, family in at if level is not None and family == "Laplace"]
+    normal, laplace = at[None, "truncated normal"], at[None, "Laplace"]
+    equal = max(1 / normal.ratio, laplace.ratio / normal.ratio) > 1.5
+    said = {
+        name: f"{one.ratio:.3f} [{one.interval[0]:.3f}, {one.interval[1]:.3f}] times"
+        for name, one in (("normal", normal), ("laplace", laplace))
+    }
+    fine = {"always": equal, "sometimes": min(_at_same_scale(found)[1]) > 25}
+    numbers = {"value": normal.ratio, "bound": 1.0, "interval": normal.interval}
+    yield "budget", {"n": found.trade_off.n, **said, **fine, **numbers}
+    pairs = [(level, at[level, "truncated normal"], at[level, "Laplace"]) for level in levels]
+    best = sum(cut.interval[0] > 1 and cut.ratio > lap.ratio for _, cut, lap in pairs)
+    listed = "; ".join(f"×{level:g}: {cut.ratio:.3f}, {lap.ratio:.3f}" for level, cut, lap in pairs)
+    most = max((abs(one.ratio - 1) for _, *both in pairs for one in both), default=0.0)
+    words = {"best": best, "levels": len(pairs), "most": most, "said": listed}
+    yield "best", {"n": found.trade_off.n, "always": best == len(pairs), **words}
+
+
+def _stronger(found: Everything) -> Iterator[NamedCase]:
+    trade, stds = found.trade_off, np.array(found.trade_off.stds)
+    plain, bayes = trade.plain[0].mean(axis=1), trade.bayes[0].mean(axis=1)
+    first, second = (stops_at(stds, errors, trade.nothing) for errors in (plain, bayes))
+    last = min(second, float(stds[-1]))  # where the noise tried did not reach far enough
+    words = {"n": trade.n, "nothing": trade.nothing}
+    yield (
+        "stops",
+        {
+            **words,
+            "value": last / first if np.isfinite(first) else None,
+            "first": first,
+            "tried": f"{last:.3g}" if np.isfinite(second) else f"{last:.3g} and more",
+            "utility": float(np.interp(np.log(last), np.log(stds), trade.utility[0].mean(axis=1))),
+        },
     )
+    worst = int(np.argmax(plain))
+    numbers = {"value": float(bayes[worst]), "plain": float(plain[worst]), "std": float(stds[worst])}
+    yield "informed", {**words, **numbers}
 
 
-def check(data: RegressionData, n: int, rng: np.random.Generator) -> Checks:
-    """The optimality conditions at a noisy attack, and what an exact one gives."""
-    some = sample_of(data, n, rng)
-    models, secret = Regressions(prepare(data.features, some, "standardised")), data.secret[some]
-    clean = models.fit(secret)
-    noisy = clean + law("Gaussian", 0.1).sample(clean.size, rng)
-    certified = norm_certificate(models.rows, models.attack(noisy), models.targets(noisy))
-    stray = models.targets(clean) * np.repeat(clean[::2], 2)
-    printed = np.linalg.lstsq(models.rows, stray, rcond=1e-10)[0]
-    whole = Regressions(prepare(data.features, np.arange(data.n), "standardised"))
-    theta = whole.fit(data.secret)
-    design = np.column_stack([whole.features, np.ones(data.n)])
-    fitted = design @ np.linalg.lstsq(design, data.secret, rcond=1e-10)[0]
-    single = np.abs(whole.predictions(theta)[:, :, 0] - data.secret[:, None]).mean()
-    return Checks(
-        primal=certified.primal,
-        dual=certified.dual,
-        infeasibility=certified.infeasibility,
-        printed=float(np.abs(printed - secret).mean()),
-        unprinted=float(np.abs(models.attack(clean) - secret).mean()),
-        from_fit=float(np.abs(whole.attack(theta) - fitted).max()),
-        single=float(single),
-    )
+def _bits(found: Everything) -> Iterator[NamedCase]:
+    """Logistic regression, which the paper leaves open."""
+    size, right = found.logistic
+    largest = max((n for n, row in zip(size, right, strict=True) if np.all(row == 1)), default=0)
+    every = f"in every sample of up to {largest} records, from {found.data.d} models" if largest else "never"
+    shares = ", ".join(f"{row.mean():.3g} at n = {n}" for n, row in zip(size, right, strict=True))
+    yield "bits", {"value": largest, "all": every, "samples": right.shape[1], "shares": shares}
+    yield from (("bits known", _advantage(one)) for one in found.logistic_known)
+    noise = found.logistic_noise
+    words = {"n": noise.n, "samples": noise.right.shape[2]}
+    gain = noise.right[2] - noise.right[0]
+    margin = 1.96 * gain.std(axis=1, ddof=1) / np.sqrt(gain.shape[1])
+    rows = zip(gain.mean(axis=1), margin, noise.stds, strict=True)
+    said = ", ".join(f"{v:+.1%} ± {half:.1%} at {std:g}" for v, half, std in rows if std >= 0.1)
+    yield "bits std", {"value": float(gain.mean()), "said": said, **words}
+    equal = equal_utility(noise)
+    if equal:
+        yield "bits utility", {"said": equal, **words}
+    least = noise.right.mean(axis=2).min(axis=0)
+    still = int(np.flatnonzero(least >= 0.95).max(initial=0))
+    useful = float(noise.utility.mean(axis=2)[:, still].max())
+    yield "bits noise", {"value": float(least[still]), "std": noise.stds[still], "utility": useful, **words}
 
 
-def _size(data: RegressionData, n: int | str) -> int:
-    return data.d + 1 if n == "d + 1" else data.n if n == "all" else int(n)
+def equal_utility(noise: NoisyBits) -> str:
+    """The truncated normal beside Gaussian noise where the models predict as well; empty if never reached."""
+    levels, samples, rng = (1.01, 1.02, 1.03, 1.05), noise.right.shape[2], np.random.default_rng(0)
 
-
-def _known(
-    data: RegressionData, plan: Sequence[tuple[int, int]], rng: np.random.Generator
-) -> tuple[Known, ...]:
-    """The attack on exact coefficients beside its baselines."""
-    found = []
-    for n, repeats in plan:
-        if n > data.n:
-            continue
-        risks = []
-        for _ in range(repeats):
-            some = sample_of(data, n, rng)
-            features = prepare(data.features, some, "standardised")
-            people = Dataset.from_arrays(features, data.secret[some], kind="reals")
-            attack = reconstruct(publish(people, MODELS), people.public)
-            assert isinstance(attack, RealReconstruction)
-            risks.append(score(attack, data.secret[some], rng=rng))
-        found.append(
-            Known.of(n, [(r.error, r.baselines[r.baseline], r.advantage, r.interval) for r in risks])
+    def gains(some: Any) -> Array:
+        useful, right = (part[..., some].mean(axis=2) for part in (noise.utility, noise.right))
+        gaussian, cut = (
+            np.interp(levels, np.maximum.accumulate(u), r, left=np.nan, right=np.nan)
+            for u, r in zip(useful[[0, 2]], right[[0, 2]], strict=True)
         )
-    return tuple(found)
+        return np.asarray(cut - gaussian)
 
-
-def _known_bits(data: RegressionData, size: Sequence[int], rng: np.random.Generator) -> tuple[Known, ...]:
-    """The attack on exact logistic coefficients beside its baselines, shares of bits right."""
-    found = []
-    for n in (one for one in size if one <= data.n):
-        people = cut_sample(data, n, rng)
-        assert people.secret is not None
-        attack = reconstruct(publish(people, LOGISTIC), people.public)
-        assert isinstance(attack, Reconstruction)
-        risk = score(attack, people.secret, rng=rng)
-        best = risk.baselines[risk.baseline]
-        found.append(Known.of(n, [(risk.accuracy, best, risk.advantage, risk.interval)]))
-    return tuple(found)
+    drawn = [np.arange(samples), *rng.integers(samples, size=(500, samples))]
+    told = []
+    for level, spread in zip(levels, np.array([gains(some) for some in drawn]).T, strict=True):
+        if np.isnan(spread[0]) or np.isnan(spread).mean() > 0.05:  # not reached by the noise tried
+            continue
+        low, high = np.nanquantile(spread, [0.025, 0.975])
+        told.append(f"{spread[0]:+.1%} [{low:+.1%}, {high:+.1%}] at ×{level:g}")
+    return ", ".join(told)

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
-from tellall.papers.regression_noise_data import PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
-from tellall.papers.regression_noise_found import Found
-from tellall.papers.regression_noise_study import FAMILIES, Sweep
+from tellall.papers.claims import Array
+from tellall.papers.regression_noise_experiments import (
+    FAMILIES,
+    PAPER_SIZES,
+    PAPER_SWEEP,
+    PREPARATIONS,
+    UNITS,
+    Everything,
+    NoiseSweep,
+)
 from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
@@ -21,7 +27,7 @@ _FLOOR = 1e-3  # errors below this are off the chart
 _NOISE = "standard deviation of the noise"
 
 
-def figures(found: Found) -> tuple[Figure, ...]:
+def figures(found: Everything) -> tuple[Figure, ...]:
     """All figures; those of the preparations only on the paper's own data."""
     out = [_sizes(found), _sweep(found, found.sweep, "Figures 3 to 5, left: prepared as described")]
     if found.nearest is not None:
@@ -34,7 +40,7 @@ def figures(found: Found) -> tuple[Figure, ...]:
     return (*out, _bits_by_size(found), _bits_by_noise(found))
 
 
-def _sizes(found: Found) -> Figure:
+def _sizes(found: Everything) -> Figure:
     ours, data = found.sizes, found.data
     low = [max(0.0, e - s) for e, s in zip(ours.error, ours.deviation, strict=True)]
     high = [e + s for e, s in zip(ours.error, ours.deviation, strict=True)]
@@ -73,7 +79,7 @@ def _sizes(found: Found) -> Figure:
     )
 
 
-def _sweep(found: Found, sweep: Sweep, title: str) -> Figure:
+def _sweep(found: Everything, sweep: NoiseSweep, title: str) -> Figure:
     series = [
         Series(f"{family}, ours", sweep.scales, _positive(sweep.error[k].mean(axis=1)), kind="both")
         for k, family in enumerate(FAMILIES)
@@ -102,7 +108,7 @@ def _sweep(found: Found, sweep: Sweep, title: str) -> Figure:
     )
 
 
-def _variants(found: Found) -> Figure:
+def _variants(found: Everything) -> Figure:
     sizes = sorted({one.n for one in found.variants})
     short = ("by all", "by sample", "uncentred")
     names = tuple(f"{word}, {n}" for n in sizes for word in short)
@@ -128,7 +134,7 @@ def _variants(found: Found) -> Figure:
     )
 
 
-def _utility(found: Found) -> Figure:
+def _utility(found: Everything) -> Figure:
     series = []
     for sweep, words in ((found.sweep, "as described"), (found.nearest, "nearest preparation")):
         if sweep is None:
@@ -157,7 +163,7 @@ def _utility(found: Found) -> Figure:
     )
 
 
-def _fair(found: Found) -> Figure:
+def _fair(found: Everything) -> Figure:
     levels = [one.level for one in found.fair if one.family == "Laplace"]
     names = tuple("equal std" if level is None else f"utility ×{level:g}" for level in levels)
     series = [Series(FAMILIES[0], range(len(levels)), [1.0] * len(levels))]
@@ -184,7 +190,7 @@ def _fair(found: Found) -> Figure:
     )
 
 
-def _attacks(found: Found) -> Figure:
+def _attacks(found: Everything) -> Figure:
     trade = found.trade_off
     series = [
         Series(f"{family}, {name}", trade.stds, errors[k].mean(axis=1), kind="both")
@@ -204,7 +210,7 @@ def _attacks(found: Found) -> Figure:
     )
 
 
-def _trade_off(found: Found) -> Figure:
+def _trade_off(found: Everything) -> Figure:
     trade = found.trade_off
     kept = [place for place, std in enumerate(trade.stds) if std >= 3]  # less noise costs nothing that shows
     series = [
@@ -229,7 +235,7 @@ def _trade_off(found: Found) -> Figure:
     )
 
 
-def _bits_by_size(found: Found) -> Figure:
+def _bits_by_size(found: Everything) -> Figure:
     ours = found.logistic
     low, high = ours.right.min(axis=1), ours.right.max(axis=1)
     return Figure(
@@ -252,7 +258,7 @@ def _bits_by_size(found: Found) -> Figure:
     )
 
 
-def _bits_by_noise(found: Found) -> Figure:
+def _bits_by_noise(found: Everything) -> Figure:
     noise = found.logistic_noise
     return Figure(
         "Logistic regression: bits recovered from noisy coefficients",

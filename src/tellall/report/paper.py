@@ -1,122 +1,93 @@
-"""A paper rerun: its statements beside ours, its figures, how to repeat it. One type for every paper."""
+"""A paper rerun: its claims with our verdicts, its figures, how to repeat it. One type for every paper."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.version import __version__, versions
-from tellall.report.plot import Figure, number, numbers
+from tellall.report.plot import Figure, numbers
 
 __all__ = [
+    "MEANINGS",
     "PaperRerun",
+    "PaperVerdict",
     "Statement",
-    "Verdict",
 ]
 
-Verdict = Literal["holds", "does not hold", "corrected", "no promise"]
-_SLACK = 1e-12
+PaperVerdict = Literal[
+    "holds",
+    "false as worded",
+    "gap in the proof",
+    "constant",
+    "wording",
+    "copy",
+    "not reproduced",
+    "not tried",
+    "our own addition",
+]
+MEANINGS: Mapping[PaperVerdict, str] = {
+    "holds": "our run is on the side that the paper promises",
+    "false as worded": "we give a counterexample to the statement as it is printed",
+    "gap in the proof": "a step of the proof fails; the statement may stand",
+    "constant": "the statement needs another constant, which we name",
+    "wording": "loose words or an open choice; read as we say, it holds",
+    "copy": "a misprint that may be in our copy of the paper alone",
+    "not reproduced": "our run does not show it; this is no counterexample",
+    "not tried": "we did not test it, and say why",
+    "our own addition": "the paper makes no claim; this is what happens",
+}
 _TEXT_ROWS = 12
+_WIDTH = max(map(len, MEANINGS))
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One claim of a paper beside what we found.
+    """One claim of a paper: what it says, how we tested it, what we found, and our verdict.
 
     Attributes
     ----------
-    what
-        The claim in a few words.
-    where
-        Its place: "Prop. 2", "Fig. 3", "Sec. II-D, E-RT-6".
-    papers
-        What the paper says, in words.
+    what, where
+        The claim in a few words, and its number in the paper: "Prop. 2", "Fig. 3", "Sec. II-D, E-RT-6".
+    says
+        What the paper says.
+    tested
+        How we tested it: parameters and runs.
     ours
         What we found, in words or as a number.
     verdict
-        "holds"; "does not hold"; "corrected" where what is printed is wrong and the correction holds;
-        "no promise" where the paper says nothing and we show what happens.
-    setting
-        Where it was tried.
+        One of the words that `MEANINGS` explains. Only "holds" counts as holding: a correction never does.
     value, bound, interval
-        The numbers behind it, where there are: ours, what it is held against, and the interval of ours.
+        The numbers behind the verdict, where there are any: ours, what it is compared with, and the
+        interval of ours.
     """
 
     what: str
     where: str
-    papers: str
+    says: str
+    tested: str
     ours: str
-    verdict: Verdict
-    setting: str = ""
+    verdict: PaperVerdict
     value: float | None = None
     bound: float | None = None
     interval: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        if self.verdict not in get_args(Verdict):
-            raise invalid("verdict", f"one of {', '.join(get_args(Verdict))}", self.verdict)
+        if self.verdict not in get_args(PaperVerdict):
+            raise invalid("verdict", f"one of {', '.join(get_args(PaperVerdict))}", self.verdict)
 
-    @property
-    def holds(self) -> bool | None:
-        """Whether what we found is as promised, after correction; None where nothing is."""
-        return None if self.verdict == "no promise" else self.verdict != "does not hold"
-
-    @classmethod
-    def at_least(
-        cls,
-        what: str,
-        where: str,
-        papers: str,
-        value: float,
-        bound: float,
-        *,
-        setting: str = "",
-        interval: tuple[float, float] | None = None,
-    ) -> Statement:
-        """A statement that holds where the value is at or above the bound.
-
-        Examples
-        --------
-        >>> Statement.at_least("completeness", "Prop. 13", "traced w.p. 0.95", 0.99, 0.95).verdict
-        'holds'
-        """
-        verdict: Verdict = "holds" if value >= bound - _SLACK else "does not hold"
-        return cls(what, where, papers, _shown(value, interval), verdict, setting, value, bound, interval)
-
-    @classmethod
-    def at_most(
-        cls,
-        what: str,
-        where: str,
-        papers: str,
-        value: float,
-        bound: float,
-        *,
-        setting: str = "",
-        interval: tuple[float, float] | None = None,
-    ) -> Statement:
-        """A statement that holds where the value is at or below the bound."""
-        verdict: Verdict = "holds" if value <= bound + _SLACK else "does not hold"
-        return cls(what, where, papers, _shown(value, interval), verdict, setting, value, bound, interval)
-
-    @classmethod
-    def shown(
-        cls,
-        what: str,
-        where: str,
-        value: float,
-        *,
-        setting: str = "",
-        interval: tuple[float, float] | None = None,
-    ) -> Statement:
-        """A number about which the paper promises nothing."""
-        ours = _shown(value, interval)
-        return cls(what, where, "no promise", ours, "no promise", setting, value, None, interval)
+    def __str__(self) -> str:
+        tested = f" [{self.tested}]" if self.tested else ""
+        says = f"; the paper: {self.says}" if self.says else ""
+        return (
+            f"{self.verdict:{_WIDTH}}  {self.what} ({self.where}){tested}\n"
+            f"{'':{_WIDTH}}  ours: {self.ours}{says}"
+        )
 
 
 @dataclass(frozen=True)
@@ -126,26 +97,26 @@ class PaperRerun:
     Attributes
     ----------
     name, title, reference
-        The paper's short name ("private-ols"), what it is called, and where it appeared.
+        The paper's short name ("private-ols"), its title, and where it appeared.
     statements, figures
-        Ours beside the paper's, and what was drawn.
+        The claims with our verdicts, and what was drawn.
     notes
-        What a reader has to know: what was left out, approximated, corrected; a sentence each.
+        What a reader has to know: what was left out, approximated or read in one of several ways.
     seed, quick
         How to repeat it.
     details
         Further plain data for the JSON document only.
     versions
-        What made it; filled in where not given.
+        The software that made it; filled in where not given.
 
     Examples
     --------
-    >>> claim = Statement.at_most("soundness", "Prop. 2", "named at most δ", 0.01, 0.05)
+    >>> claim = Statement("soundness", "Prop. 2", "at most δ", "δ = 0.05", "0.01", "holds")
     >>> rerun = PaperRerun("robust-tracing", "Robust traceability", "FOCS 2015", (claim,), seed=0)
     >>> print(rerun)
     Robust traceability (FOCS 2015)
-    holds          soundness (Prop. 2)
-                   ours: 0.01; the paper: named at most δ
+    holds             soundness (Prop. 2) [δ = 0.05]
+                      ours: 0.01; the paper: at most δ
     """
 
     name: str
@@ -160,14 +131,14 @@ class PaperRerun:
     versions: Mapping[str, str] = field(default_factory=versions)
 
     @property
-    def failed(self) -> tuple[Statement, ...]:
-        """The statements that do not hold."""
-        return tuple(statement for statement in self.statements if statement.holds is False)
+    def counts(self) -> Counter[str]:
+        """How many statements have each verdict."""
+        return Counter(one.verdict for one in self.statements)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values only: the document from which the page can be made again."""
         return {
-            "schema_version": 1,
+            "schema_version": 2,
             "document": "paper",
             "command": "paper",
             "paper": self.name,
@@ -177,7 +148,7 @@ class PaperRerun:
             "versions": dict(self.versions),
             "seed": self.seed,
             "quick": self.quick,
-            "statements": [{**asdict(one), "holds": one.holds} for one in self.statements],
+            "statements": [asdict(one) for one in self.statements],
             "figures": [figure.as_json() for figure in self.figures],
             "notes": list(self.notes),
             **self.details,
@@ -187,17 +158,17 @@ class PaperRerun:
         """The page's path, after ``NAME.json`` and ``NAME.html`` are in the folder."""
         from tellall.report.paper_page import render
 
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
         document = self.as_dict()
         page = render(document)
-        place.mkdir(parents=True, exist_ok=True)
-        files.write_json(place / f"{self.name}.json", document)
-        return files.write_text(place / f"{self.name}.html", page)
+        target.mkdir(parents=True, exist_ok=True)
+        files.write_json(target / f"{self.name}.json", document)
+        return files.write_text(target / f"{self.name}.html", page)
 
     def __str__(self) -> str:
-        parts = ["\n".join([f"{self.title} ({self.reference})", *map(_said, self.statements)])]
+        parts = ["\n".join([f"{self.title} ({self.reference})", *map(str, self.statements)])]
         for figure in self.figures:
             head, body, _ = numbers(figure, _TEXT_ROWS)
             parts.append(f"{figure.title}: {figure.y.words}\n" + _columns([tuple(head), *map(tuple, body)]))
@@ -205,19 +176,7 @@ class PaperRerun:
 
 
 def _columns(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     )
-
-
-def _said(one: Statement) -> str:
-    setting = f" [{one.setting}]" if one.setting else ""
-    first = f"{one.verdict:13}  {one.what} ({one.where}){setting}"
-    return f"{first}\n{'':13}  ours: {one.ours}; the paper: {one.papers}"
-
-
-def _shown(value: float, interval: tuple[float, float] | None) -> str:
-    if interval is None or not all(map(isfinite, interval)):
-        return number(value)
-    return f"{number(value)} [{number(interval[0])}, {number(interval[1])}]"

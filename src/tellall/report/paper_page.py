@@ -7,21 +7,26 @@ from typing import Any
 
 from tellall.experiment.verdict import Answer
 from tellall.report.html import fill, laid_out
+from tellall.report.paper import MEANINGS
 from tellall.report.plot import Figure
 
 __all__ = [
     "render",
 ]
 
-_CLASSES = {"holds": "pass", "corrected": "review", "does not hold": "fail", "no promise": "soft"}
+_SILENT = ("not tried", "our own addition")
+_CLASSES = dict.fromkeys(MEANINGS, "review") | dict.fromkeys(_SILENT, "soft")
+_CLASSES |= {"holds": "pass", "false as worded": "fail"}
 
 
 def render(document: dict[str, Any]) -> str:
-    """The page: a table of statements (the paper's, ours, verdict), the figures, how to repeat it."""
+    """The page: a table of claims (what the paper says, ours, verdict), the figures, how to repeat it."""
+    used = {one["verdict"] for one in document["statements"]}
     return fill(
         "paper.html",
         document=document,
         classes=_CLASSES,
+        meanings={word: meaning for word, meaning in MEANINGS.items() if word in used},
         answer=_answer(document),
         figures=[laid_out(Figure.from_json(plain)) for plain in document["figures"]],
         command=_command(document),
@@ -29,15 +34,17 @@ def render(document: dict[str, Any]) -> str:
 
 
 def _answer(document: dict[str, Any]) -> Answer:
-    """How many of the paper's statements hold; those that promise nothing are not counted."""
+    """How many of the paper's statements hold; corrections do not count, our own numbers are left out."""
     count = Counter(one["verdict"] for one in document["statements"])
-    holds, corrected, fails, silent = (count[word] for word in _CLASSES)
-    kind = "fail" if fails else "pass" if holds and not corrected else "review"
-    beside = f" Beside them are {silent:,} numbers of which the paper promises nothing." if silent else ""
+    tried = [word for word in MEANINGS if word not in _SILENT]
+    of = sum(count[word] for word in tried)
+    kind = "fail" if count["false as worded"] else "pass" if of and count["holds"] == of else "review"
+    listed = ", ".join(f"{word}: {count[word]:,}" for word in tried if count[word] or word == "holds")
+    added = f" {count[_SILENT[1]]:,} more numbers are ours; the paper makes no claim about them."
     return Answer(
         kind,
-        f"{holds + corrected:,} of {holds + corrected + fails:,} statements hold",
-        f"{holds:,} hold as printed, {corrected:,} with a correction, {fails:,} do not hold.{beside}",
+        f"{count['holds']:,} of {of:,} statements hold as printed",
+        f"{listed}.{added if count[_SILENT[1]] else ''}",
     )
 
 

@@ -2,6 +2,7 @@ import gzip
 
 import numpy as np
 import pytest
+from tests import likenesses
 from tests.conftest import SHARED
 
 import tellall as ta
@@ -302,13 +303,19 @@ def test_bad_genotype_files_are_one_sentence(tmp_path, monkeypatch):
         ta.genomics.read_genotypes(tmp_path / "x.bed")
 
 
-def populations():
+@pytest.fixture(scope="module", params=["real", "generated"])
+def tuscans(request, tmp_path_factory):
+    """Calls of 107 people of one population, from a BED file: real ones, and generated ones of that shape."""
     pytest.importorskip("bed_reader")
-    if not BED.is_file():
-        pytest.skip("the real genotypes are not beside this checkout")
-    genotypes = ta.genomics.read_genotypes(BED)
-    table = np.loadtxt(BED.with_suffix(".pop.csv"), delimiter=",", skiprows=1, dtype=str)
-    return genotypes.chunk(0, len(genotypes.sites)).copies(), table[:, 1]
+    if request.param == "real" and not BED.is_file():
+        pytest.skip("the real genotypes are not beside this checkout; the generated ones stand in")
+    path = BED if request.param == "real" else likenesses.genotypes(tmp_path_factory.mktemp("bed"))
+    genotypes = ta.genomics.read_genotypes(path)
+    table = np.loadtxt(path.with_suffix(".pop.csv"), delimiter=",", skiprows=1, dtype=str)
+    calls = genotypes.chunk(0, len(genotypes.sites)).copies()
+    assert calls.shape == (503, 10_025)
+    assert (calls < 0).sum() == 5108
+    return calls[table[:, 1] == "TSI"]
 
 
 def false_positives(calls, repeats, attack, threshold, seed=0, **options):
@@ -334,13 +341,12 @@ def false_positives(calls, repeats, attack, threshold, seed=0, **options):
     return np.array(shares)
 
 
-def test_empirical_level_on_real_genomes():
+def test_empirical_level_on_genomes(tuscans):
     """150 splits of 107 Tuscans over every 20th site, 59 reference people: the level is 0.05.
 
     A split's share has standard deviation below 0.075, so five standard errors of the mean are 0.031.
     """
-    calls, population = populations()
-    calls = calls[population == "TSI"][:, ::20]
+    calls = tuscans[:, ::20]
     for attack, options in (("single", {}), ("pool", {"alpha": 0.1}), ("likelihood-ratio", {"n": 30})):
         shares = false_positives(calls, 150, attack, "empirical", **options)
         assert abs(shares.mean() - 0.05) < 0.031, attack
@@ -351,16 +357,14 @@ def test_empirical_level_on_real_genomes():
     ("attack", "options"),
     [("single", {}), ("pool", {"alpha": 0.1}), ("likelihood-ratio", {"n": 30}), ("homer", {})],
 )
-def test_empirical_level_on_real_genomes_in_full(attack, options):
+def test_empirical_level_on_genomes_in_full(tuscans, attack, options):
     """2,000 splits, all sites: within [0.045, 0.055]; the seed is fixed and the standard error is 0.0016."""
-    calls, population = populations()
-    shares = false_positives(calls[population == "TSI"], 2000, attack, "empirical", **options)
+    shares = false_positives(tuscans, 2000, attack, "empirical", **options)
     assert 0.045 <= shares.mean() <= 0.055
 
 
-def test_real_members_are_traced():
-    calls, population = populations()
-    calls = calls[population == "TSI"]
+def test_members_are_traced(tuscans):
+    calls = tuscans
     frequency = np.where(calls[:30] >= 0, calls[:30], 0).sum(axis=0) / 60
     tracing = ta.trace(
         frequency, calls[:48], calls[48:], attack="pool", threshold="empirical", coding="genotypes"

@@ -1,0 +1,318 @@
+"""What the papers share: rows of claims and the rules of their verdicts, parts that run, means over runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.report.paper import PaperRerun, PaperVerdict, Statement
+from tellall.report.plot import Figure, Kind, Series, number
+
+__all__ = [
+    "Array",
+    "Case",
+    "Claim",
+    "Found",
+    "Joined",
+    "NamedCase",
+    "Paper",
+    "Part",
+    "Progress",
+    "Tell",
+    "at_least",
+    "at_most",
+    "attributes_for",
+    "case_of",
+    "counter",
+    "filled",
+    "flips",
+    "holds_if",
+    "interval_series",
+    "mean_of",
+    "mended",
+    "run_parts",
+    "share_of",
+]
+
+Array = npt.NDArray[np.floating[Any]]
+Case = Mapping[str, Any]
+NamedCase = tuple[str, Case]
+Rule = Callable[[Case], PaperVerdict]
+Progress = Callable[[int, int], object]
+Tell = Callable[[int], None]
+Found = tuple[Iterable[Figure], Iterable[NamedCase]]
+Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what runs; its work, in about seconds
+_SLACK = 1e-12
+
+
+class Joined(tuple[float, ...]):
+    """Numbers that a template writes one after the other: "{values:.2g}" gives "0.5, 0.25"."""
+
+    def __format__(self, spec: str) -> str:
+        return ", ".join(format(value, spec) for value in self)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Holds where the value of a case is on the right side of a bound.
+
+    The bound is a number, or the name of one in the case; `sign` is 1 for "at least", −1 for "at most".
+    """
+
+    bound: float | str
+    sign: int
+
+    def of(self, case: Case) -> float:
+        """The bound in this case."""
+        return float(case[self.bound] if isinstance(self.bound, str) else self.bound)
+
+    def __call__(self, case: Case) -> PaperVerdict:
+        return "holds" if self.sign * (case["value"] - self.of(case)) >= -_SLACK else "not reproduced"
+
+
+def at_least(bound: float | str) -> Limit:
+    """Holds where the value is at or above the bound."""
+    return Limit(bound, 1)
+
+
+def at_most(bound: float | str) -> Limit:
+    """Holds where the value is at or below the bound."""
+    return Limit(bound, -1)
+
+
+def holds_if(name: str) -> Rule:
+    """Holds where the case says so under this name."""
+    return lambda case: "holds" if case[name] else "not reproduced"
+
+
+def mended(word: PaperVerdict) -> Rule:
+    """The word of a correction: where what is printed fails in our check and what we say instead holds."""
+    return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
+
+
+def flips(otherwise: PaperVerdict) -> Rule:
+    """For a choice that the paper leaves open: "holds" whatever is chosen, "wording" where it depends."""
+    return lambda case: "holds" if case["always"] else "wording" if case["sometimes"] else otherwise
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of a paper's table of claims.
+
+    Every text is a template that is filled in from the case an experiment reports: "n = {n:,}" or, as pages
+    write numbers, "{value!n}". `{shown}` is the value with its interval.
+
+    Attributes
+    ----------
+    key
+        The name under which the experiments report; each case they report becomes one statement.
+    what, where
+        The claim in a few words, and its number in the paper.
+    says
+        What the paper says; empty for our own additions.
+    tested
+        How it was tested.
+    ours
+        What we found.
+    verdict
+        A word, or a rule that gives one from the case.
+    """
+
+    key: str
+    what: str
+    where: str
+    says: str = ""
+    tested: str = ""
+    ours: str = "{shown}"
+    verdict: PaperVerdict | Rule = "our own addition"
+
+    def judged(self, case: Case) -> Statement:
+        """The statement for one case.
+
+        Examples
+        --------
+        >>> row = Claim("k", "soundness", "Prop. 2", "at most δ", "n = {n}", verdict=at_most(0.05))
+        >>> print(row.judged({"value": 0.01, "n": 10}))
+        holds             soundness (Prop. 2) [n = 10]
+                          ours: 0.01; the paper: at most δ
+        """
+        value, interval = case.get("value"), case.get("interval")
+        known = {"shown": _shown(value, interval), **case}
+        what, where, says, tested, ours = (
+            _Words().vformat(part, (), known)
+            for part in (self.what, self.where, self.says, self.tested, self.ours)
+        )
+        verdict = self.verdict if isinstance(self.verdict, str) else self.verdict(case)
+        bound = self.verdict.of(case) if isinstance(self.verdict, Limit) else case.get("bound")
+        value, bound = (None if one is None else float(one) for one in (value, bound))
+        return Statement(what, where, says, tested, ours, verdict, value, bound, interval)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper: what it is called, its table of claims, and what a reader has to know."""
+
+    name: str
+    title: str
+    reference: str
+    claims: tuple[Claim, ...]
+    notes: tuple[str, ...]
+
+    def rerun(
+        self,
+        figures: Iterable[Figure],
+        cases: Iterable[NamedCase],
+        rng: object,
+        quick: bool,
+        **more: Any,
+    ) -> PaperRerun:
+        """The record of a rerun from what its experiments found."""
+        return PaperRerun(
+            self.name,
+            self.title,
+            self.reference,
+            filled(self.claims, cases),
+            tuple(figures),
+            **{"notes": self.notes, "quick": quick, **more},
+            seed=rng if isinstance(rng, int) else None,
+        )
+
+
+def filled(claims: Sequence[Claim], cases: Iterable[NamedCase]) -> tuple[Statement, ...]:
+    """The statements, in the order of the claims; a claim without a case is left out."""
+    by_key: dict[str, list[Case]] = {claim.key: [] for claim in claims}
+    for key, case in cases:
+        by_key[key].append(case)
+    return tuple(claim.judged(case) for claim in claims for case in by_key[claim.key])
+
+
+def run_parts(
+    parts: Sequence[Part], rng: int | np.random.Generator | None, progress: Progress | None
+) -> tuple[list[Figure], list[NamedCase]]:
+    """The figures and the cases of all parts.
+
+    Each part has its own stream, so that a change in one leaves the others' numbers alone, and one thread
+    for its matrix products: threads that wait for each other cost more than they save. Work that a part did
+    not report is reported at its end.
+    """
+    from threadpoolctl import threadpool_limits
+
+    figures: list[Figure] = []
+    cases: list[NamedCase] = []
+    tell = counter(progress, sum(work for _, work in parts))
+    streams = np.random.default_rng(rng).spawn(len(parts))
+    with threadpool_limits(limits=1):
+        for (run, work), stream in zip(parts, streams, strict=True):
+            left = work
+
+            def told(done: int) -> None:
+                nonlocal left
+                step = min(done, left)
+                left -= step
+                tell(step)
+
+            drawn, found = run(stream, told)
+            figures.extend(drawn)
+            cases.extend(found)
+            told(work)
+    return figures, cases
+
+
+def counter(progress: Progress | None, total: int) -> Tell:
+    """A function that takes how much was done, and passes on how much is done in all."""
+    done = 0
+
+    def tell(step: int) -> None:
+        nonlocal done
+        done += step
+        if progress is not None and step:
+            progress(done, total)
+
+    return tell
+
+
+def attributes_for(sets: int, order: int = 2) -> int:
+    """The fewest attributes that have this many sets of `order` of them.
+
+    Examples
+    --------
+    >>> attributes_for(800, 1), attributes_for(800, 2), attributes_for(800, 3)
+    (800, 41, 18)
+    """
+    d = order
+    while math.comb(d, order) < sets:
+        d += 1
+    return d
+
+
+def share_of(rates: npt.ArrayLike) -> tuple[float, tuple[float, float]]:
+    """The mean of rates, one per run, with its 95 % interval over runs.
+
+    Notes
+    -----
+    Student's interval, cut to [0, 1]. Where all runs gave 0 or all gave 1 it would be empty, and
+    Clopper–Pearson's for a run that gives anything else stands in: wider than needed.
+
+    Examples
+    --------
+    >>> value, (low, high) = share_of([1.0] * 10)
+    >>> value, round(low, 3), high
+    (1.0, 0.692, 1.0)
+    """
+    from scipy.special import stdtrit
+
+    values = np.asarray(rates, dtype=np.float64)
+    mean, runs = float(values.mean()), values.size
+    blank = 0.025 ** (1 / runs)
+    if mean in (0.0, 1.0):
+        return mean, ((blank, 1.0) if mean else (0.0, 1 - blank))
+    if runs == 1:
+        return mean, (0.0, 1.0)
+    margin = float(stdtrit(runs - 1, 0.975) * values.std(ddof=1) / math.sqrt(runs))
+    return mean, (max(0.0, mean - margin), min(1.0, mean + margin))
+
+
+def mean_of(runs: Array) -> tuple[float, tuple[float, float] | None]:
+    """The mean over runs with its 95 % interval; no interval where all runs agree.
+
+    Examples
+    --------
+    >>> mean_of(np.ones(5))
+    (1.0, None)
+    """
+    value, interval = share_of(runs)
+    return value, None if bool(np.all(runs == runs[0])) else interval
+
+
+def case_of(found: tuple[float, tuple[float, float] | None], **more: Any) -> dict[str, Any]:
+    """The case of a mean with its interval."""
+    return {"value": found[0], "interval": found[1], **more}
+
+
+def interval_series(label: str, x: Sequence[float], runs: Sequence[Array], kind: Kind = "points") -> Series:
+    """The means of some runs at each x, with their 95 % intervals."""
+    found = [mean_of(values) for values in runs]
+    ends = [(value, value) if interval is None else interval for value, interval in found]
+    low, high = zip(*ends, strict=True)
+    return Series(label, x, [value for value, _ in found], low=low, high=high, kind=kind)
+
+
+class _Words(Formatter):
+    """Templates with one conversion more: !n writes a number as pages do."""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return number(value) if conversion == "n" else super().convert_field(value, conversion)
+
+
+def _shown(value: float | None, interval: tuple[float, float] | None) -> str:
+    if value is None:
+        return ""
+    if interval is None or not all(map(math.isfinite, interval)):
+        return number(value)
+    return f"{number(value)} [{number(interval[0])}, {number(interval[1])}]"

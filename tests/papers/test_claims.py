@@ -1,0 +1,104 @@
+"""Rows of claims, the rules of their verdicts, and the parts of a rerun."""
+
+import math
+from importlib import import_module
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+from tellall.papers.claims import (
+    Claim,
+    Joined,
+    at_least,
+    at_most,
+    attributes_for,
+    filled,
+    flips,
+    holds_if,
+    mended,
+    run_parts,
+)
+from tellall.report.paper import MEANINGS
+
+PAPERS = ("contingency_tables", "linear_reconstruction", "private_ols", "regression_noise", "robust_tracing")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_has_its_own_key_a_number_in_the_paper_and_a_verdict(name):
+    claims = import_module(f"tellall.papers.{name}").CLAIMS
+    assert len({claim.key for claim in claims}) == len(claims)
+    for claim in claims:
+        assert claim.what
+        assert claim.where
+        assert not isinstance(claim.verdict, str) or claim.verdict in MEANINGS
+        assert claim.says or claim.verdict == "our own addition"
+
+
+def test_theorem_3_3_is_never_called_false():
+    """E-LR-1: only Theorems B.3 and B.4 and Eq. (7) are false as printed; the theorem stands."""
+    claims = import_module("tellall.papers.linear_reconstruction").CLAIMS
+    rules = {one: one.verdict for one in claims if isinstance(one.verdict, FunctionType)}
+    found = {one: rule({"mended": True, "same": True}) for one, rule in rules.items()}
+    false = [one for one, verdict in found.items() if verdict == "false as worded"]
+    assert {one.key for one in false} == {"norm", "section", "one matrix", "trees"}
+    assert not any("3.3" in one.where for one in false)
+
+
+def test_verdicts_follow_the_numbers():
+    no = "not reproduced"
+    for value, low, high in ((0.5, "holds", "holds"), (0.6, "holds", no), (math.nan, no, no)):
+        case = {"value": value, "bound": 0.5}
+        assert at_least(0.5)(case) == at_least("bound")(case) == low
+        assert at_most(0.5)(case) == at_most("bound")(case) == high
+    assert [holds_if("x")({"x": x}) for x in (True, False)] == ["holds", no]
+    corrected = ({"mended": True}, {"mended": False}, {"mended": True, "printed": True})
+    assert [mended("copy")(case) for case in corrected] == ["copy", no, "holds"]
+    choices = ((True, True), (False, True), (False, False))
+    found = [flips("constant")({"always": always, "sometimes": some}) for always, some in choices]
+    assert found == ["holds", "wording", "constant"]
+
+
+def test_a_claim_is_filled_from_its_cases_in_the_order_of_the_table():
+    claims = (
+        Claim("b", "second {name}", "Thm {n}", "at most {bound:g}", "{sizes:.1f}", verdict=at_most("bound")),
+        Claim("a", "first", "Sec. 1", ours="{value!n}, {value:.1%}"),
+        Claim("c", "never reported", "Sec. 2"),
+    )
+    limit = {"bound": 1}
+    cases = [
+        ("a", {"value": 0.125}),
+        ("b", {"value": 2, "interval": (1.5, 2.5), "name": "x", "n": 2, "sizes": Joined((1, 2.25)), **limit}),
+        ("b", {"value": 1, "name": "y", "n": 3, "sizes": Joined(), **limit}),
+    ]
+    one, two, three = filled(claims, cases)
+    assert (one.what, one.where, one.says, one.tested) == ("second x", "Thm 2", "at most 1", "1.0, 2.2")
+    assert (one.ours, one.verdict, one.value, one.bound) == ("2 [1.5, 2.5]", "not reproduced", 2.0, 1.0)
+    assert (two.verdict, three.ours, three.verdict) == ("holds", "0.125, 12.5%", "our own addition")
+    with pytest.raises(KeyError):
+        filled(claims, [("d", {})])
+
+
+def part(name, told, work):
+    def run(rng, tell):
+        for step in told:
+            tell(step)
+        return (), [(name, {"value": rng.random()})]
+
+    return run, work
+
+
+def test_every_part_has_its_own_stream_and_all_work_is_told_of():
+    seen = []
+    parts = [part("some", [1, 1], 5), part("too much", [9], 2), part("silent", [], 1)]
+    _, cases = run_parts(parts, 3, lambda done, total: seen.append((done, total)))
+    assert seen == [(1, 8), (2, 8), (5, 8), (7, 8), (8, 8)]
+    drawn = [float(stream.random()) for stream in np.random.default_rng(3).spawn(3)]
+    assert [case["value"] for _, case in cases] == drawn
+    assert run_parts([part("alone", [1], 1)], 0, None)[1][0][0] == "alone"
+
+
+def test_attributes_for_a_number_of_pairs():
+    for values in range(1, 200):
+        d = attributes_for(values)
+        assert d * (d - 1) // 2 >= values > (d - 1) * (d - 2) // 2

@@ -1,0 +1,162 @@
+"""The rerun of private-ols: figures on small made-up data, and whole reruns on real and generated files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests import likenesses
+from tests.conftest import SHARED
+
+import tellall as ta
+from tellall.papers.claims import Paper, filled
+from tellall.papers.private_ols import CLAIMS, rerun
+from tellall.papers.private_ols_experiments import (
+    PaperData,
+    _black_box,
+    _trade_off,
+    figure_2,
+    figure_3,
+    figures,
+    growth,
+    load,
+)
+from tellall.report.paper_page import render
+
+DATA = SHARED / "data"
+
+
+@pytest.fixture(scope="module", params=["real", "generated"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The paper's files, and generated ones of the same columns."""
+    if request.param == "generated":
+        made = tmp_path_factory.mktemp("data")
+        likenesses.flights(made)
+        likenesses.counties(made)
+        return made
+    if not (DATA / "flights.parquet").is_file():
+        pytest.skip(f"the paper's data are not here: {DATA}; generated data stand in")
+    return DATA
+
+
+@pytest.fixture(scope="module")
+def small() -> PaperData:
+    rng = np.random.default_rng(0)
+    features = np.column_stack([np.ones(150), rng.standard_normal((150, 2))])
+    features[0, 1] = 5.0
+    return PaperData("made up", features, features @ np.ones(3) + rng.standard_normal(150))
+
+
+def test_figure_2(small: PaperData) -> None:
+    figure = figure_2(small, 0.2, [10, 40])
+    assert figure["error"][0] > figure["error"][1]
+    assert figure["sketched"][0] < figure["sketched"][1]
+    assert all(a != b for a, b in zip(figure["sketched"], figure["sketched_normal"], strict=True))
+    assert figure["nothing"] == pytest.approx(3.0, rel=0.2)
+
+
+def test_noise_depends_on_the_scale_of_columns_and_the_sketch_does_not(small: PaperData) -> None:
+    """METHODS D9: with unit columns figure_2 gives for raw data what it gives for data scaled before."""
+    scaled = PaperData("scaled", small.unit, small.response)
+    raw, unit = (figure_2(data, 0.2, [10, 40]) for data in (small, scaled))
+    np.testing.assert_allclose(raw["sketched"], unit["sketched"], rtol=1e-9)
+    np.testing.assert_allclose(raw["gaussian_unit"], unit["gaussian"], rtol=1e-9)
+    np.testing.assert_allclose(unit["gaussian"], unit["gaussian_unit"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gaussian", "unit", "verdict"),
+    [((3, 3), (3, 3), "holds"), ((1, 1), (1, 3), "wording"), ((1, 1), (1, 1), "not reproduced")],
+)
+def test_the_trade_off_is_judged_on_both_scales(gaussian, unit, verdict) -> None:
+    two = {
+        "data": "x",
+        "epsilon": 1.0,
+        "nothing": 1.0,
+        "rows": (10, 40),
+        "error": (2.0, 1.0),
+        "sketched": (2.0, 2.0),
+        "sketched_normal": (2.0, 2.0),
+        "gaussian": gaussian,
+        "gaussian_unit": unit,
+        "projected_error": (1.0, 1.0),
+        "projected": (0.0, 0.0),
+    }
+    one = filled(CLAIMS, _trade_off(two))[0]
+    assert one.verdict == verdict
+    assert ("from 40 rows on" in one.ours) == (verdict == "wording")
+
+
+def test_figure_3(small: PaperData) -> None:
+    figure = figure_3(small, 30, [0.0, 0.3], 60_000, 1)
+    # 60 000 draws: five standard errors of a difference of two rates are below 0.015.
+    assert figure["estimate"][0] == pytest.approx(figure["exact"][0], abs=0.015)
+    assert all(low <= exact for low, exact in zip(figure["lower"], figure["exact"], strict=True))
+    assert set(figure["epsilon"]) <= set(figure["curve_epsilon"])
+
+
+def test_unknown_data_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ta.InvalidInput, match="name must be one of"):
+        load("weather", tmp_path)
+    with pytest.raises(ta.InvalidInput, match=r"a folder that holds flights\.parquet"):
+        load("flights", tmp_path)
+
+
+def test_the_files_are_read_with_a_constant_column(folder: Path) -> None:
+    flights, counties = load("flights", folder), load("counties", folder)
+    assert flights.features.shape[1] == 2
+    assert counties.features.shape[1] == 12
+    assert (flights.features[:, 0] == 1).all()
+    assert (counties.features[:, -1] == 1).all()
+    fit = ta.privacy.influence(flights.features, flights.response)
+    if folder == DATA:
+        assert (len(flights.response), len(counties.response)) == (327_346, 2809)
+        np.testing.assert_allclose(fit.coefficients, [-5.899, 1.0191], atol=5e-4)
+    else:
+        # five standard errors are below 2.5 and 0.1
+        assert np.all(np.abs(fit.coefficients - [-5.9, 1.02]) < [2.5, 0.1])
+
+
+@pytest.mark.parametrize(("name", "rows"), [("flights", 1000), ("counties", 300)])
+def test_the_frontier_gives_the_maximum_over_every_record(folder: Path, name: str, rows: int) -> None:
+    """Every record where that is quick, a random 400 and the largest in either number where it is not."""
+    data = load(name, folder)
+    fit = ta.privacy.influence(data.features, data.response)
+    leverage, share, width = fit.leverage, fit.residual_share, len(fit.coefficients)
+    rng = np.random.default_rng(0)
+    random = rng.choice(len(share), min(400, len(share)), replace=False)
+    some = np.unique(np.concatenate([random, np.argsort(-leverage)[:150], np.argsort(-share)[:150]]))
+    eps = np.array([0.0, 0.05, 0.5])
+    every = ta.privacy.sketch_delta(eps[:, None], leverage[some], share[some], width, rows).max(axis=1)
+    profile = ta.SketchedLeastSquares(rows).profile(data.features, data.response)
+    np.testing.assert_allclose(profile.delta(eps), every, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_whole_rerun(folder: Path) -> None:
+    result = rerun(folder, quick=True)
+    said = {(one.what, one.tested.split(",")[0]): one.verdict for one in result.statements}
+    for data in ("flights", "counties"):
+        assert said["the black box stays below the theory", data] == "holds"
+        assert said["the black box recovers the profile", data] == "holds"
+        if folder == DATA:  # large sketches on unit columns, and nowhere else
+            assert said["the sketch against Gaussian noise of equal error", data] == "wording"
+    json.dumps(result.as_dict(), allow_nan=False)
+    assert [figure.title.split(",")[0] for figure in result.figures[:4]] == ["Figure 2"] * 2 + [
+        "Figure 3"
+    ] * 2
+
+
+def test_the_page(small: PaperData) -> None:
+    two, three = figure_2(small, 0.2, [10, 40]), figure_3(small, 30, [0.0, 0.3], 60_000, 1)
+    grown = list(growth(small, 30, 0.2, 0.5, 2))
+    assert {case["part"] for _, case in grown} == {75}
+    cases = [*_trade_off(two), *_black_box(three), *grown]
+    paper = Paper("private-ols", "title", "reference", CLAIMS, ())
+    result = paper.rerun(figures([two], [three]), cases, None, True)
+    page = render(json.loads(json.dumps(result.as_dict(), allow_nan=False)))
+    for words in ("Figure 2, made up", "Figure 3, made up", "Gaussian noise of equal error", "normal limit"):
+        assert words in page
+    assert [one.verdict for one in result.statements if "black box" in one.what] == ["holds", "holds"]

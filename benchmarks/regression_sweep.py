@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from tellall.experiment.prepared import Prepared
 
 import tellall as ta
 from tellall.experiment.draws import RealsTogether
-from tellall.experiment.prepared import Prepared
 from tellall.papers.regression_noise_experiments import FAMILIES, SCALES, Regressions, law, load, prepare
 from timing import Section, least_time, one_thread, peak
 

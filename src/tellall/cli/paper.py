@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder
+from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder, progress_bar
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -39,7 +39,6 @@ def paper(
     """Rerun a paper's tables and figures, ours beside the paper's statements."""
     from importlib import import_module
 
-    from tellall.cli.progress import progress_bar
     from tellall.report import text
     from tellall.report.paper import PaperRerun
 

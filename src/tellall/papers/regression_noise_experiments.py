@@ -501,7 +501,7 @@ def _known(n: int, draw: Callable[[int], ta.Dataset], statistic: Any, samples: i
         one = draw(n)
         found: Any = ta.reconstruct(ta.publish(one, statistic), one.public)
         risks.append(ta.score(found, np.asarray(one.secret), rng=rng))
-    values = [getattr(risk, "error" if isinstance(risk, ta.RealRisk) else "accuracy") for risk in risks]
+    values = [risk.error if math.isnan(risk.accuracy) else risk.accuracy for risk in risks]
     gain = np.array([risk.advantage for risk in risks])
     middle, interval = float(gain.mean()), risks[0].interval
     if samples > 1:

@@ -49,8 +49,8 @@ def _roc(risk: TracingRisk) -> Figure:
     return Figure(
         "How well members are told from others",
         f"ROC curve over {risk.members:,} members and {risk.others:,} others: the share of members above a "
-        "score against the share of others above it. The further above the line of chance, the more is given "
-        "away. Band: pointwise 95 % interval of the members' share.",
+        "score against the share of others above it. The further above the line of chance, the more the "
+        "means give away. Band: pointwise 95 % interval of the members' share.",
         Axis("share of others named", log=fine, low=low, high=1.0),
         Axis("share of members named", low=0.0, high=1.0),
         (
@@ -124,12 +124,12 @@ def _scores(tracing: Tracing, truth: Truth | None) -> Figure:
     beyond = ""
     if tracing.reference_scores is not None:
         beyond = (
-            " Reference people are known not to have been; where the other groups reach beyond them, people "
-            "are given away."
+            " Reference people were not in the data: where the other groups reach beyond them, the means "
+            "give people away."
         )
-    secret = (
-        "" if truth is None else " SECRET: who knows a person's score may read here whether they were in."
-    )
+    secret = ""
+    if truth is not None:
+        secret = " SECRET: whoever knows a person's score can read here whether they were in the data."
     return Figure(
         "Scores",
         f"A larger score speaks for having been in the data.{beyond}{secret}",

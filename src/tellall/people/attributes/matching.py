@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -89,22 +90,25 @@ class _Side:
         if hasattr(people, "collect"):  # a lazy frame
             people = people.collect()
         if isinstance(people, Public):
-            found: Names = people.names
-            return cls(name, people, found, _from_array(found), True, lambda w: _of_public(people, w))
+            numbered = _from_array(people.names)
+            return cls(name, people, people.names, numbered, True, partial(_of_public, people))
         index = getattr(people, "index", None)
         if hasattr(people, "to_frame") and not (index is None or callable(index) or _counts_up(index)):
             values = people.to_numpy()  # a series: one person
             people = {key: values[j : j + 1] for j, key in enumerate(_each_once(name, index))}
         if isinstance(people, Mapping):
-            keys = {str(key): key for key in people}
-            read = lambda w: _stack(name, w, [people[keys[one]] for one in w])  # noqa: E731
-            return cls(name, people, _each_once(name, people), False, False, read)
+            names = _each_once(name, people)
+            return cls(
+                name,
+                people,
+                names,
+                columns=partial(_of_mapping, name, dict(zip(names, people.values(), strict=True))),
+            )
         if hasattr(people, "columns") and hasattr(people, "to_numpy"):
-            found = _each_once(name, people.columns)
-            keys = dict(zip(found, people.columns, strict=True))
-            numbered = _counts_up(people.columns) or all(c == f"column_{j}" for j, c in enumerate(found))
-            read = lambda w: _of_frame(name, people, [keys[one] for one in w])  # noqa: E731
-            return cls(name, people, found, numbered, False, read)
+            names = _each_once(name, people.columns)
+            numbered = _counts_up(people.columns) or all(c == f"column_{j}" for j, c in enumerate(names))
+            keys = dict(zip(names, people.columns, strict=True))
+            return cls(name, people, names, numbered, columns=partial(_of_frame, name, people, keys))
         return cls(name, people)
 
     def goes_by(self, names: Names) -> bool:
@@ -158,18 +162,20 @@ def _of_public(people: Public, wanted: Sequence[str]) -> npt.NDArray[Any]:
     return np.stack([codes if value is None else value for value, codes in numbers], axis=1)
 
 
-def _of_frame(side: str, frame: Any, keys: list[Any]) -> npt.NDArray[Any]:
-    some = frame[keys]
+def _of_frame(side: str, frame: Any, keys: Mapping[str, Any], wanted: Sequence[str]) -> npt.NDArray[Any]:
+    some = frame[[keys[name] for name in wanted]]
     array = np.asarray(some.to_numpy())
-    return array if array.dtype.kind in "biuf" else _stack(side, keys, [some[key] for key in keys])
+    if array.dtype.kind in "biuf":
+        return array
+    return _of_mapping(side, {name: some[keys[name]] for name in wanted}, wanted)
 
 
-def _stack(side: str, keys: Sequence[Any], columns: Sequence[Any]) -> Array:
+def _of_mapping(side: str, columns: Mapping[str, Any], wanted: Sequence[str]) -> Array:
     """Columns as one array of floats, NaN where a value is missing."""
     try:
-        return np.stack([_numbers(column) for column in columns], axis=1)
+        return np.stack([_numbers(columns[name]) for name in wanted], axis=1)
     except (TypeError, ValueError):
-        raise invalid(side, "columns of numbers, of one length", _few([str(key) for key in keys])) from None
+        raise invalid(side, "columns of numbers, of one length", _few(wanted)) from None
 
 
 def _numbers(column: Any) -> Array:

@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,6 @@ __all__ = [
 
 _WHO = "id"  # the column that names the people
 _LARGEST = 2**30
-
-Columns = Callable[[Sequence[str]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +63,11 @@ class PeopleFile:
             except NotWhole:
                 table = read_table(self.path)
         if isinstance(table, ParquetColumns):
-            read, people = table.read, table.people
+            people, ids = table.people, table.read([_WHO])[_WHO] if who else ()
         else:
-            read = lambda names: {name: table[name] for name in names}  # noqa: E731
-            people = len(table[next(iter(table))]) if len(table) else 0
-        named = tuple(map(str, read([_WHO])[_WHO])) if who else _by_row(people)
-        return _TablePeople(self.option, people, columns, read), named
+            people, ids = len(table[next(iter(table))]) if len(table) else 0, table[_WHO] if who else ()
+        chosen = _TablePeople(self.option, people, columns, table)
+        return chosen, tuple(map(str, ids)) if who else _by_row(people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +77,16 @@ class _TablePeople:
     option: str
     people: int
     columns: tuple[str, ...]
-    read: Columns
+    table: ParquetColumns | Mapping[str, Any]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.people, len(self.columns)
 
     def chunk(self, start: int, stop: int) -> Array:
-        table = self.read(self.columns[start:stop])
-        return np.stack([_numbers(self.option, name, column) for name, column in table.items()], axis=1)
+        names = self.columns[start:stop]
+        table = self.table.read(names) if isinstance(self.table, ParquetColumns) else self.table
+        return np.stack([_numbers(self.option, name, table[name]) for name in names], axis=1)
 
 
 def _by_row(people: int) -> tuple[str, ...]:

@@ -55,14 +55,7 @@ def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Flo
 
     A memory map of float64 stays one: it is checked batch by batch and never read whole.
     """
-    try:
-        table = np.asanyarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise invalid("features", "a table of numbers", type(features).__name__) from None
-    try:
-        target = np.asanyarray(response, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise invalid("response", "a column of numbers", type(response).__name__) from None
+    table, target = _floats("features", "a table", features), _floats("response", "a column", response)
     if table.ndim == 1:
         table = table[:, None]
     if target.ndim == 2 and target.shape[1] == 1:
@@ -70,23 +63,29 @@ def as_regression(features: ArrayLike, response: ArrayLike) -> tuple[Floats, Flo
     if table.ndim != 2 or table.shape[1] < 1:
         raise invalid("features", "a table with one row for each record", f"an array of shape {table.shape}")
     if target.shape != (table.shape[0],):
-        raise invalid(
-            "response", f"of length {table.shape[0]}, like the features", f"an array of shape {target.shape}"
-        )
-    for start in range(0, table.shape[0], _BATCH):
-        part = slice(start, start + _BATCH)
-        for name, values in (("features", table[part]), ("response", target[part])):
-            if not np.isfinite(values).all():
-                row = start + int(
-                    np.flatnonzero(~np.isfinite(values).reshape(len(values), -1).all(axis=1))[0]
-                )
-                raise invalid(
-                    name, "finite numbers", f"NaN or infinity in row {row}", "Drop or fill such rows first."
-                )
+        rule = f"of length {table.shape[0]}, like the features"
+        raise invalid("response", rule, f"an array of shape {target.shape}")
+    for span in _spans(table.shape[0]):
+        for name, values in (("features", table[span]), ("response", target[span, None])):
+            wrong = ~np.isfinite(values).all(axis=1)
+            if wrong.any():
+                seen = f"NaN or infinity in row {span.start + int(np.argmax(wrong))}"
+                raise invalid(name, "finite numbers", seen, "Drop or fill such rows first.")
     return table, target
 
 
-def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features") -> RecordInfluence:
+def _floats(name: str, shape: str, value: ArrayLike) -> Floats:
+    try:
+        return np.asanyarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid(name, f"{shape} of numbers", type(value).__name__) from None
+
+
+def _spans(size: int) -> Iterator[slice]:
+    return (slice(start, start + _BATCH) for start in range(0, size, _BATCH))
+
+
+def influence(features: ArrayLike, response: ArrayLike) -> RecordInfluence:
     """The fit, and leverage, residual and pull of every record.
 
     Notes
@@ -106,32 +105,29 @@ def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features
     table, target = as_regression(features, response)
     size, width = table.shape
     if size < width:
-        raise invalid(name, f"at least as many rows as columns ({width})", f"{size} rows")
-    scale = np.sqrt(sum((part**2).sum(axis=0) for part in _batches(table)))
+        raise invalid("features", f"at least as many rows as columns ({width})", f"{size} rows")
+    scale = np.sqrt(sum((table[span] ** 2).sum(axis=0) for span in _spans(size)))
     if not (scale > 0.0).all():
-        column = int(np.flatnonzero(scale == 0.0)[0])
-        raise invalid(name, "of full column rank", f"column {column}, all zeros", "Drop that column.")
-    first = _triangle(part / scale for part in _batches(table))
-    _check_rank(first, size, name)
+        seen = f"column {int(np.argmin(scale))}, all zeros"
+        raise invalid("features", "of full column rank", seen, "Drop that column.")
+    first = _triangle((table[span] / scale for span in _spans(size)), width)
+    _check_rank(first, size)
     inverse = np.linalg.inv(first)
-    second = _triangle((part / scale) @ inverse for part in _batches(table))
+    second = _triangle(((table[span] / scale) @ inverse for span in _spans(size)), width)
     # Rows of an orthonormal basis: (row/scale)·inverse·fix. The second factor is near the identity.
     basis = (inverse @ np.linalg.inv(second)) / scale[:, None]
-    rotated = np.zeros(width)
-    for part, values in zip(_batches(table), _batches(target), strict=True):
-        rotated += (part @ basis).T @ values
+    rotated, correction = np.zeros(width), np.zeros(width)
+    for span in _spans(size):
+        rotated += (table[span] @ basis).T @ target[span]
     leverage, residual, pull = np.empty(size), np.empty(size), np.empty(size)
-    correction = np.zeros(width)
-    for start in range(0, size, _BATCH):
-        span = slice(start, start + _BATCH)
+    for span in _spans(size):
         rows = table[span] @ basis
         leverage[span] = (rows**2).sum(axis=1)
         residual[span] = target[span] - rows @ rotated
         correction += rows.T @ residual[span]
         pull[span] = np.linalg.norm(rows @ basis.T, axis=1)
     # One step of refinement: a small residual of a large response would otherwise keep its rounding.
-    for start in range(0, size, _BATCH):
-        span = slice(start, start + _BATCH)
+    for span in _spans(size):
         residual[span] -= (table[span] @ basis) @ correction
     leverage = np.where(leverage > 1.0 - _ALONE, 1.0, leverage)
     residual = np.where(leverage >= 1.0, 0.0, residual)
@@ -147,32 +143,21 @@ def influence(features: ArrayLike, response: ArrayLike, *, name: str = "features
     )
 
 
-def _batches(values: Floats) -> Iterator[Floats]:
-    for start in range(0, values.shape[0], _BATCH):
-        yield values[start : start + _BATCH]
-
-
-def _triangle(batches: Iterator[Floats]) -> Floats:
-    stacked: Floats | None = None
+def _triangle(batches: Iterator[Floats], width: int) -> Floats:
+    """The triangular factor of all batches under each other."""
+    stacked: Floats = np.empty((0, width))
     for part in batches:
-        joined = part if stacked is None else np.concatenate([stacked, part])
-        stacked = np.asarray(np.linalg.qr(joined, mode="r"), dtype=np.float64)
-    if stacked is None:
-        raise invalid("features", "a table with at least one row", "no rows")
+        stacked = np.asarray(np.linalg.qr(np.concatenate([stacked, part]), mode="r"), dtype=np.float64)
     return stacked
 
 
-def _check_rank(triangle: Floats, size: int, name: str) -> None:
+def _check_rank(triangle: Floats, size: int) -> None:
     values = np.linalg.svd(triangle, compute_uv=False)
     if values[-1] > values[0] * np.finfo(float).eps * max(size**0.5, triangle.shape[1]) * 8.0:
         return
-    column = int(np.argmin(np.abs(np.diag(triangle))))
-    raise invalid(
-        name,
-        "of full column rank",
-        f"column {column}, a combination of the others",
-        "Drop one of them (two constant columns count as one).",
-    )
+    seen = f"column {int(np.argmin(np.abs(np.diag(triangle))))}, a combination of the others"
+    advice = "Drop one of them (two constant columns count as one)."
+    raise invalid("features", "of full column rank", seen, advice)
 
 
 def pareto_frontier(leverage: ArrayLike, residual_share: ArrayLike) -> NDArray[np.intp]:

@@ -13,12 +13,13 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test lint test-slow test-spark bench clean help
+.PHONY: demo test test-kernels lint test-slow test-spark bench clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
 	@echo 'make test-slow  the tests that take long'
+	@echo 'make test-kernels  the tests with the matrix kernels of other processors, 1 and 2 threads'
 	@echo 'make test-spark the tests on Spark (needs Java 17)'
 	@echo 'make bench      the benchmarks, each beside its reference'
 	@echo 'make clean      remove .venv and caches'
@@ -40,6 +41,14 @@ lint: .venv/.dev
 
 test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -m slow
+
+# OpenBLAS rounds differently on other processors and with other numbers of threads: no test may notice
+test-kernels: .venv/.dev
+	@for kernel in Haswell Zen Prescott; do for threads in 1 2; do \
+		echo "OPENBLAS_CORETYPE=$$kernel, threads: $$threads"; \
+		OPENBLAS_CORETYPE=$$kernel OPENBLAS_NUM_THREADS=$$threads OMP_NUM_THREADS=$$threads \
+			$(BIN)/python -m pytest -n auto --dist worksteal || exit 1; \
+	done; done
 
 test-spark: .venv/.dev .venv/.spark
 	@$(BIN)/python -m pytest -m spark tests/cells

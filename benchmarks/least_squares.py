@@ -13,8 +13,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from timing import Section, least_time, one_thread, peak
 
 NAMES = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "bits right")

@@ -13,11 +13,10 @@ import numpy as np
 from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import OnDevice, Packed
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.counts import CountProblem
+from tellall.algebra.posterior.counts import CountProblem
+from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
-from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.algebra.solvers.posterior import Posterior
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 
 GIB = 2**30
 

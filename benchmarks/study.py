@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tellall.experiment.prepared import Prepared
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.minimum_norm import MinimumNorm
+from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.attack.reconstruct.attack import reconstruct
-from tellall.experiment.prepared import Prepared
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from timing import least_time
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 import numpy as np
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.base import Solution
+from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.core.errors import InvalidInput
 from tellall.people.dataset import Dataset
 from tellall.release.linearise import linearise
@@ -35,8 +36,25 @@ __all__ = [
 _DRAWS = 40
 
 
+class PreparedSolver(Protocol):
+    """What `prepare` of a solver returns."""
+
+    def solve(self, target: Array) -> Solution:
+        """The minimiser for this target."""
+
+
+class BoxSolver(Protocol):
+    """A least-squares solver: options, and `prepare`."""
+
+    def prepare(self, problem: BoxProblem) -> PreparedSolver:
+        """The problem made ready to be solved for many targets."""
+
+
 def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float = 1e-9) -> None:
-    """The laws of an operator: adjoint, and every method equal to the same on its dense form."""
+    """The laws of an operator: adjoint, and every method equal to the same on its dense form.
+
+    A class of your own needs ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``, and no more.
+    """
     rng = np.random.default_rng(seed)
     m, n = operator.shape
     dense = operator.to_dense()
@@ -44,13 +62,21 @@ def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float 
     u, v = rng.normal(size=n), rng.normal(size=m)
     _close(float(v @ (operator @ u)), float((operator.T @ v) @ u), "⟨A u, v⟩ = ⟨u, Aᵀ v⟩", tolerance)
     block, back = rng.normal(size=(n, 3)), rng.normal(size=(m, 3))
-    _close(operator.matmat(block), dense @ block, "matmat equals the dense form", tolerance)
-    _close(operator.rmatmat(back), dense.T @ back, "rmatmat equals the dense form", tolerance)
+    before = np.vstack([block, back])
+    image, back_image = operator.matmat(block), operator.rmatmat(back)
+    assert np.array_equal(np.vstack([block, back]), before), "products change no argument"
+    _close(image, dense @ block, "matmat equals the dense form", tolerance)
+    _close(back_image, dense.T @ back, "rmatmat equals the dense form", tolerance)
+    _close(operator.matmat(block[:, :0]), dense @ block[:, :0], "matmat of no columns", tolerance)
+    _close(operator.rmatmat(back[:, :0]), dense.T @ back[:, :0], "rmatmat of no columns", tolerance)
     _close(operator.matvec(u), dense @ u, "matvec equals the dense form", tolerance)
     _close(operator.rmatvec(v), dense.T @ v, "rmatvec equals the dense form", tolerance)
     weights = rng.uniform(0.1, 2.0, size=m)
-    _close(operator.gram(), dense.T @ dense, "gram equals the dense form", tolerance)
-    _close(operator.gram(weights), dense.T @ (dense * weights[:, None]), "weighted gram", tolerance)
+    exact = dense.astype(np.float64)
+    for given, wanted in ((None, exact), (weights, exact * weights[:, None])):
+        gram = operator.gram(given)
+        assert gram.dtype == np.float64, f"gram is in double precision, not {gram.dtype}"
+        _close(gram, exact.T @ wanted, "gram equals the dense form", tolerance)
     _close(operator.squared().to_dense(), dense**2, "squared equals the dense form", tolerance)
     _close(operator.to_sparse().toarray(), dense, "to_sparse equals the dense form", tolerance)
     columns = rng.permutation(n)[: max(1, n // 2)] if n else np.zeros(0, dtype=np.intp)
@@ -230,22 +256,32 @@ def _unknowns(people: Dataset) -> Array:
     return values.astype(np.float64).ravel()
 
 
-def check_solver(solver: LeastSquares, *, seed: int = 0, n: int = 40, m: int = 120) -> None:
-    """The laws of a least-squares solver: inside the box, and no feasible direction goes down."""
+def check_solver(solver: BoxSolver, *, seed: int = 0, n: int = 40, m: int = 120) -> None:
+    """The laws of a least-squares solver: inside the box, stationary, and prepared once for many targets.
+
+    A solver of your own needs ``prepare(problem)``; what that returns needs ``solve(target)``.
+    """
     from tellall.algebra.operators.dense import Dense
 
     rng = np.random.default_rng(seed)
-    matrix = rng.normal(size=(m, n))
-    truth = rng.integers(0, 2, n).astype(float)
-    target = matrix @ truth + rng.normal(size=m)
-    problem = BoxProblem(Dense(matrix), np.ones(m), np.full(n, 0.5), np.full(n, 0.5), np.zeros(n), np.ones(n))
-    solution = solver.prepare(problem).solve(target)
-    assert solution.status.settled, f"status is {solution.status}"
-    x = solution.value
-    assert x.min() >= 0, "the estimate stays above the lower bound"
-    assert x.max() <= 1, "the estimate stays below the upper bound"
-    gradient = matrix.T @ (matrix @ x - target) + 0.5 * (x - 0.5)
-    _close(np.clip(x - gradient, 0, 1), x, "a projected gradient step stays", 1e-4)
+    matrix, size = rng.normal(size=(m, n)), rng.integers(1, 4, n).astype(float)
+    weights, ridge = rng.uniform(0.5, 2.0, m), rng.uniform(0.2, 1.0, n)
+    problem = BoxProblem(Dense(matrix), weights, ridge, size / 3, np.zeros(n), size)
+    prepared = solver.prepare(problem)
+    truth = rng.integers(0, size + 1)
+    first, second = (matrix @ truth + noise * rng.normal(size=m) for noise in (1.0, 5.0))
+    for target in (first, second, first):
+        solution = prepared.solve(target)
+        assert solution.status.settled, f"status is {solution.status}"
+        x = np.asarray(solution.value)
+        assert x.shape == (n,), f"the estimate has shape {x.shape}, not {(n,)}"
+        assert (x >= 0).all(), "the estimate stays above the lower bound"
+        assert (x <= size).all(), "the estimate stays below the upper bound"
+        gradient = matrix.T @ (weights * (matrix @ x - target)) + ridge * (x - size / 3)
+        step = gradient / (weights @ matrix**2 + ridge)
+        _close(np.clip(x - step, 0, size), x, "a projected gradient step stays", 1e-4)
+    again = np.asarray(solver.prepare(problem).solve(first).value)
+    _close(again, x, "an earlier target leaves no trace", 1e-4)
 
 
 def _close(got: Array | float, wanted: Array | float, law: str, tolerance: float = 1e-9) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellall.algebra.operators.base import Array
+from tellall.algebra.posterior.counts import CountPrior
 from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.counts import CountPrior
 from tellall.algebra.solvers.intervals import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction

@@ -15,8 +15,8 @@ from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import Partition, RowSelect, Stack
 from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.packed import OnDevice
-from tellall.algebra.solvers.base import row_space
 from tellall.algebra.solvers.intervals import Enclosure, enclose
+from tellall.algebra.solvers.singular_values import row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 

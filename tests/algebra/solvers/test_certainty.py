@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.base import row_space
 from tellall.algebra.solvers.intervals import enclose
+from tellall.algebra.solvers.singular_values import row_space
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 10**6))

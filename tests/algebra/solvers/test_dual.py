@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tellall import InvalidInput
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.minimum_norm import norm_certificate
+from tellall.algebra.solvers.certificate import norm_certificate
 
 
 def system(seed: int, m: int, n: int) -> tuple[np.ndarray, np.ndarray]:

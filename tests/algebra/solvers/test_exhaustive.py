@@ -10,7 +10,7 @@ from tellall import InvalidInput
 from tellall.algebra.operators.compose import Partition
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem, whole_range
+from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 
 ALL = Exhaustive(cap=10**6, nodes=10**7)
 
@@ -66,18 +66,6 @@ def test_every_solution_is_found_among_sixteen_people(m, n, seed):
     assert found.complete
     assert found.count == found.secrets == len(wanted)
     assert np.array_equal(found.solutions, wanted)
-
-
-@given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 10**6))
-def test_the_range_of_one_unknown_is_that_of_all_solutions(m, n, seed):
-    made, target = instance(m, n, seed, most=3)
-    wanted, p = every(made, target), seed % n
-    found = whole_range(made, target, p)
-    if len(wanted):
-        assert (found.lower, found.upper) == (wanted[:, p].min(), wanted[:, p].max())
-        assert found.status.word == "solved"
-    else:
-        assert found.status.word == "contradictory"
 
 
 def test_a_cap_is_said_and_claims_nothing_more():
@@ -178,5 +166,3 @@ def test_bad_arguments_are_refused():
         ALL.prepare(made).solve(np.ones(3), sizes=np.zeros(2))
     with pytest.raises(InvalidInput, match="cap must be one or more"):
         Exhaustive(cap=0)
-    with pytest.raises(InvalidInput, match="unknown must be a number from 0 to 1"):
-        whole_range(made, np.ones(3), 2)

@@ -7,8 +7,7 @@ from scipy.optimize import lsq_linear
 from tellall import InvalidInput
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.testing import check_solver
 
 GRAM = LeastSquares()

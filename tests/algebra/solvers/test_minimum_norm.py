@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.minimum_norm import MinimumNorm
+from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.core.errors import InvalidInput
 
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.base import count_probes, shrunk_variances
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, count_probes, shrunk_variances
 
 
 def problem(kind: str, n: int = 500, d: int = 45) -> BoxProblem:

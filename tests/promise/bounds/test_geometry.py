@@ -11,7 +11,7 @@ import tellall as ta
 from tellall.algebra.operators.compose import Partition, Stack
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.minimum_norm import bidiagonalise, missed_share
+from tellall.algebra.solvers.singular_values import bidiagonalise, missed_share
 from tellall.promise import bounds
 from tellall.promise.bounds.row_products import distinct_people
 

@@ -39,7 +39,7 @@ class LinearOperator(ABC):
     """
 
     shape: tuple[int, int]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Any] = np.dtype(np.float64)
     device: Device = HOST  # where the arrays are that products take and give
 
     @abstractmethod

@@ -16,14 +16,8 @@ from tellall.core.errors import invalid
 __all__ = [
     "Enumeration",
     "Exhaustive",
-    "Found",
     "PreparedExhaustive",
-    "Rows",
     "WholeProblem",
-    "WholeRange",
-    "rows_within",
-    "search",
-    "whole_range",
 ]
 
 # Depth-first search for whole numbers that keep every row within its bounds, many boxes at a time.
@@ -35,8 +29,8 @@ _ROUNDS = 4  # of propagation before a box is halved
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """low ≤ A x ≤ high, together with ‖R x − q‖² ≤ budget, which follows from it (see `rows_within`)."""
+class _Ball:
+    """low ≤ A x ≤ high, together with ‖R x − q‖² ≤ budget, which follows from it (see `_rows_within`)."""
 
     matrix: Array
     low: Array
@@ -46,7 +40,7 @@ class Rows:
     budget: float
 
 
-def rows_within(matrix: Array, target: Array, bound: Array) -> Rows:
+def _rows_within(matrix: Array, target: Array, bound: Array) -> _Ball:
     """The rows of |A x − z| ≤ bound, and the ball that holds all their solutions.
 
     Notes
@@ -62,7 +56,7 @@ def rows_within(matrix: Array, target: Array, bound: Array) -> Rows:
     total = float(((bound / scale) ** 2).sum())
     m, n = matrix.shape
     if not m or not n:
-        return Rows(matrix, target - bound, target + bound, np.zeros((0, n)), np.zeros(0), np.inf)
+        return _Ball(matrix, target - bound, target + bound, np.zeros((0, n)), np.zeros(0), np.inf)
     orthogonal, triangle, order = qr(matrix / scale[:, None], mode="economic", pivoting=True)
     rank = int((np.abs(triangle.diagonal()) > 1e-9 * max(abs(triangle[0, 0]), 1e-30)).sum())
     orthogonal, unordered = orthogonal[:, :rank], np.zeros((rank, n))
@@ -71,11 +65,11 @@ def rows_within(matrix: Array, target: Array, bound: Array) -> Rows:
     center = orthogonal.T @ scaled
     rest = float(((scaled - orthogonal @ center) ** 2).sum())
     room = total - rest + _ROUND * (1 + rest)
-    return Rows(matrix, target - bound, target + bound, unordered, center, room)
+    return _Ball(matrix, target - bound, target + bound, unordered, center, room)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class _Found:
     """Solutions, whether they are all, the boxes looked at, and a box that holds every solution."""
 
     solutions: Array
@@ -84,12 +78,12 @@ class Found:
     box: tuple[Array, Array]
 
 
-def search(rows: Rows, lower: Array, upper: Array, *, cap: int, nodes: int) -> Found:
+def _search(rows: _Ball, lower: Array, upper: Array, *, cap: int, nodes: int) -> _Found:
     """All whole-numbered x in the box that keep the rows; stops past ``cap`` solutions, ``nodes`` boxes."""
     network = _Network(rows)
     root = network.propagate(lower[None, :].astype(float), upper[None, :].astype(float), rounds=100)
     if not root[0].shape[0]:
-        return Found(np.zeros((0, lower.size)), True, 1, (lower, upper))
+        return _Found(np.zeros((0, lower.size)), True, 1, (lower, upper))
     box = (root[0][0], root[1][0])
     stack, found, count, looked = [root], [], 0, 1
     width = max(1, _NUMBERS // max(1, network.sizes.size))
@@ -112,14 +106,14 @@ def search(rows: Rows, lower: Array, upper: Array, *, cap: int, nodes: int) -> F
             if low.shape[0]:
                 stack.append((low, high))
     else:
-        return Found(np.concatenate(found), True, looked, box)
-    return Found(np.concatenate(found), False, looked, box)
+        return _Found(np.concatenate(found), True, looked, box)
+    return _Found(np.concatenate(found), False, looked, box)
 
 
 class _Network:
     """The rows and the ball, ready for propagation in many boxes at once."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: _Ball) -> None:
         self.rows = rows
         A = np.concatenate([rows.matrix, rows.triangle])
         self.plus, self.minus = np.maximum(A, 0).T.copy(), np.minimum(A, 0).T.copy()
@@ -286,7 +280,7 @@ class Exhaustive:
     Branch and bound: bounds are propagated through every row, then the box of the unknown in the tightest
     rows is halved; many boxes at a time, depth first. A box is given up only when some row cannot be met in
     it, so nothing is lost. Beside the rows, the ball that holds all solutions is propagated (see
-    `rows_within`), which settles random ±1 matrices of 100 unknowns in a few
+    `_rows_within`), which settles random ±1 matrices of 100 unknowns in a few
     hundred boxes where the rows alone take 10⁵ for 32. Exponential in the worst case: about 0.1 ms a box at
     60 unknowns, so that the default limit is some ten seconds.
 
@@ -332,12 +326,12 @@ class PreparedExhaustive:
         if sizes.shape != problem.upper.shape or (sizes < problem.upper).any():
             raise invalid("sizes", "one per unknown, at least its upper bound", f"shape {sizes.shape}")
         said = self._said
-        rows = rows_within(self._matrix, target[said], problem.bound[said] + _SLACK)
-        found = search(rows, problem.lower, problem.upper, cap=options.cap, nodes=options.nodes)
+        rows = _rows_within(self._matrix, target[said], problem.bound[said] + _SLACK)
+        found = _search(rows, problem.lower, problem.upper, cap=options.cap, nodes=options.nodes)
         return _report(found, options, sizes)
 
 
-def _report(found: Found, options: Exhaustive, sizes: Array) -> Enumeration:
+def _report(found: _Found, options: Exhaustive, sizes: Array) -> Enumeration:
     """What the solutions found say."""
     listed = found.solutions[: options.cap]
     listed = listed[np.lexsort(listed.T[::-1])] if listed.size else listed
@@ -375,64 +369,3 @@ def _ways(solutions: Array, sizes: Array) -> list[int]:
         prod(comb(size, int(x)) for size, x in zip(groups, row, strict=True)) if groups else 1
         for row in solutions[:, several]
     ]
-
-
-@dataclass(frozen=True)
-class WholeRange:
-    """Whole numbers between which one unknown lies in every solution, and whether both are attained."""
-
-    lower: int
-    upper: int
-    status: Status
-
-
-def whole_range(problem: WholeProblem, target: Array, unknown: int, *, nodes: int = 10_000) -> WholeRange:
-    """The least and the most that one unknown can be in any solution.
-
-    Equal ends prove the unknown, also where the solutions are far too many to list.
-
-    Notes
-    -----
-    Two mixed-integer programs by HiGHS (its feasibility tolerance, 1e-7 of a row, is the floating-point
-    room). Where ``nodes`` branches do not settle one, the end is the proved bound, and the status says so.
-
-    Examples
-    --------
-    >>> from tellall.algebra.operators.dense import Dense
-    >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
-    >>> three = WholeProblem(sums, np.zeros(2), np.zeros(3), np.ones(3))
-    >>> whole_range(three, np.array([1.0, 1.0]), 0)
-    WholeRange(lower=0, upper=1, status=Status(word='solved', advice=''))
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    n = problem.upper.size
-    if not 0 <= unknown < n:
-        raise invalid("unknown", f"a number from 0 to {n - 1}", unknown)
-    said = np.isfinite(problem.bound)
-    room = problem.bound[said] + _SLACK
-    matrix = problem.operator.to_sparse().astype(np.float64)[said]
-    rows = LinearConstraint(matrix, target[said] - room, target[said] + room)
-    ends, settled = [], True
-    for sign in (1.0, -1.0):
-        cost = np.zeros(n)
-        cost[unknown] = sign
-        answer = milp(
-            cost,
-            constraints=rows if said.any() else None,
-            bounds=Bounds(problem.lower, problem.upper),
-            integrality=np.ones(n, dtype=np.int64),
-            options={"node_limit": nodes},
-        )
-        if answer.status == 2:
-            advice = "no whole numbers keep every bound; one of the bounds must be wrong"
-            return WholeRange(
-                int(problem.lower[unknown]), int(problem.upper[unknown]), Status("contradictory", advice)
-            )
-        proved = answer.mip_dual_bound
-        outer = problem.lower[unknown] if sign > 0 else -problem.upper[unknown]
-        known = outer if proved is None or not np.isfinite(proved) else max(outer, np.ceil(proved - _SLACK))
-        ends.append(int(sign * known))
-        settled &= answer.status == 0
-    status = Status("solved") if settled else Status("not converged", "the bounds may be wide; raise nodes")
-    return WholeRange(ends[0], ends[1], status)

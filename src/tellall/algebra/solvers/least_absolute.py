@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.solvers.base import Array, Solution, Status
+from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.pdhg import Saddle, Scaled, Split, Walk, even_out, saddle_point
 from tellall.core.errors import invalid
 
@@ -40,9 +40,7 @@ class AbsoluteProblem:
     def __post_init__(self) -> None:
         m, n = self.operator.shape
         for name, size in (("weights", m), ("slack", m), ("lower", n), ("upper", n)):
-            value: Array = getattr(self, name)
-            if value.shape != (size,) or not np.isfinite(value).all():
-                raise invalid(name, f"{size} finite numbers", f"shape {value.shape}")
+            check_vector(name, getattr(self, name), size)
         for name in ("weights", "slack"):
             if (getattr(self, name) < 0).any():
                 raise invalid(name, "zero or more", float(getattr(self, name).min()))
@@ -120,10 +118,7 @@ class PreparedAbsolute(ABC):
 
     def solve(self, target: Array) -> Solution:
         """A minimiser, with objective, lower bound and relative gap in its stats."""
-        rows = self.problem.operator.shape[0]
-        if target.shape != (rows,) or not np.isfinite(target).all():
-            raise invalid("target", f"{rows} finite numbers", f"shape {target.shape}")
-        target = target.astype(np.float64, copy=False)
+        target = check_vector("target", target, self.problem.operator.shape[0]).astype(np.float64, copy=False)
         floor = _NOTHING * self.problem.objective(self._middle, target)
         x, y, stats = self._solve(target, floor)
         if "gap" not in stats:

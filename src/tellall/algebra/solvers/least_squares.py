@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,32 +10,210 @@ from typing import Any, final
 
 import numpy as np
 
-from tellall.algebra.operators.device import HOST
-from tellall.algebra.solvers.base import Array, count_probes, leading_directions, shrunk_variances
-from tellall.algebra.solvers.box import BoxProblem, Prepared, on_host
+from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
+from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid
 
 __all__ = [
     "BoxProblem",
-    "Factorised",
     "LeastSquares",
-    "MatrixFree",
-    "Prepared",
+    "PreparedLeastSquares",
+    "count_probes",
+    "shrunk_variances",
 ]
 
-# Least squares in a box by the Gram matrix and its Cholesky factor.
+_UNSETTLED = 0.01  # an estimate that still moves by a hundredth of its box is not a solution
+_INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the active set is read again
+_PROBING = 0.01  # far below the spread of a variance estimated from random probes
+_ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
+_FEWEST = 4
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProblem:
+    """minimise ½ Σ_j w_j (A x − z)_j² + ½ Σ_p ridge_p (x_p − center_p)² over lower_p ≤ x_p ≤ upper_p.
+
+    Everything but the target z; the ridge must be positive, so that the minimiser is unique.
+    """
+
+    operator: LinearOperator
+    weights: Array
+    ridge: Array
+    center: Array
+    lower: Array
+    upper: Array
+
+    def __post_init__(self) -> None:
+        m, n = self.operator.shape
+        for name, size in (("weights", m), ("ridge", n), ("center", n), ("lower", n), ("upper", n)):
+            check_vector(name, getattr(self, name), size)
+        if n and self.ridge.min() <= 0:
+            raise invalid("ridge", "above zero", float(self.ridge.min()))
+        if (self.upper <= self.lower).any():
+            raise invalid("upper", "above lower", "a box without room")
+
+    def check_target(self, target: Array) -> Array:
+        """z, where it fits the operator."""
+        return check_vector("target", target, self.operator.shape[0])
+
+
+@dataclass(frozen=True)
+class LeastSquares:
+    """Options of the least-squares solver.
+
+    Parameters
+    ----------
+    gram_limit
+        Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
+    tolerance
+        Largest change of an unknown (relative to its box) that still counts as settled.
+    gradient_steps
+        Cheap steps tried first where only products are used.
+    deflation, patience
+        Directions deflated once conjugate gradients have taken more than `patience` iterations.
+    probes
+        Random vectors for the posterior variances where the inverse is not formed (fewer of them beyond a
+        million unknowns, four at least); the standard error of the p-th is at most √(Σ_{q≠p} C_pq² / probes),
+        and less where the variances are alike.
+
+    Notes
+    -----
+    The box is handled by the primal-dual active set method: guess which unknowns sit on a bound, solve for
+    the others, read the next guess off the gradient. It ends, usually in under ten rounds, at the exact
+    minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
+    factorisation per round (n³/3 flops) below the limit; above, projected gradient steps of Barzilai and
+    Borwein's length first, which settle well-conditioned problems, then a few conjugate gradient steps a
+    round, each two products with the operator. Where those are slow to settle (0/1 attributes have d + 1
+    directions far above the others) a randomised Nyström approximation of the Hessian, `deflation` products
+    once, becomes the preconditioner of every later step (Frangella, Tropp and Udell 2023).
+    """
+
+    gram_limit: int = 10_000
+    tolerance: float = 1e-6
+    rounds: int = 60
+    cg_iterations: int = 500
+    deflation: int = 300
+    patience: int = 40
+    gradient_steps: int = 20
+    probes: int = 64
+
+    def prepare(self, problem: BoxProblem) -> PreparedLeastSquares:
+        """The problem made ready to be solved for many targets."""
+        small = problem.operator.shape[1] <= self.gram_limit
+        return _Factorised(problem, self) if small else _MatrixFree(problem, self)
+
+
+class PreparedLeastSquares(ABC):
+    """A problem that has been factorised, or scaled, once."""
+
+    tolerance: float
+    diagonal: Any  # of the Hessian Aᵀ W A + diag(ridge)
+
+    def __init__(self, problem: BoxProblem, options: LeastSquares, device: Device) -> None:
+        self.problem, self.options, self.device = problem, options, device
+        self.lower, self.upper = device.put(problem.lower), device.put(problem.upper)
+
+    @abstractmethod
+    def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Mean and variances of the Gaussian posterior: C (Aᵀ W z + ridge · center) and the diagonal of C.
+
+        C = (Aᵀ W A + diag(ridge))⁻¹: without the box, the posterior for a prior of that mean and precision.
+        """
+
+    @abstractmethod
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        """The gradient Aᵀ W (A x − z) + ridge (x − center) as a function of x."""
+
+    @abstractmethod
+    def _hessian_product(self, vector: Any) -> Any:
+        """(Aᵀ W A + diag(ridge)) x."""
+
+    @abstractmethod
+    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
+        """From x, the minimiser over the free unknowns, the others held; and the gradient there.
+
+        ``accuracy`` is how far the free gradient must fall, for solvers that iterate.
+        """
+
+    def _start(self, x: Any, gradient_at: Callable[[Any], Any]) -> tuple[Any, Any, Any, float]:
+        """Where the active set method starts: x, its gradient, the free unknowns, how far x moves."""
+        return x, gradient_at(x), self.lower < self.upper, np.inf
+
+    def solve(self, target: Array) -> Solution:
+        """The minimiser in the box."""
+        xp, lower, upper = self.device.xp, self.lower, self.upper
+        gradient_at = self._gradient_for(target)
+        x, gradient, free, residual = self._start(self.device.put(self.problem.center), gradient_at)
+        rounds = 0
+        while residual > self.tolerance and rounds < self.options.rounds:
+            rounds += 1
+            x, gradient = self._free_step(free, x, gradient, _INEXACT)
+            step, residual = x - gradient / self.diagonal, self._residual(x, gradient)
+            if residual > self.tolerance and rounds < self.options.rounds:
+                low, high = step <= lower, step >= upper
+                pinned = xp.where(low, lower, xp.where(high, upper, x))
+                if not bool(xp.all(pinned == x)):
+                    x, gradient = pinned, gradient_at(pinned)
+                free = ~(low | high)
+        x = xp.clip(x, lower, upper)
+        if residual > self.tolerance:
+            x = self._projected_gradient(x, gradient_at)
+            residual = self._residual(x, gradient_at(x))
+        status = Status("solved")
+        if residual > _UNSETTLED:
+            status = Status("not converged", f"the estimate still moves by {residual:.1e}; allow more rounds")
+        return Solution(self.device.get(x), status, {"rounds": float(rounds), "stationarity": residual})
+
+    def _projected_gradient(self, x: Any, gradient_at: Callable[[Any], Any], iterations: int = 2000) -> Any:
+        """FISTA with restarts, from x."""
+        xp, lower, upper = self.device.xp, self.lower, self.upper
+        start = np.random.default_rng(0).normal(size=self.problem.center.size)
+        steepest = 1.05 * largest_eigenvalue(self._on_host(self._hessian_product), start)
+        momentum, ahead = 1.0, x
+        for _ in range(iterations):
+            new = xp.clip(ahead - gradient_at(ahead) / steepest, lower, upper)
+            moved = new - x
+            if self._movement(moved) < self.tolerance / 10:
+                return new
+            if float((ahead - new) @ moved) > 0:  # the momentum points uphill: start again from here
+                momentum, ahead = 1.0, new
+            else:
+                following = (1 + (1 + 4 * momentum**2) ** 0.5) / 2
+                ahead = new + (momentum - 1) / following * moved
+                momentum = following
+            x = new
+        return x
+
+    def _residual(self, x: Any, gradient: Any) -> float:
+        """How far a projected gradient step, in units of the Hessian's diagonal, would move x."""
+        return self._movement(self.device.xp.clip(x - gradient / self.diagonal, self.lower, self.upper) - x)
+
+    def _movement(self, step: Any) -> float:
+        """The largest step relative to its box."""
+        if not step.shape[0]:
+            return 0.0
+        xp = self.device.xp
+        return float(xp.max(xp.abs(step) / (self.upper - self.lower)))
+
+    def _on_host(self, product: Callable[[Any], Any]) -> Callable[[Array], Array]:
+        """A product on the device as one of NumPy vectors."""
+        return lambda vector: self.device.get(product(self.device.put(vector)))
 
 
 @final
-class Factorised(Prepared):
-    """Gram matrix and Cholesky factor: O(n³) once, O(n²) per target."""
+class _Factorised(PreparedLeastSquares):
+    """Gram matrix and Cholesky factor: O(n³) once, O(n²) per target, in double precision."""
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         from scipy.linalg import lapack
 
         super().__init__(problem, options, HOST)
+        self.tolerance = options.tolerance
         self.hessian = problem.operator.gram(problem.weights)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
+        self.diagonal = self.hessian.diagonal()
         self.factor, info = lapack.dpotrf(self.hessian, lower=1, clean=1)
         if info != 0:
             raise invalid("weights", "such that the normal equations are positive definite", "they are not")
@@ -46,15 +225,15 @@ class Factorised(Prepared):
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return mean, np.einsum("ij,ij->j", inverse, inverse)
 
-    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
-        right = self._right_side(target)
-        return lambda x: self._hessian_product(x) - right
-
     def _right_side(self, target: Array) -> Array:
-        """Aᵀ W z + ridge · center, in double precision whatever the operator's."""
+        """Aᵀ W z + ridge · center."""
         problem = self.problem
         weighted = (problem.weights * problem.check_target(target)).astype(np.float64, copy=False)
         return problem.operator.rmatvec(weighted) + problem.ridge * problem.center
+
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        right = self._right_side(target)
+        return lambda x: self._hessian_product(x) - right
 
     def _hessian_product(self, vector: Array) -> Array:
         out: Array = self.hessian @ vector
@@ -71,29 +250,23 @@ class Factorised(Prepared):
             step[free] = cho_solve(cho_factor(block, lower=True, overwrite_a=True), -gradient[free])
         return x + step, gradient + self._hessian_product(step)
 
-    def _diagonal(self) -> Array:
-        return self.hessian.diagonal()
-
-
-# Least squares in a box by products with the operator alone.
-
-_PROBING = 0.01  # far below the spread of a variance estimated from random probes
-
 
 @final
-class MatrixFree(Prepared):
-    """Products only: O(iterations × one product), the operator's own memory, wherever the operator is."""
+class _MatrixFree(PreparedLeastSquares):
+    """Products only: O(iterations × one product), the operator's own memory, precision and device."""
 
-    _products_only = True
     _deflated: tuple[Any, Any] | None = None  # leading directions of the Hessian, once they are needed
 
     def __init__(self, problem: BoxProblem, options: LeastSquares) -> None:
         self.operator = problem.operator.resident
         super().__init__(problem, options, self.operator.device)
-        self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
-        self._dtype = self.device.dtype(self.operator.dtype)
         # single precision cannot settle further than some of its own roundings
         self.tolerance = max(options.tolerance, 1000 * float(np.finfo(self.operator.dtype).eps))
+        self.weights, self.ridge = self.device.put(problem.weights), self.device.put(problem.ridge)
+        self._dtype = self.device.dtype(self.operator.dtype)
+        weights = self.device.xp.astype(self.weights, self._dtype, copy=False)
+        self.diagonal = self.operator.squared().rmatvec(weights) + self.ridge
+        self._root = self.device.xp.sqrt(self.diagonal)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         n, device = self.problem.center.size, self.device
@@ -106,16 +279,12 @@ class MatrixFree(Prepared):
             found = signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
             total, squares = total + found, squares + found**2
         sums = (device.get(total), device.get(squares), probes)
-        return device.get(mean), shrunk_variances(*sums, device.get(self._diagonal()), self.problem.ridge)
+        return device.get(mean), shrunk_variances(*sums, device.get(self.diagonal), self.problem.ridge)
 
     def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
         z = self.device.put(self.problem.check_target(target))
         center = self.device.put(self.problem.center)
-
-        def gradient(x: Any) -> Any:
-            return self._back(self._image(x) - z) + self.ridge * (x - center)
-
-        return gradient
+        return lambda x: self._back(self._image(x) - z) + self.ridge * (x - center)
 
     def _hessian_product(self, vector: Any) -> Any:
         return self._back(self._image(vector)) + self.ridge * vector
@@ -127,14 +296,37 @@ class MatrixFree(Prepared):
         """Aᵀ W y."""
         return self.operator.rmatvec(self.device.xp.astype(self.weights * rows, self._dtype, copy=False))
 
+    def _start(self, x: Any, gradient_at: Callable[[Any], Any]) -> tuple[Any, Any, Any, float]:
+        """Projected gradient steps of Barzilai and Borwein's length, each one product: often enough alone.
+
+        In the units of the Hessian's diagonal; short and long steps take turns.
+        """
+        xp, lower, upper, scale = self.device.xp, self.lower, self.upper, self.diagonal
+        gradient, length, residual = gradient_at(x), 1.0, np.inf
+        for count in range(self.options.gradient_steps):
+            new = xp.clip(x - length * gradient / scale, lower, upper)
+            new_gradient = gradient_at(new)
+            moved, bent = new - x, new_gradient - gradient
+            x, gradient = new, new_gradient
+            along, residual = float(moved @ bent), self._residual(x, gradient)
+            if residual <= self.tolerance or along <= 0:
+                break
+            if count % 2:
+                length = float(moved @ (scale * moved)) / along
+            else:
+                length = along / float(bent @ (bent / scale))
+        step = x - gradient / scale
+        return x, gradient, (step > lower) & (step < upper), residual
+
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         """Conjugate gradients on the free unknowns, preconditioned."""
         goal = self._size(self.device.xp.where(free, -gradient, 0.0)) * accuracy**2
         limit = self.options.cg_iterations if self._deflated else self.options.patience
         x, gradient, done = self._conjugate_gradients(free, x, gradient, goal, limit)
         if not done and not self._deflated:
-            product = on_host(self.device, self._scaled_product)
-            found = leading_directions(product, x.shape[0], self.options.deflation)
+            found = leading_directions(
+                self._on_host(self._scaled_product), x.shape[0], self.options.deflation
+            )
             self._deflated = self.device.put(found[0]), self.device.put(found[1])
             x, gradient, _ = self._conjugate_gradients(free, x, gradient, goal, self.options.cg_iterations)
         return x, gradient
@@ -161,78 +353,56 @@ class MatrixFree(Prepared):
 
     def _size(self, residual: Any) -> float:
         """The squared residual, each entry counted in units of its diagonal."""
-        return float(residual @ (residual / self._diagonal()))
+        return float(residual @ (residual / self.diagonal))
 
     def _precondition(self, residual: Any) -> Any:
-        root = self.device.xp.sqrt(self._diagonal())
-        scaled = residual / root
+        scaled = residual / self._root
         if self._deflated:
             vectors, values = self._deflated
             share = vectors.T @ scaled
             scaled = scaled + vectors @ (((values[-1] + self._floor) / (values + self._floor) - 1) * share)
-        return scaled / root
+        return scaled / self._root
 
     @cached_property
     def _floor(self) -> float:
         """The usual part of the ridge in the diagonal."""
-        return float(np.median(self.problem.ridge / self.device.get(self._diagonal())))
+        return float(np.median(self.problem.ridge / self.device.get(self.diagonal)))
 
     def _scaled_product(self, vector: Any) -> Any:
         """The Hessian without its ridge, scaled to the size of its diagonal."""
-        root = self.device.xp.sqrt(self._diagonal())
-        inner = vector / root
-        return (self._hessian_product(inner) - self.ridge * inner) / root
-
-    def _diagonal(self) -> Any:
-        return self._cached_diagonal
-
-    @cached_property
-    def _cached_diagonal(self) -> Any:
-        weights = self.device.xp.astype(self.weights, self._dtype, copy=False)
-        return self.operator.squared().rmatvec(weights) + self.ridge
+        inner = vector / self._root
+        return (self._hessian_product(inner) - self.ridge * inner) / self._root
 
 
-@dataclass(frozen=True)
-class LeastSquares:
-    """Options of the least-squares solver.
+def count_probes(probes: int, unknowns: int) -> int:
+    """How many probes this many unknowns get: fewer where each takes long, but at least four.
 
-    Parameters
-    ----------
-    gram_limit
-        Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
-    tolerance
-        Largest change of an unknown (relative to its box) that still counts as settled.
-    gradient_steps
-        Cheap steps tried first where only products are used.
-    deflation, patience
-        Directions deflated once conjugate gradients have taken more than `patience` iterations.
-    probes
-        Random vectors for the posterior variances where the inverse is not formed (fewer of them beyond a
-        million unknowns, four at least); the standard error of the p-th is at most √(Σ_{q≠p} C_pq² / probes),
-        and less where the variances are alike.
+    Examples
+    --------
+    >>> [count_probes(64, n) for n in (20_000, 1_000_000, 10_000_000, 10**9)]
+    [64, 64, 6, 4]
+    """
+    return max(min(_FEWEST, probes), min(probes, probes * _ALL_PROBES // max(unknowns, 1)))
+
+
+def shrunk_variances(total: Array, squares: Array, count: int, diagonal: Array, ridge: Array) -> Array:
+    """The diagonal of H⁻¹ from sums over probes v of v ∘ H⁻¹v and of its squares.
+
+    ``diagonal`` is that of H = Aᵀ W A + diag(ridge).
 
     Notes
     -----
-    The box is handled by the primal-dual active set method: guess which unknowns sit on a bound, solve for
-    the others, read the next guess off the gradient; it ends, usually in under ten rounds, at the exact
-    minimiser. Should it cycle, accelerated projected gradient steps finish the work. One Cholesky
-    factorisation per round (n³/3 flops) below the limit; above, projected gradient steps of Barzilai and
-    Borwein's length first, which settle well-conditioned problems, then a few conjugate gradient steps a
-    round, each two products with the operator. Where those are slow to settle (0/1 attributes have d + 1
-    directions far above the others) a randomised Nyström approximation of the Hessian, `deflation` products
-    once, becomes the preconditioner of every later step (Frangella, Tropp and Udell 2023).
+    Hutchinson: the mean of v ∘ H⁻¹v over independent signs is the diagonal of H⁻¹, entry p with the variance
+    Σ_{q≠p} (H⁻¹)_pq² / count. In units of 1/H_pp the entries of people alike are alike, so each is drawn
+    towards the mean of all: the more, the more of the spread between them is that variance (the estimator
+    of James and Stein, with the variance estimated from the probes). Where the entries differ by more than
+    the probes' noise, little is drawn. The bounds 1/H_pp ≤ (H⁻¹)_pp ≤ 1/ridge_p are kept.
     """
-
-    gram_limit: int = 10_000
-    tolerance: float = 1e-6
-    rounds: int = 60
-    cg_iterations: int = 500
-    deflation: int = 300
-    patience: int = 40
-    gradient_steps: int = 20
-    probes: int = 64
-
-    def prepare(self, problem: BoxProblem) -> Prepared:
-        """The problem made ready to be solved for many targets."""
-        small = problem.operator.shape[1] <= self.gram_limit
-        return Factorised(problem, self) if small else MatrixFree(problem, self)
+    least, most = 1 / diagonal, 1 / ridge
+    ratio = total / count * diagonal
+    if count > 1 and ratio.size:
+        noise = np.maximum(squares / count - (total / count) ** 2, 0.0) * diagonal**2 / (count - 1)
+        usual, between = float(noise.mean()), float(ratio.var())
+        kept = max(between - usual, 0.0) / between if between > 0 else 1.0
+        ratio = ratio.mean() + kept * (ratio - ratio.mean())
+    return np.clip(ratio * least, least, most)

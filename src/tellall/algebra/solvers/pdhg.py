@@ -13,6 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.device import Device
 from tellall.algebra.solvers.base import Array
+from tellall.algebra.solvers.singular_values import largest_eigenvalue
 
 __all__ = [
     "Saddle",
@@ -20,7 +21,6 @@ __all__ = [
     "Split",
     "Walk",
     "even_out",
-    "largest_singular_value",
     "saddle_point",
 ]
 
@@ -29,7 +29,6 @@ __all__ = [
 _OUTLYING = 3.0  # a singular value this many times the typical one is split off
 _FIRST_BLOCK = 32  # directions tried first, then twice as many, and so on
 _MOST_ENTRIES = 64_000_000  # numbers kept for the directions split off
-_LANCZOS = 12
 
 
 @final
@@ -154,7 +153,7 @@ def even_out(scaled: Scaled, *, most: int | None = None) -> Split:
     dtype = scaled.operator.dtype
     empty = np.zeros(0, dtype=dtype)
     plain = Split(scaled, np.zeros((m, 0), dtype=dtype), empty, np.zeros((n, 0), dtype=dtype), 0.0)
-    norm = largest_singular_value(plain, n)
+    norm = _norm(plain, n)
     energy = _squared_frobenius(scaled)
     limit = min(m, n) // 4 if most is None else min(most, m, n)
     limit = min(limit, _MOST_ENTRIES // max(1, m + n))
@@ -162,7 +161,7 @@ def even_out(scaled: Scaled, *, most: int | None = None) -> Split:
         return Split(scaled, plain.left, plain.values, plain.right, norm)
     left, values, right = _leading(scaled, energy, limit)
     split = Split(scaled, left, values, right, 0.0)
-    return Split(scaled, left, values, right, largest_singular_value(split, n + values.size))
+    return Split(scaled, left, values, right, _norm(split, n + values.size))
 
 
 def _leading(scaled: Scaled, energy: float, limit: int) -> tuple[Array, Array, Array]:
@@ -199,30 +198,10 @@ def _squared_frobenius(scaled: Scaled) -> float:
     return float((scaled.rows.astype(np.float64) ** 2 * sums).sum())
 
 
-def largest_singular_value(system: Split, n: int, *, steps: int = _LANCZOS) -> float:
-    """The norm of a matrix from below, by Lanczos steps on its Gram matrix (usually within 1 %)."""
-    rng = np.random.default_rng(0)
-    vector: Array = rng.normal(size=n).astype(system.scaled.operator.dtype)
-    basis: list[Array] = []
-    across: list[float] = []
-    along: list[float] = []
-    length = float(np.linalg.norm(vector))
-    while length > 1e-30 and len(basis) < min(steps, n):
-        vector = vector / length
-        basis.append(vector)
-        vector = system.back(system.product(vector))
-        along.append(float(vector @ basis[-1]))
-        for _ in range(2):
-            for earlier in basis:
-                vector = vector - (vector @ earlier) * earlier
-        length = float(np.linalg.norm(vector))
-        across.append(length)
-        if length <= 1e-6 * along[0]:
-            break
-    if not along:
-        return 0.0
-    small = np.diag(along) + np.diag(across[: len(along) - 1], 1) + np.diag(across[: len(along) - 1], -1)
-    return float(np.sqrt(max(np.linalg.eigvalsh(small)[-1], 0.0)))
+def _norm(system: Split, n: int) -> float:
+    """The largest singular value of the system, from below."""
+    start = np.random.default_rng(0).normal(size=n).astype(system.scaled.operator.dtype)
+    return math.sqrt(largest_eigenvalue(lambda x: system.back(system.product(x)), start))
 
 
 _CHECK = 10  # iterations between two looks at the gap

@@ -10,7 +10,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.base import Array
-from tellall.algebra.solvers.minimum_norm import bidiagonalise
+from tellall.algebra.solvers.singular_values import bidiagonalise
 from tellall.core.errors import invalid
 
 __all__ = [

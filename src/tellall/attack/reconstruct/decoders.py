@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.compose import RowSelect
+from tellall.algebra.posterior.counts import CountPrior, CountProblem
+from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.base import Solution, Status
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.counts import CountPrior, CountProblem
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
-from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.algebra.solvers.posterior import Posterior
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.attack.reconstruct.system import Undecided
 from tellall.core.errors import invalid
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.box import BoxProblem
-from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.attack.secret import Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public

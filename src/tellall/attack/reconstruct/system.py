@@ -9,8 +9,8 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.solvers.channel import observation
-from tellall.algebra.solvers.counts import CountPrior
+from tellall.algebra.posterior.channel import observation
+from tellall.algebra.posterior.counts import CountPrior
 from tellall.release.equations import Evidence, Rows, System
 
 __all__ = [

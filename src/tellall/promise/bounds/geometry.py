@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.solvers.minimum_norm import Ritz, bidiagonalise, missed_share
+from tellall.algebra.solvers.singular_values import Ritz, bidiagonalise, missed_share
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.record import NumberRecord

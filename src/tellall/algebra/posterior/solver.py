@@ -4,175 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol, final
+from functools import cached_property, partial
+from typing import final
 
 import numpy as np
 
-from tellall.algebra.operators.base import IntArray, LinearOperator
-from tellall.algebra.solvers.base import Array, Status
-from tellall.algebra.solvers.box import BoxProblem, Prepared
-from tellall.algebra.solvers.channel import Channel
-from tellall.algebra.solvers.counts import CategoryPrior, CountPrior, CountProblem, PosteriorSolution
-from tellall.algebra.solvers.expectation import GaussianSteps, Propagated, propagate
-from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.algebra.solvers.message_passing import Passed, Spread, pass_messages
+from tellall.algebra.posterior.channel import Channel, Opinion
+from tellall.algebra.posterior.counts import CountProblem, PosteriorSolution
+from tellall.algebra.posterior.expectation import propagate
+from tellall.algebra.posterior.gaussian import GaussianSteps
+from tellall.algebra.posterior.message_passing import Spread, pass_messages
+from tellall.algebra.posterior.rehearsal import Rehearsal, rehearse
+from tellall.algebra.solvers.base import Array, Status, check_vector
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, PreparedLeastSquares
 from tellall.core.errors import invalid
 
 __all__ = [
     "Posterior",
     "PreparedPosterior",
-    "Rehearsal",
-    "rehearse",
 ]
-
-# A rehearsal: the decoder tried on a secret drawn from its own model. Do its confidences hold?
-
-_NOTICED = 3.0  # standard errors of the number of wrong guesses: the log-odds are mended
-_ALARM = 4.0  # and so many: mending is not enough to be trusted,
-_TOLERATED = 0.1  # unless the excess is this small a share of them
-_MENDABLE = 0.5  # log-odds that are too large by more than this are no matter of degree
-_ENOUGH = 3000  # people guessed in rehearsal
-_MOST_DRAWS = 30
-_LOOKS = (10, 20, 40)  # draws after which a decoder that has failed already is not tried any more
-_STRATA = (0.0, np.log(3), np.log(19))  # log-odds of chances 1/2, 3/4 and 0.95: each part is judged by itself
-
-
-class Belief(Protocol):
-    """What a decoder ends with: a Gaussian opinion of every count."""
-
-    @property
-    def precision(self) -> Array: ...
-
-    @property
-    def opinion(self) -> Array: ...
-
-
-@dataclass(frozen=True)
-class Rehearsal:
-    """How the confidences did: `wrong` guesses against `expected`, and the factor that mends the log-odds."""
-
-    wrong: float = 0.0
-    expected: float = 0.0
-    temperature: float = 1.0
-    calibrated: bool = True
-
-    @property
-    def advice(self) -> str:
-        """What happened, where the confidences did not hold."""
-        return (
-            f"on simulated secrets with the same equations {self.wrong:.0f} guesses were wrong where "
-            f"{self.expected:.0f} were expected; log-odds were scaled by {self.temperature:.2f}"
-        )
-
-
-def rehearse(
-    prior: CountPrior | CategoryPrior,
-    operator: LinearOperator,
-    channel: Channel,
-    target: Array,
-    decode: Callable[[Array], Belief],
-    rng: np.random.Generator,
-) -> Rehearsal:
-    """The decoder's record on counts drawn from the prior and errors drawn from the channel.
-
-    Notes
-    -----
-    If the posterior were exact, the number of wrong guesses would have mean Σ min(p, 1−p) over people; a
-    decoder that locks into one of many equally likely secrets has far more. The log-odds are then multiplied
-    by the number that makes the simulated secrets likeliest; where they are far off, they are trusted only
-    if they are not off by more than a factor of two and, mended on one half, hold on the other. That
-    is asked of all people together and, so that the doubtful ones do not hide them, of those who are said to
-    be sure, fairly sure and unsure. Of several values it is the likeliest one of each group that is guessed,
-    so that everybody counts once. One more run of the decoder; up to 30 where there are few people, fewer
-    where it fails.
-    """
-    people = float(prior.size.sum() if isinstance(prior, CountPrior) else prior.left.sum())
-    draws = int(np.clip(np.ceil(_ENOUGH / max(people, 1.0)), 1, _MOST_DRAWS))
-    strength, right, members = list[Array](), list[Array](), list[Array]()
-    for draw in range(draws):
-        if draw in _LOOKS:
-            sofar = _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
-            if not sofar.calibrated:
-                return sofar
-        truth = prior.sample(rng)
-        image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
-        belief = decode(channel.publish(image, target, rng))
-        log_odds = np.clip(prior.log_odds(belief.precision, belief.opinion), -700, 700)
-        asked = slice(None) if isinstance(prior, CountPrior) else _likeliest(prior.group, log_odds)
-        log_odds, truth, size = log_odds[asked], truth[asked], prior.size[asked]
-        strength.append(np.abs(log_odds))
-        right.append(np.where(log_odds >= 0, truth, size - truth))
-        members.append(size)
-    return _judge(np.concatenate(strength), np.concatenate(right), np.concatenate(members))
-
-
-def _likeliest(group: IntArray, log_odds: Array) -> IntArray:
-    """The index of the largest log-odds of each group."""
-    order = np.lexsort((-log_odds, group))
-    _, first = np.unique(group[order], return_index=True)
-    return np.asarray(order[first])
-
-
-def _judge(strength: Array, right: Array, size: Array) -> Rehearsal:
-    """Whether as many guesses were wrong as the log-odds' strength says."""
-    missed = size - right
-    wrong, foreseen = float(missed.sum()), float(size @ _doubt(strength))
-    noticed, calibrated = _off(strength, missed, size)
-    if not noticed:
-        return Rehearsal(wrong, foreseen)
-    if not calibrated:  # does what mends the one half hold on the other?
-        half = strength.size // 2
-        factor = _temperature(strength[:half], right[:half], missed[:half])
-        if _MENDABLE <= factor <= 1 / _MENDABLE:
-            calibrated = _off(factor * strength[half:], missed[half:], size[half:])[1]
-    return Rehearsal(wrong, foreseen, _temperature(strength, right, missed), calibrated)
-
-
-def _off(strength: Array, missed: Array, size: Array) -> tuple[bool, bool]:
-    """Whether it shows that the log-odds are off, and whether they are near enough to be trusted."""
-    doubt = _doubt(strength)
-    expected, variance = size * doubt, size * doubt * (1 - doubt)
-    excess = abs(float((missed - expected).sum()))
-    noticed = bool(excess > _NOTICED * np.sqrt(variance.sum()) + 1)
-    calibrated = excess <= _room(float(expected.sum()), float(variance.sum()))
-    part = np.digitize(strength, _STRATA)
-    for stratum in range(1, len(_STRATA) + 1):
-        here = part == stratum
-        over, spread = float((missed - expected)[here].sum()), float(variance[here].sum())
-        noticed |= bool(over > _NOTICED * np.sqrt(spread) + 0.5)  # one sure and wrong is one too many
-        calibrated &= over <= _room(float(expected[here].sum()), spread)
-    return noticed, calibrated
-
-
-def _doubt(strength: Array) -> Array:
-    """The chance that a guess of such log-odds is wrong."""
-    from scipy.special import expit
-
-    out: Array = expit(-strength)
-    return out
-
-
-def _room(expected: float, variance: float) -> float:
-    """How far the number of wrong guesses may be from what was expected."""
-    return _ALARM * float(np.sqrt(variance)) + _TOLERATED * expected + 1
-
-
-def _temperature(strength: Array, right: Array, wrong: Array) -> float:
-    """The factor on the log-odds under which what was right and wrong is likeliest."""
-    from scipy.optimize import minimize_scalar
-
-    def cost(log_factor: float) -> float:
-        scaled = np.exp(log_factor) * strength
-        return float(right @ np.logaddexp(0, -scaled) + wrong @ np.logaddexp(0, scaled))
-
-    return float(np.exp(minimize_scalar(cost, bounds=(-6, 3), method="bounded").x))
-
 
 _AGREES = 1.25  # predicted and actual residuals, as a ratio of mean squares
 _NOISE_AGREES = 1.4  # learnt and declared noise variance
 _MOST_GROSS = 0.6  # above this share of gross errors the "ordinary" rows are not the majority
-_CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
+_CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
 _SETTLED = 5.0  # times the tolerance: what still counts as converged
 
 
@@ -231,9 +86,6 @@ class Posterior:
         return PreparedPosterior(problem, self)
 
 
-Opinion = Passed | Propagated
-
-
 @final
 class PreparedPosterior:
     """A problem whose prior, operator and Gram matrix are ready."""
@@ -254,8 +106,7 @@ class PreparedPosterior:
     def solve(self, target: Array, *, rng: np.random.Generator | None = None) -> PosteriorSolution:
         """The posterior given these values; the generator draws the rehearsal's secret."""
         m = self.problem.operator.shape[0]
-        if target.shape != (m,) or not np.isfinite(target).all():
-            raise invalid("target", f"{m} finite numbers", f"shape {target.shape}")
+        check_vector("target", target, m)
         generator = np.random.default_rng(0) if rng is None else rng
         best: tuple[Opinion, str, Callable[[Array], Opinion]] | None = None
         for name, attempt in self._attempts(generator):
@@ -266,7 +117,7 @@ class PreparedPosterior:
                 break
         assert best is not None
         opinion, name, attempt = best
-        log_odds = self.prior.log_odds(opinion.precision, opinion.opinion)
+        log_odds = self.prior.log_odds(opinion.precision, opinion.center)
         if self._trouble(opinion):
             return self._doubtful(opinion, name, log_odds, target, generator)
         rehearsal = None
@@ -285,12 +136,13 @@ class PreparedPosterior:
     def _attempts(self, rng: np.random.Generator) -> list[tuple[str, Callable[[Array], Opinion]]]:
         """What to try, in order."""
         n = self.problem.operator.shape[1]
-        counted = isinstance(self.prior, CountPrior)  # several values of a person go by propagation only
+        counted = self.prior.group is None  # several values of a person go by propagation only
         auto = self.options.method == "auto" or not counted
         passing = self.options.method == "message-passing" and counted
         propagating = self.options.method == "expectation"
         affordable = self.steps.affordable(self.options.gram_limit)
         wanted = counted and self.spread.even and (n >= self.options.small or not affordable)
+        run = partial(propagate, self.steps, self.prior)
         out: list[tuple[str, Callable[[Array], Opinion]]] = []
         if passing or (auto and wanted):
             out.append(("message-passing", lambda z: self._pass(z, self.options.damping, 1)))
@@ -298,18 +150,17 @@ class PreparedPosterior:
             out.append(("message-passing", lambda z: self._pass(z, 0.2, 4)))
         if propagating or (auto and affordable):
             if self.problem.contaminated is not True:
-                out.append(("expectation", lambda z: propagate(self.steps, self.prior, self.channel, z)))
+                out.append(("expectation", lambda z: run(self.channel, z)))
             if self.problem.contaminated is not False:
-                out.append(("expectation", self._propagate_contaminated))
+                out.append(("expectation", lambda z: run(self.channel, z, contaminated=True)))
             elif self.channel.slack is not None:  # intervals taken for variances, which settle more easily
                 plain = self.channel.gaussian
-                out.append(("expectation", lambda z: propagate(self.steps, self.prior, plain, z)))
+                out.append(("expectation", lambda z: run(plain, z)))
         if auto and not affordable:
             out.append(("least-squares", lambda z: self._one_step(z, rng)))
         return out
 
-    def _pass(self, target: Array, damping: float, patience: int) -> Passed:
-        assert isinstance(self.prior, CountPrior)
+    def _pass(self, target: Array, damping: float, patience: int) -> Opinion:
         return pass_messages(
             self.problem.operator,
             self.spread,
@@ -322,9 +173,6 @@ class PreparedPosterior:
             contaminated=self.problem.contaminated is not False,
         )
 
-    def _propagate_contaminated(self, target: Array) -> Propagated:
-        return propagate(self.steps, self.prior, self.channel, target, contaminated=True)
-
     def _trouble(self, opinion: Opinion) -> float:
         """Zero where the run passes its own checks, else how far it is off."""
         room = _AGREES + 6 / np.sqrt(max(self.seen, 1))
@@ -333,9 +181,7 @@ class PreparedPosterior:
             trouble += opinion.change
         if opinion.channel.gross_variance is not None and opinion.channel.share > _MOST_GROSS:
             trouble += opinion.channel.share
-        if isinstance(opinion, Passed) and opinion.fall > 1.05:
-            trouble += opinion.fall
-        return trouble
+        return trouble + (opinion.fall if opinion.fall > 1.05 else 0.0)
 
     def _status(self, opinion: Opinion, rehearsal: Rehearsal | None) -> Status:
         scale = opinion.channel.scale
@@ -347,7 +193,7 @@ class PreparedPosterior:
         return Status("solved" if rehearsal is None else "trusted")
 
     @cached_property
-    def _boxed(self) -> Prepared:
+    def _boxed(self) -> PreparedLeastSquares:
         prior, problem = self.prior, self.problem
         weights = 1 / (self.channel.total + np.zeros(problem.std.size))
         box = BoxProblem(
@@ -355,7 +201,7 @@ class PreparedPosterior:
         )
         return LeastSquares().prepare(box)
 
-    def _one_step(self, target: Array, rng: np.random.Generator) -> Propagated:
+    def _one_step(self, target: Array, rng: np.random.Generator) -> Opinion:
         """The linear-Gaussian posterior divided by its prior: one step of propagation, by products."""
         box = self._boxed.problem
         mean, variance = self._boxed.posterior(target, rng=rng)
@@ -364,7 +210,7 @@ class PreparedPosterior:
         image = box.operator.matvec(mean.astype(box.operator.dtype))
         used = float(np.sum(1 - box.ridge * variance))
         agreement = (float(box.weights @ (target - image) ** 2) + used) / max(self.seen, 1)
-        return Propagated(precision, opinion, self.channel.gaussian, agreement, 0.0, 1)
+        return Opinion(precision, opinion, self.channel.gaussian, agreement, 0.0, 1)
 
     def _doubtful(
         self, opinion: Opinion, name: str, log_odds: Array, target: Array, rng: np.random.Generator
@@ -380,7 +226,7 @@ class PreparedPosterior:
         if self._misfit(boxed, target) < self._misfit(size * expit(log_odds), target):
             guess, name = np.where(2 * boxed >= size, 1.0, -1.0), "least-squares"
         step = self._one_step(target, rng)
-        cautious = self.prior.log_odds(step.precision, step.opinion)
+        cautious = self.prior.log_odds(step.precision, step.center)
         log_odds = guess * np.maximum(np.minimum(guess * log_odds, guess * cautious), 1e-9)
         return self._solution(log_odds, self._failure(opinion, name), opinion, name)
 

@@ -5,9 +5,10 @@ import pytest
 from scipy.special import ndtr
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.channel import Channel
-from tellall.algebra.solvers.counts import CountPrior
-from tellall.algebra.solvers.expectation import GaussianSteps, propagate
+from tellall.algebra.posterior.channel import Channel
+from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.expectation import propagate
+from tellall.algebra.posterior.gaussian import GaussianSteps
 
 from .instances import pairs
 
@@ -24,7 +25,7 @@ def exact_means(matrix, target, density, prior):
 
 def means(matrix, prior, channel, target, **options):
     done = propagate(GaussianSteps(Dense(matrix)), prior, channel, target, **options)
-    return prior.moments(done.precision, done.opinion)[0], done
+    return prior.moments(done.precision, done.center)[0], done
 
 
 def test_separate_people_are_solved_exactly():
@@ -71,7 +72,7 @@ def test_attributes_that_defeat_message_passing(bits, factors):
     problem, target, secret = pairs(300, bits=bits, factors=factors, seed=5)
     prior = CountPrior(problem.size, problem.lower, problem.upper, 0.5)
     done = propagate(GaussianSteps(problem.operator), prior, Channel(problem.std**2), target)
-    chance = prior.chance(done.precision, done.opinion)
+    chance = prior.chance(done.precision, done.center)
     assert np.array_equal(chance >= 0.5, secret)
     assert 0.7 < done.agreement < 1.3  # 600 rows: over five standard deviations √(2/m)
 
@@ -82,4 +83,4 @@ def test_gross_errors_with_bits():
     done = propagate(
         GaussianSteps(problem.operator), prior, Channel(problem.std**2), target, contaminated=True
     )
-    assert np.mean((prior.chance(done.precision, done.opinion) >= 0.5) == secret) > 0.99
+    assert np.mean((prior.chance(done.precision, done.center) >= 0.5) == secret) > 0.99

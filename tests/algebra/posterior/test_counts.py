@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.algebra.solvers.counts import CountPrior, count_moments
+from tellall.algebra.posterior.counts import CountPrior
 
 
 def law(size, lower, upper, rate, precision, opinion):
@@ -24,8 +24,9 @@ def test_moments_are_those_of_the_law(sizes, rate, seed):
     lower = np.array([rng.integers(0, c) for c in sizes], dtype=float)
     upper = np.array([rng.integers(low + 1, c + 1) for low, c in zip(lower, sizes, strict=True)], dtype=float)
     precision, opinion = rng.uniform(0, 2, size.size), rng.normal(1, 2, size.size)
-    mean, variance = count_moments(size, lower, upper, rate, precision, opinion)
-    odds = CountPrior(size, lower, upper, rate).log_odds(precision, opinion)
+    prior = CountPrior(size, lower, upper, rate)
+    mean, variance = prior.moments(precision, opinion)
+    odds = prior.log_odds(precision, opinion)
     for p, c in enumerate(sizes):
         every = law(c, int(lower[p]), int(upper[p]), rate, precision[p], opinion[p])
         wanted = sum(j * chance for j, chance in every.items())

@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.posterior.channel import LEARN_FROM, Channel, Opinion
+from tellall.algebra.posterior.counts import CountPrior
 from tellall.algebra.solvers.base import Array
-from tellall.algebra.solvers.channel import Channel
-from tellall.algebra.solvers.counts import CountPrior
 
 __all__ = [
-    "Passed",
     "Spread",
     "pass_messages",
 ]
-
-_LEARN_FROM = 3  # the first residuals say little about the noise
-
-
-@dataclass(frozen=True, eq=False)
-class Passed:
-    """Where message passing ended: what the evidence says of each count, and how well it agrees."""
-
-    precision: Array
-    opinion: Array
-    channel: Channel
-    agreement: float
-    fall: float
-    change: float
-    iterations: int
 
 
 class Spread:
@@ -81,7 +64,7 @@ def pass_messages(
     limit: int = 40,
     tolerance: float = 1e-3,
     contaminated: bool = False,
-) -> Passed:
+) -> Opinion:
     """The evidence's opinion of every count, by message passing with a damped step.
 
     Notes
@@ -91,22 +74,21 @@ def pass_messages(
     the count given the opinion r of precision ρ. Two products an iteration where all entries have the same
     size, four elsewhere; O(n + m) memory beside the operator. Only x and τ are damped: damping S as well
     leaves it a step behind its correction v ∘ S, and ends in a cycle. Exact in the limit for matrices whose
-    entries are like independent ones; nothing is promised for others, so the result carries what must agree:
-    `agreement` (the ordinary residuals' mean square over the predicted one) and `fall` (the typical residual
-    at the end over that at the start).
+    entries are like independent ones. There is no promise for others, so check `agreement` and `fall` of the
+    result.
     """
     here = operator.resident
     device, xp = here.device, here.device.xp
     dtype = device.dtype(here.dtype)
-    law, channel = prior.on(device), channel.on(device)
+    moments, channel = prior.moments_on(device), channel.on(device)
 
     def judged(values: Any) -> Any:
         """The values where the channel judges them, which is the host where it knows intervals."""
         return values if channel.device is device else device.get(values)
 
-    base = xp.astype(law.mean, dtype)
+    base = xp.astype(device.put(prior.mean), dtype)
     z = xp.astype(device.put(target) - here.matvec(base), dtype)
-    x, tau, s = xp.zeros_like(base), xp.astype(law.variance, dtype), xp.zeros_like(z)
+    x, tau, s = xp.zeros_like(base), xp.astype(device.put(prior.variance), dtype), xp.zeros_like(z)
     scale = float(np.sqrt(np.mean(prior.variance)))
     first = last = _middle(channel, judged(z))
     least = 1e-6 / float(prior.variance.max())
@@ -115,16 +97,15 @@ def pass_messages(
         residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
         if contaminated and iteration == 0:
             channel = channel.contaminated(residual, believed)
-        answer = channel.respond(residual, believed)
-        if iteration >= _LEARN_FROM:
-            channel = channel.learn(residual, believed, answer.gross)
-        score, curvature = answer.score, answer.curvature
+        score, curvature, gross = channel.respond(residual, believed)
+        if iteration >= LEARN_FROM:
+            channel = channel.learn(residual, believed, gross)
         if channel.device is not device:
             score, curvature = device.put(score), device.put(curvature)
         s = xp.astype(score, dtype, copy=False)
         precision = _at_least(device, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
         opinion = base + x + here.rmatvec(s) / precision
-        mean, variance = law.moments(precision, opinion)
+        mean, variance = moments(precision, opinion)
         moved = mean - base - x
         change = float(xp.mean(moved**2)) ** 0.5 / scale
         x = xp.astype(x + damping * moved, dtype, copy=False)
@@ -134,11 +115,11 @@ def pass_messages(
         last = _middle(channel, residual)
         if change <= tolerance:
             break
-    return Passed(
+    return Opinion(
         precision=np.broadcast_to(np.asarray(device.get(precision), dtype=float), prior.mean.shape),
-        opinion=np.asarray(device.get(opinion), dtype=float),
+        center=np.asarray(device.get(opinion), dtype=float),
         channel=channel.on(HOST),
-        agreement=channel.agreement(residual, believed, answer.gross),
+        agreement=channel.agreement(residual, believed, gross),
         fall=last / max(first, 1e-300),
         change=change,
         iterations=iteration + 1,

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.algebra.solvers.instances import pairs
+from tests.algebra.posterior.instances import pairs
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
-from tellall.algebra.solvers.box import BoxProblem
+from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
-from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.algebra.solvers.posterior import Posterior
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 
 N = 2000
 

@@ -3,9 +3,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.channel import Channel
-from tellall.algebra.solvers.counts import CategoryPrior, CountPrior
-from tellall.algebra.solvers.posterior import rehearse
+from tellall.algebra.posterior.channel import Channel
+from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.rehearsal import rehearse
 
 N = 1500
 FEW = 40
@@ -14,7 +14,7 @@ FEW = 40
 @dataclass
 class Said:
     precision: np.ndarray
-    opinion: np.ndarray
+    center: np.ndarray
 
 
 def identity(strength: float):
@@ -94,7 +94,7 @@ def test_few_people_are_asked_often_enough_to_tell():
 def test_of_several_values_everybody_counts_once():
     one = np.ones(3 * FEW)
     rate = np.repeat([0.5, 0.3, 0.2], FEW)
-    prior = CategoryPrior(np.tile(np.arange(FEW), 3), np.ones(FEW), one, rate, 0 * one, one)
+    prior = CountPrior(one, 0 * one, one, rate, group=np.tile(np.arange(FEW), 3), left=np.ones(FEW))
     record, asked = rehearse_few(1.0, prior, 3 * FEW)
     assert record.calibrated
     assert asked == 30

@@ -13,26 +13,19 @@ from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.solvers.base import Array
 
 __all__ = [
+    "LEARN_FROM",
     "Channel",
-    "Response",
+    "Opinion",
     "observation",
 ]
 
+LEARN_FROM = 3  # iterations: the first residuals say little about the noise
 _FEW = 0.001  # an interval this small beside the spread is a variance
 _NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
 _DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
 _MOST_GROSS = 0.9
 _ROOT = np.sqrt(2 * np.pi)
 _NOTHING_SAID = 1e6  # times its interval: the spread of a row without a value, where it is given one
-
-
-@dataclass(frozen=True, eq=False)
-class Response:
-    """Score −∂ log Z/∂ residual … per row: `score` g, `curvature` −g′, and the chance of a gross error."""
-
-    score: Any
-    curvature: Any
-    gross: Any
 
 
 @final
@@ -48,9 +41,9 @@ class Channel:
     g = (φ(a) − φ(b))/(s ΔΦ), −g′ = g² + (b φ(b) − a φ(a))/(s² ΔΦ). A mixture weighs the scores by the
     chance w of each kind of error, and −g′ = g² − Σ w_k (g_k² + g_k′).
 
-    ``unseen`` rows have no value, only the interval: they tell nothing of the noise, agreement is not judged
-    by them, their variance is as good as infinite where errors are taken for Gaussian, and after a gross
-    error a value is as often hidden as not (g = 0).
+    ``unseen`` rows have an interval but no value. They say nothing about the noise and do not count in the
+    agreement. Where errors are taken for Gaussian their variance is as good as infinite. After a gross error
+    a value is hidden as often as not (g = 0).
     """
 
     variance: Any
@@ -62,7 +55,7 @@ class Channel:
     device: Device = HOST
 
     def on(self, device: Device) -> Channel:
-        """The same for residuals of another device; intervals stay, whose normal tails have no form there."""
+        """The same for residuals on another device; intervals stay: their normal tails have no form there."""
         if device is self.device or self.slack is not None or self.unseen is not None:
             return self
         return replace(self, variance=device.put(self.device.get(self.variance)), device=device)
@@ -107,13 +100,13 @@ class Channel:
         size = self._mean(residual**2) / share - self._mean(spread)
         return replace(self, share=share, gross_variance=max(size, 10 * self._mean(self.noise)))
 
-    def respond(self, residual: Any, spread: Any) -> Response:
-        """Score and curvature of every row."""
+    def respond(self, residual: Any, spread: Any) -> tuple[Any, Any, Any]:
+        """Score g, curvature −g′ and chance of a gross error of every row."""
         xp = self.device.xp
         total = spread + self.noise
         log_z, score, curvature = _interval(xp, residual, total, self.slack)
         if self.gross_variance is None:
-            return Response(score, curvature, 0.0)
+            return score, curvature, 0.0
         wide = 1 / (spread + self.gross_variance)
         square = residual * residual
         log_wide = 0.5 * _log(xp, wide) - 0.5 * wide * square
@@ -125,7 +118,7 @@ class Channel:
         mixed = score + gross * (wide * residual - score)
         own = score * score - curvature
         wide_own = wide * wide * square - wide
-        return Response(mixed, mixed * mixed - own - gross * (wide_own - own), gross)
+        return mixed, mixed * mixed - own - gross * (wide_own - own), gross
 
     def learn(self, residual: Any, spread: Any, gross: Any) -> Channel:
         """One step of expectation maximisation: the share and size of gross errors, and the noise itself."""
@@ -148,7 +141,7 @@ class Channel:
             return out
         weight = max(self._sum(ordinary), 1e-9)
         seen = self._sum(ordinary * square / (spread + self.noise)) / weight
-        room = _DISAGREEMENT + 6 / weight**0.5  # and chance alone may explain so much
+        room = _DISAGREEMENT + 6 / weight**0.5  # chance alone may explain this much
         if self.scale == 1 and 1 / room < seen < room:
             return out
         left = self._sum(ordinary * (square - spread)) / weight / self._mean(self.variance)
@@ -194,13 +187,38 @@ class Channel:
         return out
 
 
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What the evidence alone says about each count: a Gaussian of mean ``center``.
+
+    Attributes
+    ----------
+    channel
+        The law of the errors, as learnt.
+    agreement
+        The mean square of the residuals over the predicted one; near 1 where the model holds.
+    change
+        How far the last iteration moved the counts, in units of their prior spread.
+    fall
+        The median residual at the end over that at the start; 0 where it was not measured.
+    """
+
+    precision: Array
+    center: Array
+    channel: Channel
+    agreement: float
+    change: float
+    iterations: int
+    fall: float = 0.0
+
+
 def observation(
     mean: Array, variance: Array, target: Array, slack: Array, noise: Array
 ) -> tuple[Array, Array]:
-    """The value and the standard deviation of the observation that an interval amounts to.
+    """The Gaussian observation (value, standard deviation) that says as much as an interval.
 
-    N(mean, variance) given it has the mean and the variance that it has given that it is within slack of
-    target, but for a Gaussian error of variance noise.
+    Given either, N(mean, variance) has the same mean and variance. The interval is target ± slack, apart from
+    a Gaussian error of variance ``noise``.
     """
     _, score, curvature = _interval(HOST.xp, target - mean, variance + noise, slack)
     variance = np.maximum(variance, 1e-12)
@@ -239,5 +257,5 @@ def _wide(residual: Array, deviation: Array, slack: Array) -> tuple[Array, Array
     at_a, at_b = (np.exp(-0.5 * edge**2 - 0.5 * np.log(2 * np.pi) - log_mass) for edge in (a, b))
     score = (at_a - at_b) / deviation
     curvature = score**2 + (b * at_b - a * at_a) / deviation**2
-    # √(2π) is left out of every log Z here, and so it is here
+    # every log Z here leaves out √(2π)
     return log_mass - np.log(2 * slack) + 0.5 * np.log(2 * np.pi), sign * score, np.maximum(curvature, 0.0)

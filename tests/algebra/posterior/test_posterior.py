@@ -5,9 +5,9 @@ from threadpoolctl import threadpool_limits
 from tellall import InvalidInput
 from tellall.algebra.operators.compose import Partition, Stack
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers import posterior as module
-from tellall.algebra.solvers.counts import CountProblem
-from tellall.algebra.solvers.posterior import Posterior
+from tellall.algebra.posterior import solver as module
+from tellall.algebra.posterior.counts import CountProblem
+from tellall.algebra.posterior.solver import Posterior
 
 from .instances import pairs
 

@@ -2,9 +2,9 @@ import numpy as np
 
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.channel import Channel
-from tellall.algebra.solvers.counts import CountPrior
-from tellall.algebra.solvers.message_passing import Spread, pass_messages
+from tellall.algebra.posterior.channel import Channel
+from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.message_passing import Spread, pass_messages
 
 from .instances import pairs
 
@@ -15,7 +15,7 @@ def run(problem, target, *, spread=None, **options):
     passed = pass_messages(
         problem.operator, spread or Spread(problem.operator), prior, channel, target, **options
     )
-    return passed, prior.chance(passed.precision, passed.opinion)
+    return passed, prior.chance(passed.precision, passed.center)
 
 
 def test_entries_of_one_size_are_seen():
@@ -64,5 +64,5 @@ def test_counts_of_groups():
     truth = prior.sample(rng)
     target = operator @ truth + rng.normal(0, 1.0, operator.shape[0])
     passed = pass_messages(operator, Spread(operator), prior, Channel(1.0), target)
-    mean, _ = prior.moments(passed.precision, passed.opinion)
+    mean, _ = prior.moments(passed.precision, passed.center)
     assert np.array_equal(np.round(mean), truth)

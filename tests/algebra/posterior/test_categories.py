@@ -6,8 +6,8 @@ from scipy.special import factorial
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.counts import CategoryPrior, CountProblem
-from tellall.algebra.solvers.posterior import Posterior
+from tellall.algebra.posterior.counts import CountPrior, CountProblem
+from tellall.algebra.posterior.solver import Posterior
 
 
 def brute(left, rate, lower, upper, precision, opinion):
@@ -31,7 +31,7 @@ def test_moments_are_those_of_all_divisions(seed):
     size = left[group] + (group == 3)  # of the fourth group somebody is decided
     lower, upper = np.zeros(15), left[group].copy()
     upper[np.flatnonzero(group == 3)[0]] = 1
-    prior = CategoryPrior(group, left, size, rate, lower, upper)
+    prior = CountPrior(size, lower, upper, rate, group=group, left=left)
     precision, opinion = rng.gamma(1, 3, 15), rng.normal(0.5, 1, 15)
     mean, variance = prior.moments(precision, opinion)
     log_odds = prior.log_odds(precision, opinion)
@@ -48,7 +48,7 @@ def test_moments_are_those_of_all_divisions(seed):
 def test_a_group_of_many_people_is_taken_value_by_value():
     group, size = np.repeat([0, 1], 4), np.repeat([1.0, 50.0], 4)
     rate = np.tile([0.4, 0.3, 0.2, 0.1], 2)
-    prior = CategoryPrior(group, np.array([1.0, 50.0]), size, rate, np.zeros(8), size)
+    prior = CountPrior(size, np.zeros(8), size, rate, group=group, left=np.array([1.0, 50.0]))
     assert np.allclose(prior.mean, size * rate)
     assert np.allclose(prior.variance, size * rate * (1 - rate))
     assert prior.sample(np.random.default_rng(0)).shape == (8,)

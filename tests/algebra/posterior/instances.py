@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.solvers.counts import CountProblem
+from tellall.algebra.posterior.counts import CountProblem
 
 
 def pairs(

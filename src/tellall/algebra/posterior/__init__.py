@@ -1,0 +1,1 @@
+"""The posterior of counts: laws of counts and errors, expectation propagation and message passing."""

@@ -77,8 +77,9 @@ def test_the_worst_decoder_is_drawn(swept):
     row = {**swept["releases"][0]["rows"][2], "frontier": False}
     weak = {**row, "decoder": "weak", "advantage": -1.0, "high": -0.5, "frontier": True}
     strong = {**row, "decoder": "strong", "advantage": 0.5, "high": 0.6, "low": 0.4}
-    *_, frontier = sweep_figures({**swept["releases"][0], "rows": [weak, strong]})
-    assert frontier.series[0].y == (50.0,)
+    for rows in ([weak, strong], [strong, weak]):
+        *_, frontier = sweep_figures({**swept["releases"][0], "rows": rows})
+        assert frontier.series[0].y == frontier.series[1].y == (50.0,)
 
 
 def test_what_is_far_worse_than_guessing_does_not_flatten_the_rest(swept):

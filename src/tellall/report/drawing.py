@@ -311,7 +311,7 @@ def _shape(series: Series, style: int, x: Scale, y: Scale) -> tuple[list[Mark], 
             curves.append(_mark("polyline", f"curve {curve}", points=_joined(bent)))
         if series.has_interval:
             upper, lower = ([(x(series.x[i]), y(end[i])) for i in part] for end in (series.high, series.low))
-            if series.kind == "points":
+            if series.kind == "points" or len(part) == 1:  # a band needs two points
                 for (at, over), (_, under) in zip(upper, lower, strict=True):
                     d = f"M{at:g} {over:g}V{under:g}M{at - 4:g} {over:g}h8M{at - 4:g} {under:g}h8"
                     curves.append(_mark("path", f"bar-of {curve}", d=d))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,24 +113,81 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
     (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
     log scale has no zero. A limit is a share of people, so it is not drawn for a real secret.
     """
-    words = _Words.of(plain)
-    limit = None if plain["real"] else limit
-    worst = _worst(plain["rows"])
-    exact = [row for row in worst if row["loss"] == 0]
+    words, worst = _Words.of(plain), _worst(plain["rows"])
+    exact = next((row for row in worst if row["loss"] == 0), None)
     noisy = [row for row in worst if row["loss"] > 0]
-    lawful = [row for row in noisy if row["std"]]
-    figures = []
-    if lawful:
-        noise = Axis("noise on a published value, standard deviation", plain["units"], log=True)
-        figures += [
-            _attack(lawful, exact, noise, words),
-            _advantage(lawful, exact, noise, limit, words),
-            _error(lawful, noise, plain["units"]),
-            *_predictions(lawful, noise),
-        ]
-    if noisy:
-        figures.append(_frontier(noisy, exact, plain["units"], limit, words))
-    return tuple(figures)
+    rules = [] if exact is None else [Rule(words.factor * exact["advantage"], "unprotected")]
+    rules += [] if limit is None or plain["real"] else [Rule(100 * limit, "limit")]
+    against_noise = _against_noise([row for row in noisy if row["std"]], exact, rules, words, plain["units"])
+    return (*against_noise, *_frontier(noisy, rules, words, plain["units"]))
+
+
+def _against_noise(
+    rows: Sequence[Row], exact: Row | None, rules: Sequence[Rule], words: _Words, units: str
+) -> Iterator[Figure]:
+    if not rows:
+        return
+    noise = Axis("noise on a published value, standard deviation", units, log=True)
+    ends = ("accuracy_low", "accuracy_high")
+    families = _by_family(rows, "accuracy", ends, factor=words.factor, most=MOST_SERIES - 1)
+    baseline = sorted({row["std"]: words.factor * row["baseline_accuracy"] for row in rows}.items())
+    yield Figure(
+        words.attack_title,
+        f"{words.attack} {_SHADED} The strongest baseline guesses without the person's own record.",
+        noise,
+        words.attack_axis,
+        (*families, Series("strongest baseline", *zip(*baseline, strict=True))),
+        () if exact is None else (Rule(words.factor * exact["accuracy"], "unprotected"),),
+    )
+    axis, note = _cut(rows, words)
+    yield Figure(
+        "Advantage against noise",
+        f"{words.advantage} {_SHADED}{note}",
+        noise,
+        axis,
+        _by_family(rows, "advantage", ("low", "high"), factor=words.factor),
+        tuple(rules),
+    )
+    yield Figure(
+        "What the reader loses against noise",
+        f"{_LOST} {_DRAWS}",
+        noise,
+        Axis("mean error", units, log=True),
+        _by_family(rows, "loss", ("loss_low", "loss_high")),
+    )
+    models = [row for row in rows if row.get("mae_ratio") is not None]
+    if models:
+        wide = max(row["mae_ratio"] for row in models) > _DECADES
+        yield Figure(
+            "Predictions against noise",
+            "How many times as far off the models' predictions are as without protection, averaged over "
+            "models and draws of the noise.",
+            noise,
+            Axis("error of a prediction", "times that of the exact model", log=wide),
+            _by_family(models, "mae_ratio"),
+            (Rule(1.0, "unprotected"),),
+        )
+
+
+def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _Words, units: str) -> Iterator[Figure]:
+    if not rows:
+        return
+    most = MOST_SERIES - 1
+    families = _by_family(
+        rows, "advantage", ("low", "high"), x="loss", kind="points", factor=words.factor, most=most
+    )
+    best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
+    axis, note = _cut(rows, words)
+    yield Figure(
+        "Privacy against utility",
+        "Down is more private, left is more useful. No other protection beats those on the frontier on both "
+        "counts; a protection above it can be replaced by a better one, unless the difference is within the "
+        f"bars. {_WHISKERS}{note}",
+        Axis("mean error of a published value", units, log=True),
+        axis,
+        (*families, *([Series("frontier", *zip(*best, strict=True))] if best else [])),
+        tuple(rules),
+    )
 
 
 def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
@@ -168,91 +225,6 @@ def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
             (Series("mean error", x, [one["loss"] for one in tried], kind="both"),),
             answer,
         ),
-    )
-
-
-def _attack(rows: Sequence[Row], exact: Sequence[Row], noise: Axis, words: _Words) -> Figure:
-    ends = ("accuracy_low", "accuracy_high")
-    drawn = _by_family(rows, "accuracy", ends, factor=words.factor, most=MOST_SERIES - 1)
-    baseline = sorted({row["std"]: words.factor * row["baseline_accuracy"] for row in rows}.items())
-    guess = Series("strongest baseline", *zip(*baseline, strict=True))
-    return Figure(
-        words.attack_title,
-        f"{words.attack} {_SHADED} The strongest baseline guesses without the person's own record.",
-        noise,
-        words.attack_axis,
-        (*drawn, guess),
-        _unprotected(exact, "accuracy", words),
-    )
-
-
-def _advantage(
-    rows: Sequence[Row], exact: Sequence[Row], noise: Axis, limit: float | None, words: _Words
-) -> Figure:
-    axis, note = _cut(rows, words)
-    return Figure(
-        "Advantage against noise",
-        f"{words.advantage} {_SHADED}{note}",
-        noise,
-        axis,
-        _by_family(rows, "advantage", ("low", "high"), factor=words.factor),
-        (*_unprotected(exact, "advantage", words), *_limit(limit)),
-    )
-
-
-def _error(rows: Sequence[Row], noise: Axis, units: str) -> Figure:
-    return Figure(
-        "What the reader loses against noise",
-        f"{_LOST} {_DRAWS}",
-        noise,
-        Axis("mean error", units, log=True),
-        _by_family(rows, "loss", ("loss_low", "loss_high")),
-    )
-
-
-def _predictions(rows: Sequence[Row], noise: Axis) -> tuple[Figure, ...]:
-    """How far off predictions are, where coefficients are published."""
-    known = [row for row in rows if row.get("mae_ratio") is not None]
-    if not known:
-        return ()
-    ratios = [row["mae_ratio"] for row in known]
-    return (
-        Figure(
-            "Predictions against noise",
-            "How many times as far off the models' predictions are as without protection, averaged over "
-            "models and draws of the noise.",
-            noise,
-            Axis("error of a prediction", "times that of the exact model", log=max(ratios) > _DECADES),
-            _by_family(known, "mae_ratio"),
-            (Rule(1.0, "unprotected"),),
-        ),
-    )
-
-
-def _frontier(
-    rows: Sequence[Row], exact: Sequence[Row], units: str, limit: float | None, words: _Words
-) -> Figure:
-    drawn = _by_family(
-        rows,
-        "advantage",
-        ("low", "high"),
-        x="loss",
-        kind="points",
-        factor=words.factor,
-        most=MOST_SERIES - 1,
-    )
-    best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
-    marked = (Series("frontier", *zip(*best, strict=True)),) if best else ()
-    axis, note = _cut(rows, words)
-    return Figure(
-        "Privacy against utility",
-        "Down is more private, left is more useful. No other protection beats those on the frontier on both "
-        "counts; a protection above it can be replaced by a better one, unless the difference is within the "
-        f"bars. {_WHISKERS}{note}",
-        Axis("mean error of a published value", units, log=True),
-        axis,
-        (*drawn, *marked),
-        (*_unprotected(exact, "advantage", words), *_limit(limit)),
     )
 
 
@@ -301,14 +273,7 @@ def _worst(rows: Sequence[Row]) -> list[Row]:
     chosen: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["family"], row["scale"], row["protection"])
-        if key not in chosen or row["high"] > chosen[key]["high"]:
-            chosen[key] = {**row, "frontier": row["frontier"] or chosen.get(key, row)["frontier"]}
+        before = chosen.get(key, row)
+        higher = max(before, row, key=lambda one: one["high"])
+        chosen[key] = {**higher, "frontier": before["frontier"] or row["frontier"]}
     return list(chosen.values())
-
-
-def _unprotected(exact: Sequence[Row], name: str, words: _Words) -> tuple[Rule, ...]:
-    return (Rule(words.factor * exact[0][name], "unprotected"),) if exact else ()
-
-
-def _limit(limit: float | None) -> tuple[Rule, ...]:
-    return () if limit is None else (Rule(100 * limit, "limit"),)

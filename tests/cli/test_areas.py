@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tellall import AreaCalibration, WorkLost
-from tellall.experiment import audit_areas
+from tellall.experiment import areas
 
 PLAN = """
 data = "people.csv"
@@ -37,21 +37,21 @@ def tellall(tellall):
     return tellall
 
 
-def test_an_audit_shows_the_worst_blocks_and_keeps_them(tellall, monkeypatch):
+def test_an_audit_shows_the_worst_areas_and_keeps_them(tellall, monkeypatch):
     code, out, err = tellall("audit", "people.toml", "--json", "--jobs", "1")
     assert code in (1, 3)
     document = json.loads(out)
-    assert document["blocks"]["by"] == "county"
-    assert [row["name"] for row in document["blocks"]["rows"]][-1] == "../c"
+    assert document["areas"]["by"] == "county"
+    assert [row["name"] for row in document["areas"]["rows"]][-1] == "../c"
     for words in ("area", "<b>b", "all", "not attacked: 1 area with 2 people"):
         assert words in err
-    assert len(list(Path("people-audit/.blocks").rglob("*.json"))) == 2
-    monkeypatch.setattr(audit_areas, "attack_block", None)  # nothing is left to compute
+    assert len(list(Path("people-audit/.areas").rglob("*.json"))) == 2
+    monkeypatch.setattr(areas, "_attack_area", None)  # nothing is left to compute
     assert tellall("audit", "people.toml", "--json", "--jobs", "1")[1] == out
 
 
 def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
-    attack = audit_areas.attack_block
+    attack = areas._attack_area
     calls = []
 
     def stopped(payload):
@@ -60,7 +60,7 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
             raise KeyboardInterrupt
         return attack(payload)
 
-    monkeypatch.setattr(audit_areas, "attack_block", stopped)
+    monkeypatch.setattr(areas, "_attack_area", stopped)
     code, _, err = tellall("audit", "people.toml", "--jobs", "1")
     assert code == 3
     assert "go on from here" in err
@@ -71,10 +71,10 @@ def test_an_audit_that_is_stopped_says_so_and_goes_on(tellall, monkeypatch):
 def test_who_is_named_is_in_a_file_of_its_own(tellall):
     tellall("audit", "people.toml", "--jobs", "1", "--reveal", "--quiet")
     named = json.loads(Path("people-audit/people.SECRET.json").read_text(encoding="utf-8"))["people"]
-    assert {one["block"] for rows in named.values() for one in rows} <= {"a", "<b>b"}
+    assert {one["area"] for rows in named.values() for one in rows} <= {"a", "<b>b"}
 
 
-def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
+def test_a_sweep_of_areas_writes_its_page_and_its_table(tellall):
     code, out, err = tellall(
         "sweep", "people.toml", "--scales", "1,50", "--repeats", "2", "-o", "out", *QUICK
     )
@@ -83,7 +83,7 @@ def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
     assert "enough for 30%" in out
     assert "The page is out/sweep.html" in err
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        ".blocks",
+        ".areas",
         "sweep.csv",
         "sweep.html",
         "sweep.json",
@@ -91,13 +91,13 @@ def test_a_sweep_of_blocks_writes_its_page_and_its_table(tellall):
     ]
     (release,) = json.loads(Path("out/sweep.json").read_text(encoding="utf-8"))["releases"]
     assert release["by"] == "county"
-    assert {block["name"] for block in release["blocks"]} == {"a", "<b>b", "../c"}
+    assert {area["name"] for area in release["areas"]} == {"a", "<b>b", "../c"}
     page = Path("out/sweep.html").read_text(encoding="utf-8")
     assert "Area by area: county" in page
     assert "<b>b" not in page
 
 
-def test_a_calibration_of_blocks_gives_one_noise_for_all(tellall):
+def test_a_calibration_of_areas_gives_one_noise_for_all(tellall):
     code, out, _ = tellall(
         "calibrate", "people.toml", "--draws", "3", "--max-advantage", "0.5", "-o", "out", *QUICK
     )
@@ -126,15 +126,15 @@ def test_a_sweep_and_a_calibration_share_a_folder(tellall):
     limit = ("--draws", "3", "--max-advantage", "0.5")
     assert tellall("calibrate", "people.toml", *limit, "-o", "study", "--quiet", *QUICK)[0] == 0
     assert {path: path.read_bytes() for path in before} == before
-    assert sum(path.suffix == ".json" for path in before) == 3  # two blocks and the document
+    assert sum(path.suffix == ".json" for path in before) == 3  # two areas and the document
     assert {path.name for path in Path("study").iterdir()} >= {"sweep.html", "calibrate.html"}
-    assert sorted(path.name for path in Path("study/.blocks").iterdir()) == ["calibrate", "sweep"]
+    assert sorted(path.name for path in Path("study/.areas").iterdir()) == ["calibrate", "sweep"]
 
 
-def test_a_file_takes_its_kept_blocks_beside_it(tellall):
+def test_a_file_takes_its_kept_areas_beside_it(tellall):
     code, _, _ = tellall("sweep", "people.toml", "--scales", "9", "--repeats", "1", "-o", "one.json", *QUICK)
     assert code == 0
-    assert len(list(Path(".one.blocks").rglob("*.json"))) == 2
+    assert len(list(Path(".one.areas").rglob("*.json"))) == 2
 
 
 @pytest.mark.parametrize("command", ["audit", "sweep", "calibrate"])
@@ -159,7 +159,7 @@ def test_lost_workers_are_one_line_and_exit_three(tellall, monkeypatch):
     def lost(*arguments, **options):
         raise WorkLost("A worker process was killed.")
 
-    monkeypatch.setattr(audit_areas, "run", lost)
+    monkeypatch.setattr(areas, "run", lost)
     code, _, err = tellall("audit", "people.toml", "--quiet")
     assert (code, err) == (3, "tellall: A worker process was killed.\n")
 

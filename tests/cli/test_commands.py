@@ -305,7 +305,7 @@ def test_an_audit_that_is_stopped_is_inconclusive(tellall, people, monkeypatch, 
         raise trouble
 
     Path("plan.toml").write_text(PLAN.format(limit=0.1))
-    monkeypatch.setattr(import_module("tellall.experiment.audit"), "public_only", fail)
+    monkeypatch.setattr(import_module("tellall.experiment.trial"), "before_any_release", fail)
     code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert (code, out) == (3, "")
     assert says in err

@@ -191,14 +191,14 @@ def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     assert "people can resolve" in err
 
 
-def test_studies_of_blocks_keep_to_the_schemas(tellall):
+def test_studies_of_areas_keep_to_the_schemas(tellall):
     Path("people.toml").write_text(PLAN.replace("limit = 0.2", 'limit = 0.2\nby = "a"'), encoding="utf-8")
     common = ("--jobs", "1", "--json", *QUICK)
     code, out, err = tellall("sweep", "people.toml", "--scales", "4", "--repeats", "1", *common)
     assert code == 0, err
     (release,) = SweepDocument.model_validate_json(out).releases
     assert release.by == "a"
-    assert len(release.blocks) == 2
+    assert len(release.areas) == 2
     assert release.secret == "ill"
     code, out, err = tellall("calibrate", "people.toml", "--max-advantage", "0.45", "--draws", "2", *common)
     assert code == 0, err
@@ -206,7 +206,7 @@ def test_studies_of_blocks_keep_to_the_schemas(tellall):
     assert document.by == document.releases[0].by == "a"
 
 
-def test_a_block_without_an_answer_of_its_own_is_told_and_changes_no_exit_code(tellall):
+def test_an_area_without_an_answer_of_its_own_is_told_and_changes_no_exit_code(tellall):
     lines = Path("people.csv").read_text(encoding="utf-8").splitlines()
     counties = ["county", *["large"] * 58, *["tiny"] * 2]
     text = "\n".join(f"{county},{line}" for county, line in zip(counties, lines, strict=True))

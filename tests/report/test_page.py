@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tellall.experiment.summary import Foreseen, Promised, ReleaseSummary, average
 
 import tellall as ta
-from tellall.experiment.verdict import judge
+from tellall.experiment.outcome import Foreseen, Outcome
+from tellall.experiment.risk import Luck
 from tellall.report.audit_page import render
 from tellall.report.drawing import SLIM, WIDTH, bars, ticks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone
@@ -91,111 +91,40 @@ def test_saving_writes_the_two_files_and_the_page_can_be_made_from_the_document(
         audit.save(tmp_path / "file")
 
 
-def summary(advantage=0.0, low=0.0, high=0.0, **changes) -> ReleaseSummary:
-    base = {"majority": 0.5}
+def outcome(advantage=0.0, low=0.0, high=0.0, **changes) -> Outcome:
+    """What an attack on 1,000 people found; nobody is proved or exposed."""
+    nobody = {"0": 0, "1": 0}
     fields = {
         "statistic": "s",
         "protection": "exact",
+        "people": 1000,
+        "draws": 1,
+        "asked": "auto",
+        "decoder": "posterior",
+        "real": False,
         "accuracy": 0.5 + advantage,
-        "baselines": base,
+        "accuracy_interval": (0.4, 0.6),
+        "baselines": {"majority": 0.5},
         "baseline": "majority",
         "advantage": advantage,
         "interval": (low, high),
         "found": 0.5,
+        "holders": 500,
         "named": 0,
         "named_right": 0,
-        "proved": 0,
-        "exposed": {"0.95": {"0": 0, "1": 0}, "0.99": {"0": 0, "1": 0}},
+        "proved_alone": nobody,
+        "proved_group": nobody,
+        "learnt": nobody,
+        "exposed": {"0.95": nobody, "0.99": nobody},
+        "luck": Luck(0, 0, 0, 1.0),
+        "contradicted": False,
         "status": "solved",
-        "people": 1000,
         "curve": ((0.5, 3), (0.9, 1)),
     }
-    return ReleaseSummary(**{**fields, **changes})
-
-
-@pytest.mark.parametrize(
-    ("row", "options", "word", "says"),
-    [
-        (summary(0.2, 0.1, 0.3), {}, "fail", "700 of 1,000 people right; without it, of 500"),
-        (summary(0.04, 0.01, 0.09), {}, "review", "as well be 1.0 in 100 more as 9.0 in 100 more"),
-        (summary(0.0, -0.07, 0.07), {}, "review", "as well be 7.0 in 100 fewer as 7.0 in 100 more"),
-        (summary(-0.01, -0.07, 0.07), {}, "review", "at best: 1.0 in 100 fewer."),
-        (summary(0.01, -0.01, 0.02), {}, "pass", "does not prove"),
-        (summary(-0.1, -0.2, 0.0), {}, "pass", "no more secrets"),
-        (summary(0.01, 0.0, 0.02, status="not converged: try"), {}, "review", "was attacked, but"),
-        (
-            summary(0.01, 0.0, 0.02, status="uncalibrated: much is hidden"),
-            {},
-            "review",
-            "limit of 5.0 in 100. “release” was attacked, but how sure the attack is cannot be trusted: mu",
-        ),
-        (
-            summary(0.01, 0.0, 0.02, status="not attacked in 1 of 2 areas"),
-            {},
-            "review",
-            "not everything could be: release (not attacked in 1 of 2 areas).",
-        ),
-        (summary(0.01, 0.0, 0.02), {"skipped": ["other"]}, "review", "other"),
-        (
-            summary(0.01, 0.0, 0.02, exposed={"0.95": {"0": 2, "1": 3}}),
-            {"exposed_limit": 4},
-            "fail",
-            "exposes 5 of 1,000",
-        ),
-        (
-            summary(0.01, 0.0, 0.02, exposed={"0.95": {"0": 0, "1": 1}}),
-            {},
-            "pass",
-            "Even so, 1 person is exposed",
-        ),
-    ],
-)
-def test_the_verdict(row, options, word, says):
-    verdict = judge([("release", row)], limit=0.05, **options)
-    assert verdict.word == word
-    assert says in verdict.sentence
-
-
-def test_the_verdict_on_nothing_is_no_pass():
-    assert judge([], limit=0.05).word == "review"
-
-
-@given(st.floats(-0.5, 0.5), st.floats(0, 0.2), st.floats(0, 1))
-def test_a_verdict_never_calls_safe_what_may_be_above_the_limit(advantage, width, limit):
-    row = summary(advantage, advantage - width, advantage + width, accuracy=0.5)
-    verdict = judge([("release", row)], limit=limit)
-    assert (verdict.word == "pass") == (advantage + width <= limit)
-    assert (verdict.word == "fail") == (advantage - width > limit)
-
-
-def test_the_mean_of_equal_draws_is_the_draw():
-    row = summary(0.2, 0.1, 0.3)
-    mean = average([row, row, row], row.interval)
-    assert mean.accuracy == pytest.approx(row.accuracy)
-    assert (mean.curve, mean.draws) == (row.curve, 3)
-    assert ReleaseSummary.from_json(json.loads(json.dumps(mean.as_json()))) == mean
+    return Outcome(**{**fields, **changes})
 
 
 FORESEEN = Foreseen(1200, 1000, 900, 800, None, 0.75, 0.875, 0.5, (f"Odd({NASTY})",))
-
-
-def test_what_was_known_before_survives_the_file_and_older_files_do_without():
-    row = summary(
-        foreseen=FORESEEN, promised=Promised(1.5, 1e-6, "one row replaced", "noise"), skipped=("a",)
-    )
-    plain = json.loads(json.dumps(row.as_json()))
-    assert ReleaseSummary.from_json(plain) == row
-    for name in ("decoder", "skipped", "foreseen", "promised", "wrong", "recovery"):
-        del plain[name]
-    assert ReleaseSummary.from_json(plain) == summary()
-
-
-def test_the_mean_of_draws_keeps_what_was_known_and_names_every_decoder():
-    first = summary(foreseen=FORESEEN, promised=Promised(), decoder="lp", skipped=("a",))
-    other = summary(foreseen=FORESEEN, promised=Promised(), decoder="posterior", skipped=("a", "b"))
-    mean = average([first, other, first], (0.0, 0.0))
-    assert (mean.foreseen, mean.promised) == (FORESEEN, Promised())
-    assert (mean.decoder, mean.skipped) == ("lp, posterior", ("a", "b"))
 
 
 def page_with(audit, **changes) -> tuple[str, Tags]:
@@ -208,7 +137,7 @@ def page_with(audit, **changes) -> tuple[str, Tags]:
 
 
 def test_the_page_shows_what_was_known_beside_what_was_found(audit):
-    plain = json.loads(json.dumps(summary(foreseen=FORESEEN).as_json()))["foreseen"]
+    plain = json.loads(json.dumps(outcome(foreseen=FORESEEN).as_json()))["foreseen"]
     promise = {"epsilon": 1.5, "delta": 1e-6, "relation": "one row replaced", "text": NASTY}
     skipped = [f"2 of 3 models ({NASTY}): dependent"]
     page, tags = page_with(audit, foreseen=plain, promised=promise, skipped=skipped, accuracy=0.625)
@@ -221,6 +150,8 @@ def test_the_page_shows_what_was_known_beside_what_was_found(audit):
     assert f"promised: ε = 1.5, δ = 1e-06 for one row replaced ({NASTY})" in tags.text
     assert f"no equation from {skipped[0]}" in tags.text
     assert "decoded by " in tags.text
+    word = audit.document["findings"][0]["verdict"]["word"]
+    assert f"{word}: " in tags.text
     assert "<img" not in page
     assert "<script" not in page
     assert "for any attack" not in page_with(audit, foreseen={**plain, "limit": None})[1].text
@@ -229,25 +160,45 @@ def test_the_page_shows_what_was_known_beside_what_was_found(audit):
 
 def test_the_page_says_how_often_how_many_were_wrong(audit):
     """Definition 1: (α, β) over draws of the noise; of one draw only what it was."""
-    often = summary(wrong=(10, 60, 70, 300), people=1000, draws=4).as_json()["recovery"]
+    often = outcome(wrong=(10, 60, 70, 300), people=1000, draws=4).as_json()["recovery"]
     text = page_with(audit, recovery=often)[1].text
     assert "wrong about more than a share α of the people in a share β of 4 draws: α = 0.01: β = 0.75" in text
     assert "α = 0.25: β = 0.25 [0.01, 0.81]" in text
-    once = summary(wrong=(60,), people=1000).as_json()["recovery"]
+    once = outcome(wrong=(60,), people=1000).as_json()["recovery"]
     assert "wrong about at most 10 % of the people" in page_with(audit, recovery=once)[1].text
-    bad = summary(wrong=(600,), people=1000).as_json()["recovery"]
+    bad = outcome(wrong=(600,), people=1000).as_json()["recovery"]
     assert "wrong about more than 25 % of the people" in page_with(audit, recovery=bad)[1].text
 
 
-def test_a_page_is_made_of_an_older_document_too(audit):
-    document = json.loads(json.dumps(audit.document))
-    for row in document["findings"]:
-        for name in ("decoder", "skipped", "foreseen", "promised", "wrong", "recovery"):
-            del row["summary"][name]
-    text = Tags.of(render(document)).text
-    assert "promised:" not in text
-    assert "foreseen before" not in text
-    assert "rowspan" not in render(document)
+def test_the_page_counts_the_people_who_decide_the_verdict(audit):
+    """Sensitive values alone count against the limit; people with other values are shown beside."""
+    counts = {"0": 7, "1": 2}
+    page, tags = page_with(
+        audit,
+        learnt=counts,
+        proved_alone={"0": 1, "1": 3},
+        proved_group={"0": 5, "1": 6},
+        exposed={"0.95": {"0": 8, "1": 5}, "0.99": counts},
+        luck={"sure": 30, "right": 29, "expected": 12.4, "chance": 0.001},
+    )
+    assert "sure of 30 people: 29 right, 12 expected by luck" in tags.text
+    row = page[page.index('<th scope="row">first') :]
+    cells = re.findall("<td>([^<]*)</td>", row[: row.index("</tr>")])
+    assert cells[-4:] == ["4", "11", "13", str(counts[audit.document["sensitive"][0]])]
+
+
+def test_an_audit_of_numbers_has_its_page():
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(60, 6))
+    secret = columns @ rng.normal(size=6) + rng.normal(180, 3, 60)
+    frame = {**{f"x{j}": column for j, column in enumerate(columns.T)}, "rate": secret}
+    people = ta.Dataset.from_frame(frame, secret="rate")
+    statistic = {"kind": "Estimator", "loss": "linear", "intercept": True}
+    found = ta.audit(people, {"releases": [{"name": "fits", "statistic": statistic}]})
+    text = Tags.of(render(json.loads(json.dumps(found.document)))).text
+    for words in ("off by", "rate (a number)", "% of the strongest baseline", "in the unit of rate"):
+        assert words in text
+    assert "people in 100" not in text
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e3))

@@ -148,7 +148,7 @@ def kept_beside(out: Path | None, study: str = "") -> Path | None:
     """
     if out is None:
         return None
-    kept = out / ".blocks" if is_folder(out) else out.with_name(f".{out.stem}.blocks")
+    kept = out / ".areas" if is_folder(out) else out.with_name(f".{out.stem}.areas")
     return kept / study if study else kept
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "MINUS",
     "count_of",
@@ -10,6 +12,7 @@ __all__ = [
     "percent",
     "points",
     "signed",
+    "with_interval",
 ]
 
 MINUS = "\N{MINUS SIGN}"
@@ -45,6 +48,17 @@ def level(value: float, real: bool) -> str:
 def gain(value: float, real: bool, sign: str = "+") -> str:
     """What an attack gains: in points, or in the unit of a real secret."""
     return signed(value, sign) if real else points(value, sign)
+
+
+def with_interval(value: float, ends: Sequence[float], real: bool = False) -> str:
+    """What an attack gains, with its interval.
+
+    Examples
+    --------
+    >>> with_interval(0.12, (0.1, 0.14)).replace("\N{NO-BREAK SPACE}", " ")
+    '+12.0 [+10.0, +14.0]'
+    """
+    return f"{gain(value, real)} [{gain(ends[0], real)},{_SPACE}{gain(ends[1], real)}]"
 
 
 def count_of(count: int, noun: str, plural: str = "") -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
 from tellall.core import files
-from tellall.core.amounts import percent
+from tellall.core.amounts import gain, level, percent, with_interval
 from tellall.experiment.verdict import Answer
 from tellall.report.areas import audited_areas
 from tellall.report.html import bar_figure, fill, laid_out
@@ -20,58 +21,112 @@ __all__ = [
 ]
 
 Row = dict[str, Any]
-_LEVELS = ("0.95", "0.99")
+_HEAD = [
+    "advantage [95\N{NO-BREAK SPACE}%]",
+    "named right",
+    "proved alone",
+    "proved as a group",
+    "exposed",
+    "sensitive",
+]
 
 
 def render(document: dict[str, Any]) -> str:
     """The page of an audit; the document is the content of ``audit.json``."""
     found = [row for row in document["findings"] if row["outcome"] == "found"]
     judged = [row for row in found if row["role"] != "step"]
-    steps, limit, word = _steps(found), document["limit"], document["verdict"]["word"]
+    steps, word = _steps(found), document["verdict"]["word"]
+    baselines = list(judged[0]["summary"]["baselines"]) if judged else []
+    real = bool(judged) and judged[0]["summary"]["real"]
+    unit = "% of the strongest baseline's error" if real else "points, people in 100"
     return fill(
         "audit.html",
         document=document,
         answer=Answer(word, word.capitalize(), document["verdict"]["sentence"]),
-        judged=[{**row, "beside": _beside(row["summary"])} for row in judged],
+        judged=[_cells(row, baselines, document["sensitive"]) for row in judged],
+        head=["release", "off by" if real else "right", *baselines, *_HEAD],
         skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
-        baselines=list(judged[0]["summary"]["baselines"]) if judged else [],
-        levels=_LEVELS,
-        legend=_legend(document["data"], judged),
+        legend=_legend(document["data"], baselines, real),
+        unit=unit,
         bought=legend("bought")["bought"],
         advantage=_bars(
             "Advantage of each release",
-            "Advantage in points: of 100 people, how many more secrets an outsider guesses right with the "
-            "release than without it. Thin lines are 95 % intervals. The table has the same numbers.",
-            {row["name"]: row for row in judged},
-            limit,
+            f"How much better an outsider guesses with the release than without it, in {unit}. Thin lines "
+            "are 95 % intervals. The table has the same numbers.",
+            {row["name"]: row["summary"] for row in judged},
+            document["limit"],
         ),
         exposed=laid_out(_curves(judged)) if judged else None,
+        curves=[(row["name"], row["summary"]["curve"]) for row in judged],
         steps=steps,
         after_steps=_bars(
             "Advantage after each protection",
             "The same statistics without protection, then with more and more of their protections: advantage "
-            "in points. The table has the same numbers.",
-            {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
-            limit,
+            f"in {unit}. The table has the same numbers.",
+            {
+                f"{step['summary']['statistic']}: {step['summary']['protection']}": step["summary"]
+                for step in steps
+            },
+            document["limit"],
         ),
         areas=audited_areas(document),
         plan=files.dump(document["plan"]),
     )
 
 
-def _legend(data: dict[str, Any], judged: Sequence[Row]) -> dict[str, str]:
+def _cells(row: Row, baselines: Sequence[str], sensitive: Sequence[str] | None) -> Row:
+    """A release's row of the table: its name, its cells, and the lines below them."""
+    found = row["summary"]
+    real, draws = found["real"], found["draws"]
+    learnt = [count for value, count in found["learnt"].items() if sensitive is None or value in sensitive]
+    tried = [f"{one['decoder']} {gain(one['advantage'], real)}" for one in row["decoders"]]
+    return {
+        "name": f"{row['name']} (mean of {draws} draws)" if draws > 1 else row["name"],
+        "cells": [
+            level(found["accuracy"], real),
+            *(
+                level(found["baselines"][name], real) + ("*" if name == found["baseline"] else "")
+                for name in baselines
+            ),
+            with_interval(found["advantage"], found["interval"], real),
+            f"{found['named_right']:,} of {found['named']:,}",
+            *(
+                f"{sum(counts.values()):,}"
+                for counts in (found["proved_alone"], found["proved_group"], found["exposed"]["0.95"])
+            ),
+            f"{sum(learnt):,}",
+        ],
+        "beside": [
+            f"{row['verdict']['word']}: {row['verdict']['sentence']}",
+            *_beside(found),
+            *([f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []),
+        ],
+    }
+
+
+def _legend(data: dict[str, Any], baselines: Sequence[str], real: bool) -> dict[str, str]:
     """The meaning of the table's columns, with the names of the baselines and of the secret's value."""
-    words = legend("right", "baseline", "advantage", "named", "proved", "exposed", "foreseen", "promised")
+    words = legend("right", "baseline", "advantage", "named", "proved alone", "proved as a group", "exposed")
+    words |= legend("sensitive", "foreseen", "promised")
     secret, meaning = data["secret"], data["meaning"]
-    value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"some value of {secret}"
+    value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"a certain {secret}"
     words["named"] = words["named"].replace("{value}", value)
-    baselines = ", ".join(judged[0]["summary"]["baselines"]) if judged else ""
-    return {baselines if word == "baseline" else word: said for word, said in words.items()}
+    if real:
+        words |= {"right": f"mean absolute error of the attack's numbers, in the unit of {secret}"}
+        words |= {"advantage": "error of the strongest baseline minus that of the attack"}
+    shown = {"right": "off by" if real else "right", "baseline": ", ".join(baselines)}
+    return {shown.get(word, word): said for word, said in words.items()}
 
 
 def _bars(title: str, caption: str, rows: dict[str, Row], limit: float) -> dict[str, Any] | None:
-    shown = [(name, row["summary"]["advantage"], row["summary"]["interval"]) for name, row in rows.items()]
+    shown = [(name, *_shares(found)) for name, found in rows.items()]
     return bar_figure(title, caption, shown, limit)
+
+
+def _shares(found: Row) -> tuple[float, list[float]]:
+    """The advantage and its interval as shares of people or, for a real secret, of the baseline's error."""
+    unit = (found["baselines"][found["baseline"]] or inf) if found["real"] else 1.0
+    return found["advantage"] / unit, [end / unit for end in found["interval"]]
 
 
 def _curves(rows: Sequence[Row]) -> Figure:
@@ -84,8 +139,8 @@ def _curves(rows: Sequence[Row]) -> Figure:
     some = f" Drawn: the {len(drawn)} releases that expose most." if len(drawn) < len(rows) else ""
     return Figure(
         "People exposed by confidence",
-        "How many people are guessed right with at least this confidence when no baseline was that sure. A "
-        f"line can rise: at higher confidence a baseline knows fewer people already.{some}",
+        "How many people are guessed right with at least this confidence and at least three times the odds "
+        f"of every baseline, unless luck explains it. A line can rise, because baselines differ.{some}",
         Axis("confidence", categories=tuple(levels)),
         Axis("people exposed", low=0.0, high=None if max(map(max, counts)) >= 5 else 5.0),
         tuple(
@@ -125,11 +180,19 @@ def _beside(found: Row) -> list[str]:
     short = "; ".join([*_promised(found.get("promised")), *decoder])
     return [
         *([found["status"]] if found["status"] not in SETTLED else []),
+        *_sure(found["luck"]),
         *_foreseen(found.get("foreseen"), found["accuracy"]),
         *_recovered(found.get("recovery", ())),
         *([short] if short else []),
         *(f"no equation from {reason}" for reason in found.get("skipped", ())),
     ]
+
+
+def _sure(luck: Row) -> list[str]:
+    if not luck["sure"]:
+        return []
+    right, expected = (f"{luck[name]:,.0f}" for name in ("right", "expected"))
+    return [f"sure of {luck['sure']:,.0f} people: {right} right, {expected} expected by luck"]
 
 
 def _foreseen(known: dict[str, Any] | None, accuracy: float) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tellall.core.amounts import gain, level, percent, points
+from tellall.core.amounts import gain, level, percent, points, with_interval
 from tellall.report.drawing import SLIM, bars, draw
 from tellall.report.plot import Figure, numbers
 
@@ -71,6 +71,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {"gain": gain, "level": level, "percent": percent, "points": points}
+    environment.filters["with_interval"] = with_interval
     environment.filters["thousands"] = lambda count: f"{count:,}"
     environment.filters["digits"] = lambda value, count=3: "–" if value is None else f"{value:.{count}g}"
     environment.filters["share"] = lambda value: "–" if value is None else percent(value)

@@ -29,7 +29,7 @@ _WHISKERS = "Bars are 95 % intervals over people and draws of the noise."
 _SHADED = "Shaded areas are 95 % intervals over people and draws of the noise."
 _DRAWS = "Shaded areas are 95 % intervals over draws of the noise."
 _BELOW = "Values further below zero are not drawn: there the attack does far worse than the baseline."
-_LOST = "Mean absolute error of a published value; a value that is not shown counts as zero."
+_LOST = "Mean absolute error of a published value; a withheld value counts as guessed from its public count."
 _DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 
 
@@ -115,7 +115,7 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
     """
     words, worst = _Words.of(plain), _worst(plain["rows"])
     exact = next((row for row in worst if row["loss"] == 0), None)
-    noisy = [row for row in worst if row["loss"] > 0]
+    noisy = [row for row in worst if row["loss"]]
     rules = [] if exact is None else [Rule(words.factor * exact["advantage"], "unprotected")]
     rules += [] if limit is None or plain["real"] else [Rule(100 * limit, "limit")]
     against_noise = _against_noise([row for row in noisy if row["std"]], exact, rules, words, plain["units"])

@@ -1,0 +1,105 @@
+"""Verdicts: what fails, what a person decides, what passes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tellall.experiment.outcome import Foreseen, Outcome, Promised
+from tellall.experiment.risk import Luck
+from tellall.experiment.verdict import Limits, judge, judge_outcome
+from tests.report.test_page import outcome
+
+LIMITS = Limits(0.05, 0, ("1",))
+
+
+def people(no: int, yes: int) -> dict[str, int]:
+    return {"0": no, "1": yes}
+
+
+@pytest.mark.parametrize(
+    ("row", "word", "says"),
+    [
+        (outcome(0.2, 0.1, 0.3), "fail", "700 of 1,000 people right; without it, of 500"),
+        (outcome(0.04, 0.01, 0.09), "review", "as well be 1.0 in 100 more as 9.0 in 100 more"),
+        (outcome(0.0, -0.07, 0.07), "review", "as well be 7.0 in 100 fewer as 7.0 in 100 more"),
+        (outcome(-0.01, -0.07, 0.07), "review", "at best: 1.0 in 100 fewer."),
+        (outcome(0.01, -0.01, 0.02), "pass", "does not prove"),
+        (outcome(-0.1, -0.2, 0.0), "pass", "no more secrets"),
+        (outcome(0.01, 0.0, 0.02, status="not converged: try"), "review", "was attacked and stayed below"),
+        (
+            outcome(0.01, 0.0, 0.02, status="uncalibrated: much is hidden"),
+            "review",
+            "how sure the attack is cannot be trusted: much is hidden.",
+        ),
+        (
+            outcome(0.01, 0.0, 0.02, status="not attacked in 1 of 2 areas"),
+            "review",
+            "but was not attacked in 1 of 2 areas.",
+        ),
+        (outcome(0.01, 0.0, 0.02, contradicted=True), "review", "does not describe these people"),
+        (outcome(0.01, 0.0, 0.02, proved_group=people(9, 4)), "review", "of 4 people as a group"),
+        (outcome(0.01, 0.0, 0.02, proved_group=people(9, 0)), "pass", "not sensitive"),
+        (outcome(0.01, 0.0, 0.02, luck=Luck(100, 60, 50, 0.001)), "review", "sure guesses are unreliable"),
+        (
+            outcome(0.01, 0.0, 0.02, learnt=people(2, 3), exposed={"0.95": people(2, 3)}),
+            "fail",
+            "3 people exposed with 95 % confidence. The limit is 0.",
+        ),
+        (
+            outcome(0.01, 0.0, 0.02, learnt=people(0, 1), proved_alone=people(0, 1)),
+            "fail",
+            "1 person proved by arithmetic",
+        ),
+        (
+            outcome(0.01, 0.0, 0.02, learnt=people(4, 0), exposed={"0.95": people(4, 0)}),
+            "pass",
+            "0 people are proved and 4 exposed to have a value that is not sensitive",
+        ),
+    ],
+)
+def test_the_verdict(row, word, says):
+    verdict = judge([("release", row)], LIMITS)
+    assert verdict.word == word
+    assert says in verdict.sentence
+    assert verdict == judge_outcome("release", row, LIMITS)
+
+
+def test_people_are_counted_up_to_the_limit_or_not_at_all():
+    row = outcome(0.01, 0.0, 0.02, learnt=people(0, 3), exposed={"0.95": people(0, 3)})
+    words = [judge([("release", row)], Limits(0.05, limit, ("1",))).word for limit in (2, 3, None)]
+    assert words == ["fail", "pass", "pass"]
+
+
+def test_what_was_not_attacked_is_no_pass():
+    passed = outcome(0.01, 0.0, 0.02)
+    assert judge([], LIMITS).word == "review"
+    verdict = judge([("release", passed)], LIMITS, not_attacked=["other"])
+    assert verdict.word == "review"
+    assert "Not attacked: other." in verdict.sentence
+
+
+def test_several_attacks_are_no_better_than_the_worst():
+    rows = [("a", outcome(0.01, 0.0, 0.02)), ("b", outcome(0.2, 0.1, 0.3)), ("c", outcome(0.04, 0.01, 0.09))]
+    verdict = judge(rows, LIMITS)
+    assert verdict.word == "fail"
+    assert "“b”" in verdict.sentence
+
+
+@given(st.floats(-0.5, 0.5), st.floats(0, 0.2), st.floats(0, 1))
+def test_a_verdict_never_calls_safe_what_may_be_above_the_limit(advantage, width, limit):
+    row = outcome(advantage, advantage - width, advantage + width, accuracy=0.5)
+    verdict = judge([("release", row)], Limits(limit))
+    assert (verdict.word == "pass") == (advantage + width <= limit)
+    assert (verdict.word == "fail") == (advantage - width > limit)
+
+
+def test_an_outcome_survives_the_file():
+    row = outcome(
+        foreseen=Foreseen(1200, 1000, 900, 800, None, 0.75, 0.875, 0.5, ("Odd",)),
+        promised=Promised(1.5, 1e-6, "one row replaced", "noise"),
+        skipped=("a",),
+        wrong=(3,),
+    )
+    assert Outcome.from_plain(json.loads(json.dumps(row.to_plain()))) == row

@@ -54,7 +54,7 @@ def publish(
     """
     import numpy as np
 
-    from tellall.people.counting.engine import ENDINGS
+    from tellall.people.counting.parquet_files import ENDINGS
     from tellall.release.release import publish as make
     from tellall.report.text import talk_console
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.jobs import Progress
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, said
 from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
 from tellall.people.areas import split, values_as_text
-from tellall.people.counting.engine import Progress
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue

@@ -26,7 +26,7 @@ from tellall.people.columns import (
     telling,
 )
 from tellall.people.imprint import Imprint, imprint, tokens_of
-from tellall.people.outline import Outline, unknown_name
+from tellall.people.outline import Outline, bins_by_column, choose_columns, unique_names
 
 __all__ = [
     "Dataset",
@@ -222,30 +222,13 @@ class Dataset:
         frame = frame.collect() if hasattr(frame, "collect") else frame  # a lazy polars frame
         secret = None if secret is None else str(secret)
         keys = _column_keys(frame)
-        have = list(keys)
-        if secret is not None and secret not in have:
-            raise unknown_name("secret", secret, have)
-        chosen = [name for name in have if name != secret] if public is None else _names("public", public)
-        for name in chosen:
-            if name not in have:
-                raise unknown_name("public", name, have)
-        if secret in chosen:
-            raise invalid("public", "columns other than the secret", f"'{secret}' among them")
-        per_column = (
-            {str(name): cut for name, cut in bins.items()}
-            if isinstance(bins, Mapping)
-            else dict.fromkeys(chosen, bins)
-        )
-        for name in per_column:
-            if name not in chosen:
-                raise unknown_name("bins", name, chosen)
+        chosen = choose_columns(list(keys), secret, public)
         wanted = chosen if secret is None else [*chosen, secret]
         raw = {name: _values(frame[keys[name]]) for name in wanted}
         n = _common_length(raw)
         if n < 2 or not chosen:
             raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
-        if not isinstance(bins, Mapping | int | np.integer | None):  # cut points for all: for all numbers
-            per_column = {name: cut for name, cut in per_column.items() if is_numeric(raw[name])}
+        per_column = bins_by_column(bins, chosen, lambda name: is_numeric(raw[name]))
         encoded = (encode(name, raw[name], per_column.get(name)) for name in chosen)
         view = Public(*collect(encoded, len(chosen)))
         return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret], kind))
@@ -359,25 +342,15 @@ def _column_keys(frame: Any) -> dict[str, Any]:
     columns = frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", None)
     if columns is None:
         raise invalid("frame", "a pandas or polars frame or a mapping of columns", type(frame).__name__)
-    _names("columns", [str(name) for name in columns])
+    unique_names("columns", [str(name) for name in columns])
     return {str(name): name for name in columns}
 
 
 def _labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    labels = tuple(f"a{j}" for j in range(count)) if names is None else tuple(_names("names", names))
+    labels = tuple(f"a{j}" for j in range(count)) if names is None else tuple(unique_names("names", names))
     if len(labels) != count:
         raise invalid("names", f"one per column ({count})", f"{len(labels)} names")
     return labels
-
-
-def _names(parameter: str, value: Iterable[str]) -> list[str]:
-    if not isinstance(value, Iterable):
-        raise invalid(parameter, "a list of names", value)
-    names = [value] if isinstance(value, str) else [str(name) for name in value]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise invalid(parameter, "each column once", f"'{repeated[0]}' twice")
-    return names
 
 
 def _values(column: Any) -> Any:

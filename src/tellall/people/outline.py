@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.columns import Column
+from tellall.people.columns import Bins, Column
 
 __all__ = [
     "Outline",
+    "bins_by_column",
+    "choose_columns",
     "left_out_note",
+    "unique_names",
     "unknown_name",
 ]
 
@@ -70,3 +73,40 @@ def left_out_note(people: Outline) -> str:
     some = people.left_out[:_MOST_NAMED]
     more = ", ..." if len(people.left_out) > _MOST_NAMED else ""
     return f" (left out: {', '.join(some)}{more})" if some else ""
+
+
+def unique_names(parameter: str, value: Iterable[str]) -> list[str]:
+    """Names of columns as a list, each once; one name alone is a list of one."""
+    if not isinstance(value, Iterable):
+        raise invalid(parameter, "a list of names", value)
+    names = [value] if isinstance(value, str) else [str(name) for name in value]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise invalid(parameter, "each column once", f"'{repeated[0]}' twice")
+    return names
+
+
+def choose_columns(have: Sequence[str], secret: str | None, public: Iterable[str] | None) -> list[str]:
+    """The public columns of a table: those asked for, or all but the secret."""
+    if secret is not None and secret not in have:
+        raise unknown_name("secret", secret, have)
+    chosen = [name for name in have if name != secret] if public is None else unique_names("public", public)
+    for name in chosen:
+        if name not in have:
+            raise unknown_name("public", name, have)
+    if secret in chosen:
+        raise invalid("public", "columns other than the secret", f"'{secret}' among them")
+    return chosen
+
+
+def bins_by_column(
+    bins: Bins | Mapping[str, Bins] | None, chosen: Sequence[str], is_number: Callable[[str], bool]
+) -> dict[str, Bins | None]:
+    """The bins of each column; one list of cut points is for all columns of numbers."""
+    if isinstance(bins, Mapping):
+        for name in bins:
+            if str(name) not in chosen:
+                raise unknown_name("bins", name, chosen)
+        return {str(name): cut for name, cut in bins.items()}
+    points = bins is not None and not is_whole(bins) and not isinstance(bins, bool)
+    return {name: bins for name in chosen if not points or is_number(name)}

@@ -14,7 +14,7 @@ import pytest
 import tellall as ta
 from tellall.people.counting import parquet
 from tellall.people.counting.coding import quantiles
-from tellall.people.counting.engine import portions
+from tellall.people.counting.parquet_files import portions
 from tellall.people.counting.spark import from_spark
 
 

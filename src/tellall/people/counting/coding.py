@@ -1,17 +1,14 @@
-"""What DuckDB is asked for: names, values and codes as SQL."""
+"""Coding: how the values of a stored column become codes, the same codes as in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tellall.core.checks import is_whole
-from tellall.core.duck import literal, quoted
 from tellall.core.errors import invalid
 from tellall.people.columns import (
     DEFAULT_BINS,
@@ -28,16 +25,10 @@ __all__ = [
     "Coding",
     "Values",
     "code_cut",
-    "code_of",
     "code_secret",
     "code_values",
-    "has_code",
-    "number_of",
     "quantiles",
-    "select",
 ]
-
-# How the values of a column that stays in its store become codes, the same as they would in memory.
 
 Array = npt.NDArray[np.floating[Any]]
 
@@ -61,13 +52,13 @@ class Coding:
     above
         For numbers: the code is how many of these points the value is above.
     texts
-        For text: the code is the place of the value among these.
+        For text: the code is the index of the value among these.
     known
-        For numbers that are categories: all there were. Another one has no code.
+        For numbers that are categories: all of them. Any other number has no code.
 
     Notes
     -----
-    Missing values have the last code where the column has gaps; without gaps there are none.
+    Missing values have the last code of a column with gaps.
     """
 
     column: Column
@@ -82,7 +73,7 @@ class Coding:
 
 
 def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
-    """The coding of a column of which every distinct value is known.
+    """The coding of a column whose distinct values are all known.
 
     Examples
     --------
@@ -149,67 +140,3 @@ def _plain(values: npt.NDArray[Any]) -> list[Any]:
         gone = np.ma.getmaskarray(values)
         return [None if mask else value for value, mask in zip(values.data, gone, strict=True)]
     return list(values)
-
-
-_EXACT = 2.0**53
-
-
-def number_of(name: str, kind: str) -> str:
-    """A column as a real number: a date as days since 1970-01-01."""
-    return f"floor(epoch({quoted(name)})) / 86400.0" if kind == "date" else f"CAST({quoted(name)} AS DOUBLE)"
-
-
-def code_of(coding: Coding, kind: str, *, boolean: bool = False) -> str:
-    """The code of a person; NULL for a value that was not there when the column was scanned.
-
-    Examples
-    --------
-    >>> from tellall.people.columns import Column
-    >>> code_of(Coding(Column("age", ("≤ 30", "> 30")), above=(30.5,)), "whole")
-    '("age" > 30)::UTINYINT'
-    """
-    column = coding.column
-    small = "UTINYINT" if column.levels <= 2**8 else "USMALLINT" if column.levels <= 2**16 else "UINTEGER"
-    if coding.texts is not None:
-        listed = ", ".join(map(literal, coding.texts))
-        plain = f"CAST({quoted(coding.name)} AS VARCHAR)"
-        code = f"(nullif(list_position([{listed}]::VARCHAR[], {plain}), 0) - 1)::{small}"
-    elif coding.above:
-        code = " + ".join(f"({test})::{small}" for test in _tests(coding, kind, boolean))
-    else:
-        code = f"CASE WHEN {quoted(coding.name)} IS NULL THEN NULL ELSE 0::{small} END"
-    if not column.gaps and kind != "real":  # compared with NULL all is NULL, but NaN is above every point
-        return code
-    absent = f"{column.levels - 1}::{small}" if column.gaps else "NULL"
-    return f"CASE WHEN {_missing(coding.name, kind)} THEN {absent} ELSE {code} END"
-
-
-def has_code(coding: Coding, code: int, kind: str) -> str:
-    """Whether a person has that code, said of the column itself: whole files can be passed over."""
-    if coding.column.gaps and code == coding.column.levels - 1:
-        return f"({_missing(coding.name, kind)})"
-    if coding.texts is not None:
-        return f"{quoted(coding.name)} = {literal(coding.texts[code])}"
-    number, points = number_of(coding.name, kind), coding.above or ()
-    tests = [f"{number} > {points[code - 1]!r}::DOUBLE"] if code else []
-    tests += [f"{number} <= {points[code]!r}::DOUBLE"] if code < len(points) else []
-    return " AND ".join([*tests, f"NOT ({_missing(coding.name, kind)})"])
-
-
-def _tests(coding: Coding, kind: str, boolean: bool) -> list[str]:
-    """Whether the value is above each point; whole numbers are just where they are above its floor."""
-    points = coding.above or ()
-    if kind == "whole" and all(abs(point) < _EXACT for point in points):
-        side = f"{quoted(coding.name)}::UTINYINT" if boolean else quoted(coding.name)
-        return [f"{side} > {floor(point)}" for point in points]
-    return [f"{number_of(coding.name, kind)} > {point!r}::DOUBLE" for point in points]
-
-
-def _missing(name: str, kind: str) -> str:
-    absent = f"{quoted(name)} IS NULL"
-    return f"{absent} OR isnan({number_of(name, kind)})" if kind == "real" else absent
-
-
-def select(chosen: Sequence[str]) -> str:
-    """A SELECT of these expressions, each under a name of its own."""
-    return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))

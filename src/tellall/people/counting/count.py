@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
+from tellall.core.jobs import Progress
 from tellall.people.bits import between
-from tellall.people.counting.engine import Progress
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.counting.tally import Tally
 from tellall.people.dataset import Dataset, Public

@@ -15,16 +15,12 @@ import numpy.typing as npt
 from tellall.core import duck
 from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.jobs import Progress
 from tellall.core.text import said_safely
-from tellall.people.counting.coding import (
-    Coding,
-    Values,
-    code_of,
-    has_code,
-    number_of,
-    select,
-)
-from tellall.people.counting.engine import Engine, Progress, changed, files_of, portions, stamps_of
+from tellall.people.counting.coding import Coding, Values
+from tellall.people.counting.engine import Engine, changed
+from tellall.people.counting.parquet_files import files_of, portions, stamps_of
+from tellall.people.counting.sql import code_of, has_code, number_of, select
 from tellall.people.counting.tally import Tally
 from tellall.people.imprint import digests
 
@@ -80,7 +76,7 @@ class Parquet(Engine):
             object.__setattr__(self, "stamps", stamps_of(self.files))
 
     @property
-    def place(self) -> str:
+    def source_name(self) -> str:
         return self.files[0] if len(self.files) == 1 else f"{len(self.files)} Parquet files"
 
     @cached_property
@@ -183,7 +179,7 @@ class Parquet(Engine):
         except (InvalidInput, OSError):
             same = False
         if not same:
-            raise changed(self.place)
+            raise changed(self.source_name)
 
     def _code(self, coding: Coding) -> str:
         boolean = self._described[coding.name] == "BOOLEAN"
@@ -220,7 +216,7 @@ class Parquet(Engine):
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
                 block = list(connection.execute(query).fetchnumpy().values())
                 if len(block[0]) != rows:
-                    raise changed(self.place)
+                    raise changed(self.source_name)
                 yield block
                 done += rows
                 if progress:
@@ -244,7 +240,7 @@ class Parquet(Engine):
                 yield connection
         except duckdb.Error as error:
             why = f"DuckDB said: {said_safely(error)}"
-            raise invalid("source", "Parquet files that can be read", self.place, why) from None
+            raise invalid("source", "Parquet files that can be read", self.source_name, why) from None
 
     def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:
         listed = ", ".join(literal(pattern_of(file)) for file in files)

@@ -14,8 +14,9 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.jobs import Progress
 from tellall.people.counting.coding import Coding, Values
-from tellall.people.counting.engine import Engine, Progress, changed
+from tellall.people.counting.engine import Engine, changed
 
 __all__ = [
     "BehindIbis",
@@ -97,7 +98,7 @@ class BehindIbis(Engine):
     kept: Any = field(default=None, repr=False)  # the Spark frame behind the table, alive as long as it
 
     @property
-    def place(self) -> str:
+    def source_name(self) -> str:
         return f"a table of {self.table.get_backend().name}"
 
     @cached_property
@@ -137,7 +138,7 @@ class BehindIbis(Engine):
         for whole, inside in cover(levels, sets, _MOST_GROUPS):
             keys, people = self._grouped([codings[place] for place in whole])
             if people.sum() != self.people:
-                raise changed(self.place)
+                raise changed(self.source_name)
             shape = [levels[place] for place in whole]
             for number in inside:
                 found[number] = fold(keys, people, shape, [whole.index(place) for place in sets[number]])

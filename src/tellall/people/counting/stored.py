@@ -12,12 +12,13 @@ import numpy as np
 
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.jobs import Progress
 from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
-from tellall.people.counting.engine import MOST_VALUES, Engine, Progress
+from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.dataset import Dataset, Public
 from tellall.people.imprint import Imprint, sealed
-from tellall.people.outline import Outline, unknown_name
+from tellall.people.outline import Outline, bins_by_column, choose_columns, unknown_name
 
 __all__ = [
     "Stored",
@@ -122,7 +123,7 @@ class Stored:
     def __repr__(self) -> str:
         listed = ", ".join(f"{column.name} ({column.levels})" for column in self.public.columns[:12])
         more = f", ... {len(self.codings)} in all" if len(self.codings) > 12 else ""
-        lines = [f"{self.n:,} people in {self.engine.place}"]
+        lines = [f"{self.n:,} people in {self.engine.source_name}"]
         if self.secret is not None:
             lines.append(f"  secret {self.secret_name}: {', '.join(self.meaning)}")
         lines.append(f"  public {listed}{more}")
@@ -177,20 +178,12 @@ def scan(
     >>> folder.cleanup()
     """
     engine = _engine(source, memory, threads)
-    have = list(engine.types)
     secret = None if secret is None else str(secret)
-    if secret is not None and secret not in have:
-        raise unknown_name("secret", secret, have)
-    chosen = [name for name in have if name != secret] if public is None else _listed(public)
-    for name in chosen:
-        if name not in have:
-            raise unknown_name("public", name, have)
-    if secret in chosen:
-        raise invalid("public", "columns other than the secret", f"'{secret}' among them")
+    chosen = choose_columns(list(engine.types), secret, public)
     if engine.people < 2 or not chosen:
         size = f"{engine.people} × {len(chosen)}"
         raise invalid("table", "two people or more and one public column or more", size)
-    cuts = _bins(bins, chosen, engine)
+    cuts = bins_by_column(bins, chosen, lambda name: engine.types[name] != "text")
     wanted = chosen if secret is None else [*chosen, secret]
     two = _two_values(engine, wanted)
     _refuse_uncountable(engine, [name for name in wanted if name not in two], cuts)
@@ -212,8 +205,8 @@ def scan(
 
 def _engine(source: Any, memory: str, threads: int | None) -> Engine:
     if isinstance(source, str | Path):
-        from tellall.people.counting.engine import files_of
         from tellall.people.counting.parquet import Parquet
+        from tellall.people.counting.parquet_files import files_of
 
         if threads is not None:
             whole("threads", threads)
@@ -235,27 +228,6 @@ def _engine(source: Any, memory: str, threads: int | None) -> Engine:
         type(source).__name__,
         "Frames in memory: Dataset.from_frame.",
     )
-
-
-def _listed(public: Iterable[str]) -> list[str]:
-    names = [public] if isinstance(public, str) else [str(name) for name in public]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise invalid("public", "each column once", f"'{repeated[0]}' twice")
-    return names
-
-
-def _bins(
-    bins: Bins | Mapping[str, Bins] | None, chosen: list[str], engine: Engine
-) -> dict[str, Bins | None]:
-    """The bins of each column; cut points for all are meant for all numbers."""
-    if isinstance(bins, Mapping):
-        for name in bins:
-            if str(name) not in chosen:
-                raise unknown_name("bins", name, chosen)
-        return {str(name): cut for name, cut in bins.items()}
-    points = not isinstance(bins, int | np.integer | None)
-    return {name: bins for name in chosen if not (points and engine.types[name] == "text")}
 
 
 def _refuse_uncountable(engine: Engine, names: list[str], bins: Mapping[str, Bins | None]) -> None:

@@ -105,7 +105,7 @@ def test_one_noise_for_all_areas_and_whether_it_is_enough(scale, low, kind, word
     whole = row("Gaussian(std=2)", low + 0.1, low=low, learnt=3.0)
     areas = [{"answer": {}}, {"answer": {}}, {"answer": None}]
     plain = release(scale=scale, protection="Gaussian(std=2)", max_advantage=LIMIT, people=1234)
-    answer = area_calibration_answer({**plain, "together": whole, "areas": areas})
+    answer = area_calibration_answer({**plain, "together": whole, "areas": areas, "learnt": 3})
     assert (answer.kind, answer.word) == (kind, word)
     assert ("all 2 areas with an answer" in answer.sentence) == (scale > 0)
     assert "1,234 people" in answer.sentence
@@ -118,36 +118,32 @@ def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
     assert sweep_answer(found, LIMIT).word == "Nothing needs to be done"
     answer = sweep_answer(found, LIMIT, 0)
     assert (answer.kind, answer.word) == ("review", "much is enough")
-    assert "expose no more than 0 people" in answer.sentence
+    assert "give away no more than 0 people" in answer.sentence
     assert sweep_answer(found, LIMIT, 2).word == "some is enough"
     assert sweep_answer(found, LIMIT, 3).word == "Nothing needs to be done"
     none = sweep_answer(release(*bare, some), LIMIT, 0)
     assert (none.kind, none.word) == ("fail", "None of these is enough")
     assert "The nearest is some" in none.sentence
-    assert "but 2 people are exposed, where the plan allows 0" in none.sentence
+    assert "but 2 people with a sensitive value are proved alone or exposed" in none.sentence
     assert learnt_lines(found, 2) == [
-        "2 of 3 protections expose no more than 2 people, which is what the plan allows: some; much."
+        "2 of 3 protections give away no more people than the 2 the plan allows: some; much."
     ]
     assert learnt_lines(found, None) == []
     assert learnt_lines(release(some), 0) == [
-        "Every protection here exposes more people than the 0 that the plan allows."
+        "Every protection here gives away more people than the 0 the plan allows."
     ]
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0])
-def test_a_calibration_never_says_that_nothing_is_to_be_done_where_too_many_are_exposed(scale):
-    plain = release(scale=scale, protection="Gaussian(std=2)", advantage=0.02, interval=[0.0, 0.04])
-    found = {**plain, "max_advantage": LIMIT, "loss": scale, "exposed": 4.0}
-    answer = calibration_answer(found, 3)
-    assert answer.kind == "fail"
-    assert "but 4 people are exposed, where the plan allows 3" in answer.sentence
-    assert "exposed" not in calibration_answer(found).sentence
-    assert calibration_answer(found, 4).kind == ("review" if scale else "pass")
-    whole = row("Gaussian(std=2)", 0.04, low=0.0, learnt=3.0)
-    several = {**found, "people": 9, "together": whole, "areas": [{"answer": {}}]}
+def test_one_noise_that_gives_away_too_many_people_is_not_enough(scale):
+    whole = row("Gaussian(std=2)", 0.04, low=0.0, learnt=3)
+    plain = release(scale=scale, protection="Gaussian(std=2)", max_advantage=LIMIT, people=9, learnt=4)
+    several = {**plain, "together": whole, "areas": [{"answer": {}}]}
     answer = area_calibration_answer(several, 3)
     assert answer.kind == "fail"
-    assert "4.0 people are exposed, where the plan allows 3" in answer.sentence
+    assert "4 people with a sensitive value are proved alone or exposed, where the plan allows 3" in (
+        answer.sentence
+    )
     assert area_calibration_answer(several, 4).kind == ("review" if scale else "pass")
 
 

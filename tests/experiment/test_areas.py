@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tellall.experiment.audit_areas import _promised, worst_first
-from tellall.experiment.audited import block_rows, judged
-from tellall.experiment.summary import Promised
 
 import tellall as ta
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment import audit_areas as room
-from tellall.experiment.audit import jobs_of, reveal
+from tellall.experiment import areas as room
+from tellall.experiment.audit import reveal
+from tellall.experiment.findings import _area_table
+from tellall.experiment.outcome import Promised, _promised_of_areas
+from tellall.experiment.verdict import Limits, judge_area
 from tellall.people.areas import split
 from tellall.report.areas import _worst, audit_lines
 from tellall.report.audit_page import render
@@ -55,14 +55,14 @@ def done(people) -> ta.Audit:
     return ta.audit(people, PLAN)
 
 
-def test_a_block_is_what_auditing_it_alone_finds(people, done):
-    for block in split(people, "county"):
-        mine = next(found for found in done.blocks if found.name == block.name)
-        if block.n < 4:
+def test_an_area_is_what_auditing_it_alone_finds(people, done):
+    for area in split(people, "county"):
+        mine = next(found for found in done.areas if found.name == area.name)
+        if area.n < 4:
             assert mine.reason
             assert mine.findings == ()
             continue
-        alone = ta.audit(block.dataset, replace(done.plan, by=None, seed=mine.seed))
+        alone = ta.audit(area.dataset, replace(done.plan, by=None, seed=mine.seed))
         assert [f.as_json() for f in alone.findings] == [f.as_json() for f in mine.findings]
 
 
@@ -70,21 +70,21 @@ def test_numbers_do_not_depend_on_the_number_of_processes(people, done):
     assert ta.audit(people, PLAN, processes=2).document == done.document
 
 
-def test_a_blocks_numbers_do_not_depend_on_the_other_blocks(people, done):
+def test_a_areas_numbers_do_not_depend_on_the_other_areas(people, done):
     county = np.array([people.public.columns[-1].labels[code] for code in people.public.codes[-1]])
     assert people.public.columns[-1].name == "county"
     fewer = people.take(np.flatnonzero(np.isin(county, ["c", "b"])))
-    again = {block.name: block for block in ta.audit(fewer, PLAN).blocks}
-    for block in done.blocks:
-        if block.name in again:
-            assert [f.as_json() for f in block.findings] == [f.as_json() for f in again[block.name].findings]
+    again = {area.name: area for area in ta.audit(fewer, PLAN).areas}
+    for area in done.areas:
+        if area.name in again:
+            assert [f.as_json() for f in area.findings] == [f.as_json() for f in again[area.name].findings]
 
 
 def test_totals_count_every_person_once(done):
-    attacked = [block for block in done.blocks if block.reason is None]
+    attacked = [area for area in done.areas if area.reason is None]
     for place, finding in enumerate(done.findings):
-        parts = [block.findings[place].summary for block in attacked]
-        whole = finding.summary
+        parts = [area.findings[place].outcome for area in attacked]
+        whole = finding.outcome
         assert whole.people == sum(part.people for part in parts) == 30
         right = sum(part.accuracy * part.people for part in parts) / 30
         assert whole.accuracy == pytest.approx(right)
@@ -96,73 +96,88 @@ def test_totals_count_every_person_once(done):
             assert share == pytest.approx(sum(part.baselines[name] * part.people for part in parts) / 30)
 
 
-def test_the_worst_blocks_come_first_and_those_not_attacked_last(done):
-    lows = [block.at_least for block in done.blocks if block.worst]
+def test_the_worst_areas_come_first_and_those_not_attacked_last(done):
+    lows = [area.at_least for area in done.areas if area.worst]
     assert lows == sorted(lows, reverse=True)
-    assert [block.name for block in done.blocks[-2:]] == ["two", "one"]
+    assert [area.name for area in done.areas[-2:]] == ["two", "one"]
 
 
-def with_intervals(block, *numbers):
-    """The block, its findings with other numbers: advantage, low and high."""
+def with_numbers(outcome, advantage, low, high):
+    return replace(outcome, advantage=advantage, interval=(low, high), tally=None)
+
+
+def with_intervals(area, *numbers):
+    """The area, its findings with other numbers: advantage, low and high."""
     findings = (
-        replace(finding, summary=replace(finding.summary, advantage=advantage, interval=(low, high)))
-        for finding, (advantage, low, high) in zip(block.findings, numbers, strict=True)
+        replace(
+            finding,
+            outcomes=(with_numbers(finding.outcome, advantage, low, high),),
+        )
+        for finding, (advantage, low, high) in zip(area.findings, numbers, strict=True)
     )
-    return replace(block, findings=tuple(findings))
+    return replace(area, findings=tuple(findings))
+
+
+def judged(areas, limit):
+    """The areas as a verdict sees them."""
+    return [
+        judge_area(a.name, a.people, [(f.name, f.outcome) for f in a.found], Limits(limit), 9, a.reason)
+        for a in areas
+    ]
 
 
 def test_a_release_that_surely_tells_nothing_does_not_hide_one_that_may_tell_much(done):
-    block = with_intervals(done.blocks[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
-    assert block.worst is block.findings[1]
-    row = block_rows("county", [block], judged([block], 0.05))["rows"][0]
-    assert _worst(row)["release"] == block.findings[1].name
+    area = with_intervals(done.areas[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
+    assert area.worst is area.findings[1]
+    row = _area_table("county", [area], judged([area], 0.05))["rows"][0]
+    assert _worst(row)["release"] == area.findings[1].name
 
 
-def test_a_block_is_above_the_limit_by_any_of_its_releases_and_comes_first(done):
-    sure = with_intervals(done.blocks[0], (0.1, 0.06, 0.14), (0.3, 0.01, 0.5), (0.0, -0.1, 0.1))
-    other = with_intervals(done.blocks[1], (0.2, 0.04, 0.3), (0.0, -0.1, 0.1), (0.0, -0.1, 0.1))
-    assert worst_first([other, sure]) == (sure, other)
+def test_an_area_is_above_the_limit_by_any_of_its_releases_and_comes_first(done):
+    sure = with_intervals(done.areas[0], (0.1, 0.06, 0.14), (0.3, 0.01, 0.5), (0.0, -0.1, 0.1))
+    other = with_intervals(done.areas[1], (0.2, 0.04, 0.3), (0.0, -0.1, 0.1), (0.0, -0.1, 0.1))
+    assert room._worst_first([other, sure]) == (sure, other)
     first, second = judged([sure, other], 0.05)
     assert first.above
     assert first.worst[0] == sure.findings[0].name  # what the verdict names is above the limit
     assert not second.above
 
 
-def test_the_document_keeps_its_schema_and_the_page_has_every_block(done):
+def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     document = json.loads(json.dumps(done.document))
     AuditDocument.model_validate_json(json.dumps(document))
-    blocks = document["blocks"]
-    assert (blocks["by"], blocks["blocks"], blocks["attacked"]) == ("county", 5, 3)
-    assert (blocks["people_attacked"], blocks["people_not_attacked"]) == (30, 3)
+    areas = document["areas"]
+    assert (areas["by"], areas["areas"], areas["attacked"]) == ("county", 5, 3)
+    assert (areas["people_attacked"], areas["people_not_attacked"]) == (30, 3)
     tags = Tags.of(render(document))
     refuses_the_world(tags)
     for words in ("Area by area: county", "all areas", "1 person", "2 people"):
         assert words in tags.text
-    some = {**blocks, "above": 2, "surely_above": 0}
+    some = {**areas, "above": 2, "surely_above": 0}
     lines = {
         "The interval lies above the limit in 2 of them, and in none after correction": some,
         "and in 1 after correction": {**some, "surely_above": 1},
         "The interval lies above the limit in none of them. The": {**some, "above": 0},
     }
     for words, told in lines.items():
-        assert words in Tags.of(render({**document, "blocks": told})).text
+        assert words in Tags.of(render({**document, "areas": told})).text
     assert "3 of 5 areas" not in done.verdict.sentence
     assert any("2 of 5 areas, with 3 people" in line for line in document["not_tested"])
 
 
-def test_without_by_there_are_no_blocks(people):
+def test_without_by_there_are_no_areas(people):
     plan = {name: value for name, value in PLAN.items() if name != "by"}
     audit = ta.audit(people, {**plan, "repeats": 1})
-    assert audit.blocks == ()
-    assert audit.document["blocks"] is None
+    assert audit.areas == ()
+    assert audit.document["areas"] is None
     assert "Area by area" not in render(audit.document)
 
 
-def test_names_of_blocks_are_text_and_never_paths(tmp_path):
+def test_names_of_areas_are_text_and_never_paths(tmp_path):
     people = people_in(dict.fromkeys(HOSTILE, 6))
     plan = {**PLAN, "repeats": 1, "releases": PLAN["releases"][:1]}
     audit = ta.audit(people, plan, work=tmp_path / "work")
-    assert {block.name for block in audit.blocks} == {"missing" if n is None else n for n in HOSTILE}
+    assert {area.name for area in audit.areas} == {"missing" if n is None else n for n in HOSTILE}
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) == len(HOSTILE)
     assert all(set(path.stem) <= set("0123456789abcdef") for path in files)
@@ -175,26 +190,26 @@ def test_names_of_blocks_are_text_and_never_paths(tmp_path):
     assert "\x1b" not in tags.text
 
 
-def test_the_table_of_blocks_is_a_file_that_no_spreadsheet_runs(tmp_path):
+def test_the_table_of_areas_is_a_file_that_no_spreadsheet_runs(tmp_path):
     people = people_in({"=HYPERLINK(1)": 6, "two\nlines": 6, "one": 1})
     audit = ta.audit(people, {**PLAN, "repeats": 1, "releases": PLAN["releases"][:1]})
     audit.save(tmp_path)
-    with (tmp_path / "blocks.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "areas.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert sorted(row["block"] for row in rows) == ["'=HYPERLINK(1)", "one", "two\nlines"]
-    found = {row["name"]: row["findings"] for row in audit.document["blocks"]["rows"]}
+    assert sorted(row["area"] for row in rows) == ["'=HYPERLINK(1)", "one", "two\nlines"]
+    found = {row["name"]: row["findings"] for row in audit.document["areas"]["rows"]}
     for row in rows:
-        if row["block"] == "one":
+        if row["area"] == "one":
             assert "1 person: " in row["reason"]
             continue
-        (same,) = found[row["block"].removeprefix("'")]
+        (same,) = found[row["area"].removeprefix("'")]
         assert float(row["advantage"]) == same["advantage"]
         assert [float(row["low"]), float(row["high"])] == same["interval"]
 
 
 def test_a_stopped_audit_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):
     computed = []
-    attack = room.attack_block
+    attack = room._attack_area
 
     def counted(payload):
         computed.append(payload[0].n)
@@ -204,7 +219,7 @@ def test_a_stopped_audit_goes_on_and_only_what_is_missing_is_computed(people, do
         if finished == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "attack_block", counted)
+    monkeypatch.setattr(room, "_attack_area", counted)
     with pytest.raises(KeyboardInterrupt):
         ta.audit(people, PLAN, stop, work=tmp_path)
     assert computed == [12, 10]  # the largest first
@@ -217,15 +232,15 @@ def test_a_stopped_audit_goes_on_and_only_what_is_missing_is_computed(people, do
     assert len(computed) == 4
 
 
-def test_a_change_in_one_block_is_a_change_in_one_block(people, tmp_path, monkeypatch):
+def test_a_change_in_one_area_is_a_change_in_one_area(people, tmp_path, monkeypatch):
     computed = []
-    attack = room.attack_block
-    monkeypatch.setattr(room, "attack_block", lambda p: (computed.append(p[0].n), attack(p))[1])
+    attack = room._attack_area
+    monkeypatch.setattr(room, "_attack_area", lambda p: (computed.append(p[0].n), attack(p))[1])
     plan = {**PLAN, "repeats": 1}
     ta.audit(people, plan, work=tmp_path)
     secret = people.secret.copy()
-    block = next(block for block in split(people, "county") if block.name == "c")
-    secret[block.people[0]] = 1 - secret[block.people[0]]
+    area = next(area for area in split(people, "county") if area.name == "c")
+    secret[area.people[0]] = 1 - secret[area.people[0]]
     computed.clear()
     ta.audit(replace(people, secret=secret), plan, work=tmp_path)
     assert computed == [8]
@@ -234,33 +249,33 @@ def test_a_change_in_one_block_is_a_change_in_one_block(people, tmp_path, monkey
     assert len(list(tmp_path.rglob("*.json"))) == 3  # of the last audit alone
 
 
-def test_a_block_that_fails_is_told_and_the_rest_goes_on(people, monkeypatch):
-    attack = room.attack_block
+def test_an_area_that_fails_is_told_and_the_rest_goes_on(people, monkeypatch):
+    attack = room._attack_area
 
     def fragile(payload):
         if payload[0].n == 10:
             raise MemoryError
         return attack(payload)
 
-    monkeypatch.setattr(room, "attack_block", fragile)
+    monkeypatch.setattr(room, "_attack_area", fragile)
     audit = ta.audit(people, {**PLAN, "repeats": 1})
-    (lost,) = [block for block in audit.blocks if block.people == 10]
+    (lost,) = [area for area in audit.areas if area.people == 10]
     assert "memory" in lost.reason
-    assert audit.findings[0].summary.people == 20
+    assert audit.findings[0].outcome.people == 20
     AuditDocument.model_validate_json(json.dumps(audit.document))
     render(audit.document)
 
 
-def test_blocks_where_all_have_the_same_secret_are_told():
+def test_areas_where_all_have_the_same_secret_are_told():
     people = people_in({"a": 12, "b": 12}, secret=lambda names: (names == "a") | (np.arange(24) % 2 == 0))
     audit = ta.audit(people, {**PLAN, "repeats": 1})
-    row = next(row for row in audit.document["blocks"]["rows"] if row["name"] == "a")
+    row = next(row for row in audit.document["areas"]["rows"] if row["name"] == "a")
     assert "same secret" in row["note"]
     assert row["findings"][0]["advantage"] == 0
     assert any("everybody has the same secret" in line for line in audit.document["not_tested"])
 
 
-def test_nothing_but_tiny_blocks_is_no_verdict():
+def test_nothing_but_tiny_areas_is_no_verdict():
     people = people_in({f"b{j}": 2 for j in range(8)})
     audit = ta.audit(people, PLAN)
     assert audit.verdict.word == "review"
@@ -272,7 +287,7 @@ def test_nothing_but_tiny_blocks_is_no_verdict():
 def test_who_is_named_is_named_by_the_row_of_the_whole_table(people):
     plan = ta.Plan.from_mapping({**PLAN, "repeats": 1})
     named = reveal(people, plan)["people"]
-    assert list(named) == [job.name for job in jobs_of(plan)]
+    assert list(named) == ["counts", "noisy", "all releases together"]
     for rows in named.values():
         for one in rows:
             guessed = people.meaning.index(one["guess"])
@@ -285,13 +300,13 @@ def test_who_is_named_is_named_by_the_row_of_the_whole_table(people):
 def test_by_is_a_public_column(people, by, words):
     plan = {**PLAN, "secret": "ill", "by": by, "repeats": 1}
     if words is None:
-        assert len(ta.audit(people, plan).blocks) == 2
+        assert len(ta.audit(people, plan).areas) == 2
         return
     with pytest.raises(ta.InvalidInput, match=words):
         ta.audit(people, plan)
 
 
-def test_a_plan_reads_its_blocks_from_a_file(tmp_path):
+def test_a_plan_reads_its_areas_from_a_file(tmp_path):
     rng = np.random.default_rng(0)
     lines = [
         f"{1001 + 2 * (j % 30)},{rng.integers(2)},{rng.integers(2)},{rng.integers(2)}" for j in range(90)
@@ -302,13 +317,13 @@ def test_a_plan_reads_its_blocks_from_a_file(tmp_path):
         '[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
     )
     plan = ta.Plan.read(tmp_path / "plan.toml")
-    blocks = split(plan.dataset(), plan.by)
-    assert [block.name for block in blocks] == [str(1001 + 2 * j) for j in range(30)]  # no deciles of codes
+    areas = split(plan.dataset(), plan.by)
+    assert [area.name for area in areas] == [str(1001 + 2 * j) for j in range(30)]  # no deciles of codes
     assert plan.as_json()["by"] == "fips"
 
 
-def test_many_blocks_of_noise_do_not_fail_by_luck():
-    """Nothing is learnt from noise of 1000, so no verdict on blocks is "fail"; fixed seed."""
+def test_many_areas_of_noise_do_not_fail_by_luck():
+    """Nothing is learnt from noise of 1000, so no verdict on areas is "fail"; fixed seed."""
     people = people_in({f"b{j}": 8 for j in range(12)}, seed=3)
     plan = {
         "by": "county",
@@ -319,38 +334,39 @@ def test_many_blocks_of_noise_do_not_fail_by_luck():
     }
     audit = ta.audit(people, plan)
     assert audit.verdict.word != "fail"
-    assert not any(block.surely for block in audit.judged_blocks)
+    assert not any(area.surely for area in audit.judged)
 
 
-def test_a_promise_about_all_blocks_is_for_a_row_that_stays_in_its_block():
+def test_a_promise_about_all_areas_is_for_a_row_that_stays_in_its_area():
     weak, strong = Promised(2.0, 0.0, "one row replaced", "a"), Promised(1.0, 0.0, "one row replaced", "a")
-    assert _promised([strong, weak, None]) == Promised(2.0, 0.0, "one row replaced within its block", "a")
-    assert _promised([strong, Promised()]) == Promised()
+    assert _promised_of_areas([strong, weak, None]) == Promised(
+        2.0, 0.0, "one row replaced within its area", "a"
+    )
+    assert _promised_of_areas([strong, Promised()]) == Promised()
 
 
-@pytest.mark.parametrize("exposed_limit", [None, 1000])
-def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, exposed_limit):
+def test_a_release_not_attacked_in_every_area_does_not_pass(monkeypatch):
     """With a limit of 0.9 everything stays below it; fixed seed."""
     people = people_in({"a": 10, "b": 12, "c": 8})
-    plan = {**PLAN, "limit": 0.9, "repeats": 1} | (
-        {} if exposed_limit is None else {"exposed_limit": exposed_limit}
-    )
+    noise = {"kind": "Gaussian", "std": 8.0}
+    releases = [{**one, "protect": noise} for one in PLAN["releases"]]
+    plan = {**PLAN, "limit": 0.9, "repeats": 1, "releases": releases}
     assert ta.audit(people, plan).verdict.word == "pass"
-    attack = room.attack_block
+    attack = room._attack_area
 
     def partly(payload):
         done = attack(payload)
         if payload[0].n > 8:
-            skip = {"outcome": "skipped", "reason": "no equations", "summary": None, "tally": None}
-            done["findings"][0] = skip
+            first = {name: done["findings"][0][name] for name in ("role", "name", "members")}
+            done["findings"][0] = {**first, "reason": "no equations"}
         return done
 
-    monkeypatch.setattr(room, "attack_block", partly)
+    monkeypatch.setattr(room, "_attack_area", partly)
     audit = ta.audit(people, plan)
     assert audit.verdict.word == "review"
-    assert "counts (not attacked in 2 of 3 areas)" in audit.verdict.sentence
-    assert audit.findings[0].summary.status == "not attacked in 2 of 3 areas"
-    assert audit.findings[1].summary.status in ("solved", "trusted")
+    assert "was not attacked in 2 of 3 areas" in audit.verdict.sentence
+    assert audit.findings[0].outcome.status == "not attacked in 2 of 3 areas"
+    assert audit.findings[1].outcome.status in ("solved", "trusted")
     said = audit.document["not_tested"]
     assert "counts: not attacked in 2 of 3 areas" in said
     assert any(line.startswith("counts in 2 of 3 areas, with 22 people") for line in said)
@@ -359,10 +375,11 @@ def test_a_release_not_attacked_in_every_block_does_not_pass(monkeypatch, expose
     assert "not attacked in 2 of 3 areas" in render(audit.document)
 
 
-def test_one_block_of_one_person_is_told_in_the_singular():
+def test_one_area_of_one_person_is_told_in_the_singular():
     people = people_in({"a": 10, "b": 12, "one": 1})
-    audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": PLAN["releases"][:1]})
+    noisy = {**PLAN["releases"][0], "protect": {"kind": "Gaussian", "std": 8.0}}
+    audit = ta.audit(people, {**PLAN, "limit": 0.9, "repeats": 1, "releases": [noisy]})
     assert audit_lines(audit.document)[-1] == "not attacked: 1 area with 1 person"
     assert audit.verdict.sentence.endswith("1 of 3 areas could not be: “one” (1 person).")
     assert "1 of 3 areas, with 1 person, which could not be attacked." in audit.document["not_tested"]
-    assert "1 person is in blocks" in render(audit.document)
+    assert "1 person is in areas" in render(audit.document)

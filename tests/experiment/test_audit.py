@@ -12,7 +12,8 @@ import pytest
 import tellall as ta
 from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.audit import jobs_of, key_of, published, reveal
+from tellall.experiment.audit import jobs_alone, jobs_together, key_of, reveal, trial_of
+from tellall.experiment.trial import Setting
 from tellall.report.audit_page import render
 
 from .conftest import PLAN, small_people
@@ -25,15 +26,17 @@ def test_each_release_alone_then_all_together_then_the_steps(done):
         "every 2-way table, Gaussian(std=3)",
     ]
     assert [finding.outcome.draws for finding in done.findings] == [1, 2, 2]
+    assert [finding.job.role for finding in done.findings] == ["alone", "alone", "together"]
     assert done.worst.name in ("counts", "all releases together")
     assert done.verdict.word == "fail"
     assert "of 60 people right" in done.verdict.sentence
 
 
 def test_the_joint_attack_sees_the_releases_of_the_single_ones(people, done):
-    jobs = jobs_of(done.plan)
-    single = [published(people, done.plan, job, 1)[0] for job in jobs[:2]]
-    together = published(people, done.plan, jobs[2], 1)
+    setting, alone = Setting(people), jobs_alone(done.plan)
+    (joint,) = jobs_together(done.plan, [0, 1])
+    single = [trial_of(setting, done.plan, job).published[-1][0] for job in alone[:2]]
+    together = trial_of(setting, done.plan, joint).published[1]
     for one, other in zip(single, together, strict=True):
         assert np.array_equal(one.values, other.values)
 
@@ -71,7 +74,7 @@ def test_what_cannot_be_attacked_is_skipped_with_its_reason(people, monkeypatch)
     def fail(*_args, **_options):
         raise ta.CannotLinearise("no equations in it")
 
-    monkeypatch.setattr(sys.modules["tellall.experiment.audit"], "reconstruct", fail)
+    monkeypatch.setattr("tellall.experiment.trial.reconstruct", fail)
     noise = {"kind": "Gaussian", "std": 1.0}
     release = {"statistic": {"kind": "Marginals", "ways": 2}, "protect": noise}
     result = ta.audit(people, {"releases": [release]})
@@ -102,10 +105,10 @@ def test_advice_that_a_plan_cannot_follow_is_not_given(people):
         "statistic": {"kind": "Marginals", "ways": 3},
         "protect": [{"kind": "Suppression", "below": 8, "complementary": True}],
     }
-    result = ta.audit(people, {"steps": False, "releases": [release], "limit": 0.9})
+    result = ta.audit(people, {"steps": False, "releases": [release], "limit": 0.9, "exposed_limit": 60})
     assert result.findings[0].outcome.status.startswith("uncalibrated")
     assert result.verdict.word == "review"
-    assert "was attacked, but" in result.verdict.sentence
+    assert "was attacked and stayed below the limits, but" in result.verdict.sentence
     assert "give the prior" not in store.dump(result.document)
 
 
@@ -115,7 +118,7 @@ def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypat
     assert len(files) == 5
     files[1].write_text("{ torn", encoding="utf-8")
     plain = json.loads(files[2].read_text(encoding="utf-8"))
-    files[2].write_text(json.dumps({**plain, "piece": {"outcome": "found"}}), encoding="utf-8")
+    files[2].write_text(json.dumps({**plain, "piece": {"outcomes": [3]}}), encoding="utf-8")
     seen = []
     again = ta.audit(people, PLAN, lambda *done: seen.append(done), work=tmp_path)
     assert seen[0] == (3, 5)
@@ -149,7 +152,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 import tellall as ta
-from tellall import store
+from tellall.core import files as store
 from tests.experiment.conftest import PLAN, small_people
 result = ta.audit(small_people(), PLAN, work=sys.argv[1])
 sys.stdout.write(store.dump(result.document))

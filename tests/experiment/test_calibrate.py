@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.experiment import measurement as affordable
-from tellall.experiment.prepared import Prepared
+from tellall.experiment.trial import Planned, Setting, Trial
 from tests.conftest import random_people
 
 PEOPLE = random_people(120, 18, seed=2)
@@ -18,9 +17,15 @@ FEW = random_people(60, 7, seed=1)
 QUICK = ["least-squares"]
 
 
-def _grid_answer(ready: Prepared, scales: np.ndarray, limit: float, draws: int) -> float:
+def _grid_answer(
+    people: ta.Dataset, scales: np.ndarray, limit: float, draws: int, rng: int, decoders: Any
+) -> float:
     """The least scale of a grid from which on all pass, under calibrate's rule."""
-    passed = [ready.measure((ta.Gaussian(scale),), draws).worst.interval[1] <= limit for scale in scales]
+    setting = Setting(people)
+    passed = []
+    for scale in scales:
+        trial = Trial(setting, (Planned("noisy", PAIRS, (ta.Gaussian(scale),)),), draws, rng)
+        passed.append(max(one.interval[1] for one in trial.run_all(decoders)) <= limit)
     assert passed[-1]
     assert not passed[0]
     return float(scales[len(passed) - passed[::-1].index(False)])
@@ -28,13 +33,15 @@ def _grid_answer(ready: Prepared, scales: np.ndarray, limit: float, draws: int) 
 
 @pytest.mark.parametrize("limit", [0.1, 0.25])
 def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
-    found = ta.calibrate(PEOPLE, PAIRS, ta.Gaussian, limit, draws=10, rng=3, decoders=QUICK)
+    found = ta.calibrate(
+        PEOPLE, PAIRS, ta.Gaussian, limit, exposed_limit=None, draws=10, rng=3, decoders=QUICK
+    )
     assert found.evaluations <= 15
     assert isinstance(found.protection, ta.Gaussian)
     assert found.protection.std == found.scale
     assert found.interval[1] <= limit
     grid = found.scale * 1.05 ** np.arange(-4, 5)
-    answer = _grid_answer(Prepared.of(PEOPLE, PAIRS, QUICK, rng=3), grid, limit, 10)
+    answer = _grid_answer(PEOPLE, grid, limit, 10, 3, QUICK)
     assert abs(found.scale / answer - 1) <= 0.1
 
 
@@ -43,52 +50,58 @@ def test_within_a_tenth_of_a_fine_grid(limit: float) -> None:
 def test_a_thousand_people_all_pairs(limit: float) -> None:
     """Every decoder; the grid is taken under the same rule, with the same draws."""
     people = random_people(1000, 64, seed=5)
-    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, rng=1)
-    assert {outcome.decoder for outcome in found.measurement.outcomes} == {"least-squares", "lp", "posterior"}
-    assert all(outcome.interval[1] <= limit for outcome in found.measurement.outcomes)
+    found = ta.calibrate(people, PAIRS, ta.Gaussian, limit, exposed_limit=None, rng=1)
+    assert {outcome.asked for outcome in found.outcomes} == {"auto", "least-squares", "lp"}
+    assert all(outcome.interval[1] <= limit for outcome in found.outcomes)
     assert found.evaluations <= 15
     assert all(one.passed == (one.interval[1] <= limit) for one in found.history)
     grid = found.scale * 1.04 ** np.arange(-4, 5)
-    answer = _grid_answer(Prepared.of(people, PAIRS, rng=1), grid, limit, 50)
+    answer = _grid_answer(people, grid, limit, 50, 1, ("auto", "least-squares", "lp"))
     assert abs(found.scale / answer - 1) <= 0.1
 
 
 def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(affordable, "_AFFORDABLE", {"least-squares": 10**9, "posterior": 59, "lp": 59})
+    monkeypatch.setattr("tellall.experiment.trial._MOST_WORK", 59)
     found = ta.calibrate(FEW, ta.Marginals(2), ta.Gaussian, 0.4, draws=2)
     assert found.warnings[-1] == (
-        "Not tried on 60 people, for the time that takes: lp, posterior. What is said here does not cover "
+        "Not tried on 60 people, for the time that takes: auto, lp. What is said here does not cover "
         "them: a decoder that finds more needs more noise. Ask for them by name."
     )
-    named = Prepared.of(FEW, ta.Marginals(2), ["posterior"])
-    assert not named.untried
+    assert not ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2, decoders="auto").untried
     swept = ta.sweep(FEW, ta.Marginals(2), ta.Gaussian(3.0), repeats=2)
-    assert swept.untried == ("lp", "posterior")
+    assert swept.untried == ("auto", "lp")
     assert "Not tried on 60 people" in str(swept)
-    assert swept.as_json()["untried"] == ["lp", "posterior"]
+    assert swept.as_json()["untried"] == ["auto", "lp"]
     assert str(found).startswith("Least noise for an advantage of at most 40.0% by least-squares: ")
 
 
 def test_no_decoder_is_tried_after_one_that_fails() -> None:
-    ready = Prepared.of(FEW, ta.Marginals(3))
-    whole = ready.measure((ta.Gaussian(1.0),), 3)
-    assert len(whole.outcomes) == 3
-    stopped = ready.measure((ta.Gaussian(1.0),), 3, limit=0.01)
-    assert stopped.outcomes == whole.outcomes[:1]
-    assert ready.measure((ta.Gaussian(1.0),), 3, limit=0.9).outcomes == whole.outcomes
+    found = ta.calibrate(FEW, ta.Marginals(3), ta.Gaussian, 0.3, draws=3, start=1.0)
+    assert found.history[0].decoder == "least-squares"  # the quickest, which fails there
+    assert not found.history[0].passed
+    assert len(found.outcomes) == 3
+
+
+def test_people_learnt_count_as_well_as_the_advantage() -> None:
+    loose = ta.calibrate(FEW, ta.Marginals(3), ta.Gaussian, 0.9, exposed_limit=None, draws=3, decoders=QUICK)
+    strict = ta.calibrate(FEW, ta.Marginals(3), ta.Gaussian, 0.9, draws=3, decoders=QUICK)
+    assert loose.scale == 0
+    assert strict.scale > 0
+    assert strict.history_at(strict.scale).learnt == 0 < loose.history_at(0).learnt
 
 
 def test_what_is_found_says_all_there_is_to_say() -> None:
     found = ta.calibrate(FEW, ta.Marginals(3), ta.Laplace, 0.3, draws=5)
-    assert {outcome.decoder for outcome in found.measurement.outcomes} == {"least-squares", "lp", "posterior"}
+    assert {outcome.asked for outcome in found.outcomes} == {"auto", "least-squares", "lp"}
     assert isinstance(found.protection, ta.Laplace)
-    assert found.guarantee == ta.guarantee_of(found.protection, ta.Marginals(3), FEW.public)
+    promise = ta.guarantee_of(found.protection, ta.Marginals(3), FEW.public)
+    assert (found.guarantee.epsilon, found.guarantee.delta) == (promise.epsilon, promise.delta)
     assert found.utility.mean_error == pytest.approx(found.loss)
     assert found.history[-1].scale > 0
     assert found.advantage in [one.advantage for one in found.history]
     text = str(found)
     assert "no guarantee" in text
-    assert "ε =" in text
+    assert found.guarantee.text in text
     assert found.as_json()["evaluations"] == found.evaluations
 
 
@@ -114,6 +127,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 def test_every_family_has_an_answer(family: Any) -> None:
     found = ta.calibrate(FEW, ta.Marginals(3), family, 0.3, draws=3, decoders=QUICK)
     assert found.interval[1] <= 0.3
+    assert found.history_at(found.scale).learnt == 0
     assert found.evaluations <= 15
     assert found.protection is not None
 

@@ -2,62 +2,71 @@
 
 import numpy as np
 import pytest
-from tellall.experiment.foresight import GROUPS, foreseen, promised
 
 import tellall as ta
-from tellall.experiment import foresight
-from tellall.experiment.outcome import Promised
+from tellall.experiment import trial as room
+from tellall.experiment.outcome import Outcome, Promised
+from tellall.experiment.trial import GAUGED, Planned, Setting, Trial
 
 from .conftest import PLAN
 
 
+def foreseen(people, *parts, groups=60):
+    planned = tuple(Planned("x", statistic, laws, index) for index, (statistic, laws) in enumerate(parts))
+    return Trial(Setting(people), planned)._foreseen(groups)
+
+
+def promised(people, *parts):
+    planned = tuple(Planned("x", statistic, laws, index) for index, (statistic, laws) in enumerate(parts))
+    return Trial(Setting(people), planned)._promised
+
+
 def test_the_numbers_are_the_gauges_at_the_rate_of_the_secret(people):
     law = ta.Gaussian(3.0)
-    gauge = ta.bounds.gauge(ta.Marginals(3), people.public, law, rate=0.25)
-    found = foreseen([(ta.Marginals(3), (law,))], people.public, 0.25, 60)
+    gauge = ta.bounds.gauge(ta.Marginals(3), people.public, law, rate=0.5)
+    found = foreseen(people, (ta.Marginals(3), (law,)))
     assert (found.equations, found.people, found.groups) == (gauge.equations, gauge.people, gauge.groups)
-    assert (found.rank_cap, found.rank, found.rate) == (gauge.rank_cap, gauge.rank, 0.25)
+    assert (found.rank_cap, found.rank, found.rate) == (gauge.rank_cap, gauge.rank, 0.5)
     assert (found.accuracy, found.limit, found.ignored) == (gauge.with_prior, gauge.limit, ())
 
 
-def test_a_protection_that_is_not_reckoned_with_is_named(people):
-    found = foreseen([(ta.Marginals(2), (ta.Suppression(5), ta.Rounding(5)))], people.public, 0.5, 60)
+def test_a_protection_that_the_gauge_leaves_out_is_named(people):
+    found = foreseen(people, (ta.Marginals(2), (ta.Suppression(5), ta.Rounding(5))))
     assert found.ignored == ("Suppression(below=5)",)
     assert found.limit is None
 
 
 def test_there_is_no_gauge_where_it_refuses_or_costs_too_much(people, monkeypatch):
     tables = (ta.Marginals(2), ())
-    assert foreseen([tables], people.public, 0.5, GROUPS) is not None
-    assert foreseen([(ta.Estimator("logistic"), ())], people.public, 0.5, 60) is None
-    assert foreseen([tables], people.public, 1.0, 60) is None
-    monkeypatch.delattr(foresight, "gauge_together")  # the others do not even ask it
-    assert foreseen([tables], people.public, 0.5, GROUPS + 1) is None
+    assert foreseen(people, tables, groups=GAUGED) is not None
+    assert foreseen(people, (ta.Estimator("logistic"), ())) is None
+    assert foreseen(ta.Dataset(people.public, np.ones(60, dtype=np.int8)), tables) is None
+    monkeypatch.delattr(room, "gauge_together")  # the others do not even ask it
+    assert foreseen(people, tables, groups=GAUGED + 1) is None
 
 
-def test_several_releases_are_reckoned_with_together(people):
+def test_several_releases_are_gauged_together(people):
     one, other = (ta.Marginals(3), (ta.Gaussian(3.0),)), (ta.Marginals(2), (ta.Suppression(5),))
-    found = foreseen([one, other, one], people.public, 0.25, 60)
-    gauge = ta.bounds.gauge_together([one, other, one], people.public, rate=0.25)
+    found = foreseen(people, one, other, one)
+    gauge = ta.bounds.gauge_together([one, other, one], people.public, rate=0.5)
     assert (found.equations, found.rank_cap, found.rank) == (gauge.equations, gauge.rank_cap, gauge.rank)
     assert (found.accuracy, found.limit) == (gauge.with_prior, None)
     assert found.ignored == ("Suppression(below=5)",)
-    alone = foreseen([one], people.public, 0.25, 60)
-    assert found.accuracy > alone.accuracy
-    assert foreseen([one, (ta.Estimator("logistic"), ())], people.public, 0.5, 60) is None
+    assert found.accuracy > foreseen(people, one).accuracy
+    assert foreseen(people, one, (ta.Estimator("logistic"), ())) is None
 
 
 def test_promises_add_up_and_one_silence_silences_all(people):
     one = (ta.Marginals(2), (ta.Laplace(10.0),))
     other = (ta.Marginals(2), (ta.Gaussian(10.0), ta.Rounding(5)))
     guarantees = [ta.guarantee_of(law, statistic, people.public) for statistic, law in (one, other)]
-    both = promised([one, other], people.public)
-    assert promised([one], people.public).epsilon == guarantees[0].epsilon
+    both = promised(people, one, other)
+    assert promised(people, one).epsilon == guarantees[0].epsilon
     assert both.epsilon == pytest.approx(sum(each.epsilon for each in guarantees))
     assert both.delta == pytest.approx(1e-6)
     assert both.relation == "one row replaced"
-    assert promised([one, (ta.Marginals(2), ())], people.public) == Promised()
-    assert promised([(ta.Marginals(2), (ta.Rounding(5), ta.Laplace(1.0)))], people.public) == Promised()
+    assert promised(people, one, (ta.Marginals(2), ())) == Promised()
+    assert promised(people, (ta.Marginals(2), (ta.Rounding(5), ta.Laplace(1.0)))) == Promised()
 
 
 def test_every_finding_of_an_audit_has_them(people, done):
@@ -79,11 +88,11 @@ def test_the_gauge_is_read_once_for_all_draws(people, monkeypatch):
         asked.append(arguments[0])
         return ta.bounds.gauge_together(*arguments, **options)
 
-    monkeypatch.setattr(foresight, "gauge_together", counted)
+    monkeypatch.setattr(room, "gauge_together", counted)
     release = PLAN["releases"][1]
     result = ta.audit(people, {"repeats": 3, "steps": False, "releases": [release]})
     assert result.findings[0].outcome.draws == 3
-    assert len(asked) == 1
+    assert len(asked) == 1  # for every decoder
 
 
 def test_how_often_more_than_a_share_of_the_people_is_wrong(people):
@@ -97,8 +106,7 @@ def test_how_often_more_than_a_share_of_the_people_is_wrong(people):
         assert found.low <= found.beta <= found.high
     betas = [found.beta for found in summary.recovery]
     assert betas == sorted(betas, reverse=True)
-    kept = type(summary).from_json(summary.as_json())
-    assert kept == summary
+    assert Outcome.from_plain(summary.to_plain()) == summary
     assert [one["alpha"] for one in summary.as_json()["recovery"]] == [0.01, 0.05, 0.1, 0.25]
 
 

@@ -10,8 +10,8 @@ from scipy.optimize import minimize_scalar
 
 import tellall as ta
 from tellall.attack.reconstruct.reals import _populations
-from tellall.experiment.draws import RealsTogether
-from tellall.experiment.prepared import Prepared
+from tellall.experiment.draws import SharedSystem
+from tellall.experiment.trial import Planned, Setting, Trial
 
 RNG = np.random.default_rng(4)
 COLUMNS = np.column_stack([RNG.normal(size=(70, 9)), RNG.integers(0, 2, 70)])
@@ -40,22 +40,21 @@ PROTECTIONS: list[Any] = [
     ids=lambda one: one.describe() + one.weighting,
 )
 def test_together_is_as_one_by_one_whatever_came_before(statistic: ta.Estimator) -> None:
-    ready, together = Prepared.of(PEOPLE, statistic), RealsTogether()
+    setting = Setting(PEOPLE)
     for protections in PROTECTIONS:
-        releases = ready.publish(protections, 4)
-        found = together.estimates(releases, PEOPLE.public)
-        alone = np.stack([ta.reconstruct(release, PEOPLE.public).estimate for release in releases])
-        assert found == pytest.approx(alone, abs=1e-6), protections
+        trial = Trial(setting, (Planned("fits", statistic, protections),), draws=4)
+        for (release,), found in zip(trial.published, trial.attack("least-squares"), strict=True):
+            alone = ta.reconstruct(release, PEOPLE.public)
+            assert found.estimate == pytest.approx(alone.estimate, abs=1e-6), protections
+            assert found.std == pytest.approx(alone.std, rel=1e-4, abs=1e-9), protections
+            assert str(found.status) == str(alone.status)
 
 
 def test_equations_that_depend_on_the_values_are_solved_one_by_one() -> None:
     rates = ta.Dataset.from_arrays(COLUMNS, secret=RNG.random(70))
-    ready, together = Prepared.of(rates, ta.Estimator("logistic", block=2)), RealsTogether()
-    releases = ready.publish((ta.Gaussian(0.1),), 3)
-    found = together.estimates(releases, rates.public)
-    assert together._shared is None
-    alone = np.stack([ta.reconstruct(release, rates.public).estimate for release in releases])
-    assert found == pytest.approx(alone)
+    fits = ta.Estimator("logistic", block=2)
+    releases = [ta.publish(rates, fits, ta.Gaussian(0.1), rng=draw) for draw in range(3)]
+    assert SharedSystem().attack(releases, rates.public) == [None] * 3
 
 
 def test_mean_and_variance_over_people_maximise_the_likelihood() -> None:

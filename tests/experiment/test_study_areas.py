@@ -3,12 +3,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tellall.experiment.each_area import Study
-from tellall.experiment.studied_areas import study_key, worst_block_first
-from tellall.experiment.swept import SweptBlock
 
 import tellall as ta
 from tellall.experiment import study_areas as room
+from tellall.experiment.areas import _study_key
 from tellall.people.areas import split
 from tellall.report.areas import swept_areas, swept_lines
 from tellall.report.study_page import render_calibration, render_sweep
@@ -32,60 +30,61 @@ def people_in(sizes: dict[str, int]) -> ta.Dataset:
 
 
 @pytest.fixture(scope="module")
-def done(people) -> ta.BlockSweep:
-    return ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, **QUICK)
+def done(people) -> ta.AreaSweep:
+    return ta.sweep_areas(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, **QUICK)
 
 
-def test_a_block_is_what_sweeping_it_alone_finds(people, done):
-    mine = {block.name: block for block in done.blocks}
-    for block in split(people, "town"):
-        if block.n < 4:
-            assert "one person" in mine[block.name].reason
+def test_an_area_is_what_sweeping_it_alone_finds(people, done):
+    mine = {area.name: area for area in done.areas}
+    for area in split(people, "town"):
+        if area.n < 4:
+            assert "1 person" in mine[area.name].reason
             continue
         alone = ta.sweep(
-            block.dataset, ta.Marginals(3), TRIED, scales=SCALES, rng=mine[block.name].seed, **QUICK
+            area.dataset, ta.Marginals(3), TRIED, scales=SCALES, rng=mine[area.name].seed, **QUICK
         )
-        assert mine[block.name].sweep.rows == alone.rows
-        assert mine[block.name].sweep.tallies == alone.tallies
+        assert mine[area.name].sweep.rows == alone.rows
+        assert mine[area.name].sweep.outcomes == alone.outcomes
 
 
 def test_numbers_do_not_depend_on_the_number_of_processes(people, done):
-    again = ta.sweep_blocks(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, processes=2, **QUICK)
+    again = ta.sweep_areas(people, ta.Marginals(3), TRIED, by="town", scales=SCALES, processes=2, **QUICK)
     assert again.as_json() == done.as_json()
 
 
 def test_totals_count_every_person_once(done):
-    measured = [block for block in done.blocks if block.sweep is not None]
-    assert done.whole.people == sum(block.people for block in measured) == 30
+    measured = [area for area in done.areas if area.sweep is not None]
+    assert done.whole.people == sum(area.people for area in measured) == 30
     for place, row in enumerate(done.whole.rows):
-        parts = [(block.people, block.sweep.rows[place]) for block in measured]
+        parts = [(area.people, area.sweep.rows[place]) for area in measured]
         assert {part["protection"] for _, part in parts} == {row["protection"]}
         assert row["accuracy"] == pytest.approx(sum(n * part["accuracy"] for n, part in parts) / 30)
         assert row["exposed"] == pytest.approx(sum(part["exposed"] for _, part in parts))
         assert row["loss"] == pytest.approx(np.mean([part["loss"] for _, part in parts]))
         assert row["low"] <= row["advantage"] <= row["high"]
         assert row["accuracy_low"] <= row["accuracy"] <= row["accuracy_high"]
-        # in each block the luckiest baseline counts, over all people one
+        # in each area the luckiest baseline counts, over all people one
         assert row["advantage"] >= sum(n * part["advantage"] for n, part in parts) / 30 - 1e-9
     assert sum(row["frontier"] for row in done.whole.rows) >= 1
 
 
-def test_a_decoder_too_slow_for_a_block_is_stood_in_for():
-    """12 people are few enough to list every secret, 18 are not: the row of all still counts everybody."""
+def test_a_decoder_too_slow_for_an_area_is_replaced(monkeypatch):
+    """LP decoding up to 12 people only: the row of all people still counts everybody."""
+    monkeypatch.setattr("tellall.experiment.trial._MOST_FOR_LP", 12)
     few = people_in({"<b>a": 18, "c": 12})
-    found = ta.sweep_blocks(few, ta.Marginals(2), [None], by="town")
-    tried = {block.name: {row["decoder"] for row in block.sweep.rows} for block in found.blocks}
-    assert tried["c"] - tried["<b>a"] == {"exhaustive"}
-    blocks = {block.name: block.sweep.rows for block in found.blocks}
-    whole = next(row for row in found.whole.rows if row["decoder"] == "exhaustive")
-    listed = next(row for row in blocks["c"] if row["decoder"] == "exhaustive")
-    best = max(row["accuracy"] for row in blocks["<b>a"])
+    found = ta.sweep_areas(few, ta.Marginals(2), [None], by="town")
+    tried = {area.name: {row["decoder"] for row in area.sweep.rows} for area in found.areas}
+    assert tried["c"] - tried["<b>a"] == {"lp"}
+    areas = {area.name: area.sweep.rows for area in found.areas}
+    whole = next(row for row in found.whole.rows if row["decoder"] == "lp")
+    listed = next(row for row in areas["c"] if row["decoder"] == "lp")
+    best = max(areas["<b>a"], key=lambda row: row["advantage"])["accuracy"]
     assert whole["accuracy"] == pytest.approx((12 * listed["accuracy"] + 18 * best) / 30)
 
 
 def test_a_stopped_sweep_goes_on_and_only_what_is_missing_is_computed(people, done, tmp_path, monkeypatch):
     computed = []
-    measure = room._sweep_block
+    measure = room._sweep_area
 
     def counted(payload):
         computed.append(payload[0].n)
@@ -95,58 +94,59 @@ def test_a_stopped_sweep_goes_on_and_only_what_is_missing_is_computed(people, do
         if finished == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "_sweep_block", counted)
+    monkeypatch.setattr(room, "_sweep_area", counted)
     again = {"by": "town", "scales": SCALES, "work": tmp_path, **QUICK}
     with pytest.raises(KeyboardInterrupt):
-        ta.sweep_blocks(people, ta.Marginals(3), TRIED, progress=stop, **again)
+        ta.sweep_areas(people, ta.Marginals(3), TRIED, progress=stop, **again)
     assert computed == [12]
-    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert ta.sweep_areas(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
     assert computed == [12, 10, 8]
     for path in tmp_path.rglob("*.json"):
         path.write_text(json.dumps({"key": path.parent.name + path.stem, "piece": {"rows": 3}}))
-    assert ta.sweep_blocks(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
+    assert ta.sweep_areas(people, ta.Marginals(3), TRIED, **again).as_json() == done.as_json()
     assert len(computed) == 6
 
 
-def test_what_is_kept_depends_on_everything_that_decides_the_numbers():
+def test_what_is_kept_depends_on_everything_that_decides_the_numbers(people):
+    area, other = split(people, "town")[:2]
     options = {"protections": [None, ta.Gaussian, [ta.Rounding(5)]], "repeats": 3, "decoders": None}
-    key = study_key("sweep", "people", ta.Marginals(3), 1, options)
-    assert key == study_key("sweep", "people", ta.Marginals(3), 1, dict(options))
+    key = _study_key("sweep", area, ta.Marginals(3), 1, options)
+    assert key == _study_key("sweep", area, ta.Marginals(3), 1, dict(options))
     others = [
-        study_key("calibrate", "people", ta.Marginals(3), 1, options),
-        study_key("sweep", "others", ta.Marginals(3), 1, options),
-        study_key("sweep", "people", ta.Marginals(2), 1, options),
-        study_key("sweep", "people", ta.Marginals(3), 2, options),
-        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "repeats": 4}),
-        study_key("sweep", "people", ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
+        _study_key("calibrate", area, ta.Marginals(3), 1, options),
+        _study_key("sweep", other, ta.Marginals(3), 1, options),
+        _study_key("sweep", area, ta.Marginals(2), 1, options),
+        _study_key("sweep", area, ta.Marginals(3), 2, options),
+        _study_key("sweep", area, ta.Marginals(3), 1, {**options, "repeats": 4}),
+        _study_key("sweep", area, ta.Marginals(3), 1, {**options, "protections": [ta.Rounding(4)]}),
     ]
     assert len({key, *others}) == 7
-    listed = study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": [1.0, 4.0]})
+    listed = _study_key("sweep", area, ta.Marginals(3), 1, {**options, "scales": [1.0, 4.0]})
     for scales in (np.array([1.0, 4.0]), np.geomspace(1, 4, 2), [np.float64(1), np.float32(4)], (1.0, 4.0)):
-        assert study_key("sweep", "people", ta.Marginals(3), 1, {**options, "scales": scales}) == listed
+        assert _study_key("sweep", area, ta.Marginals(3), 1, {**options, "scales": scales}) == listed
     few = {**options, "repeats": np.int64(3)}
-    assert study_key("sweep", "people", ta.Marginals(3), 1, few) == key
+    assert _study_key("sweep", area, ta.Marginals(3), 1, few) == key
     own = {"protections": [lambda scale: ta.Gaussian(scale)]}
-    assert study_key("sweep", "people", ta.Marginals(3), 1, own) is None
+    assert _study_key("sweep", area, ta.Marginals(3), 1, own) is None
 
 
-def test_calibrations_of_blocks_are_those_of_each_alone(people, tmp_path):
+def test_calibrations_of_areas_are_those_of_each_alone(people, tmp_path):
     options = {"draws": 3, "evaluations": 8, "decoders": ["least-squares"]}
-    found = ta.calibrate_blocks(
+    found = ta.calibrate_areas(
         people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
     )
-    mine = {block.name: block for block in found.blocks}
-    assert [block.name for block in found.blocks if block.reason] == ["one"]
-    block = next(block for block in split(people, "town") if block.name == "c")
-    alone = ta.calibrate(block.dataset, ta.Marginals(2), ta.Gaussian, 0.45, rng=mine["c"].seed, **options)
+    mine = {area.name: area for area in found.areas}
+    assert [area.name for area in found.areas if area.reason] == ["one"]
+    area = next(area for area in split(people, "town") if area.name == "c")
+    alone = ta.calibrate(area.dataset, ta.Marginals(2), ta.Gaussian, 0.45, rng=mine["c"].seed, **options)
     assert mine["c"].answer == json.loads(json.dumps(alone.as_json()))
-    scales = [block.answer["scale"] for block in found.blocks if block.answer]
+    scales = [area.answer["scale"] for area in found.areas if area.answer]
     assert scales == sorted(scales, reverse=True)
     assert found.scale == scales[0]
     assert found.together.whole.people == 30
     assert found.worst["protection"] == found.protection
     assert str(found).startswith("One noise for")
-    again = ta.calibrate_blocks(
+    again = ta.calibrate_areas(
         people, ta.Marginals(2), ta.Gaussian, 0.45, by="town", work=tmp_path, **options
     )
     assert again.as_json() == found.as_json()
@@ -167,7 +167,7 @@ def test_calibrations_of_blocks_are_those_of_each_alone(people, tmp_path):
     assert "<b>a" not in page
 
 
-def test_the_page_and_the_terminal_show_the_worst_blocks(done):
+def test_the_page_and_the_terminal_show_the_worst_areas(done):
     release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
     lines = swept_lines(release, 0.05)
     assert lines[0].startswith("town")
@@ -190,38 +190,38 @@ def test_the_page_and_the_terminal_show_the_worst_blocks(done):
     assert "<b>a" not in page
 
 
-def test_the_worst_row_of_a_block_is_that_of_the_largest_advantage(done):
+def test_the_worst_row_of_an_area_is_that_of_the_largest_advantage(done):
     """A narrow row of a well protected release has the higher lower end; it is not the worst."""
     release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
-    block = next(one for one in release["blocks"] if len(one["rows"]) > 1)
-    narrow, wide = block["rows"][:2]
-    block["rows"] = [
+    area = next(one for one in release["areas"] if len(one["rows"]) > 1)
+    narrow, wide = area["rows"][:2]
+    area["rows"] = [
         narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0},
         wide | {"advantage": 0.3, "low": -0.1, "high": 0.6},
     ]
-    shown = swept_areas({**release, "blocks": [block]}, 0.05)
+    shown = swept_areas({**release, "areas": [area]}, 0.05)
     assert shown is not None
     assert shown["shown"][0]["advantage"] == 0.3
 
     def made(name, *rows):
         chosen = [{"advantage": advantage, "low": low} for advantage, low in rows]
-        return SweptBlock(name, 30, 0, SimpleNamespace(rows=chosen), None)
+        return room.StudiedArea(name, 30, 0, sweep=SimpleNamespace(rows=chosen))
 
-    blocks = [made("mixed", (0.0, 0.0), (0.3, -0.1)), made("surely", (0.1, 0.05)), made("none", (0.0, -0.05))]
-    assert [block.name for block in worst_block_first(blocks)] == ["surely", "none", "mixed"]
+    areas = [made("mixed", (0.0, 0.0), (0.3, -0.1)), made("surely", (0.1, 0.05)), made("none", (0.0, -0.05))]
+    assert [area.name for area in room._worst_first(areas)] == ["surely", "none", "mixed"]
 
 
 def test_what_is_wrong_is_said_once(people):
     with pytest.raises(ta.InvalidInput, match="repeats"):
-        ta.sweep_blocks(people, ta.Marginals(3), [None], by="town", repeats=0)
+        ta.sweep_areas(people, ta.Marginals(3), [None], by="town", repeats=0)
     with pytest.raises(ta.InvalidInput, match="Did you mean 'town'"):
-        ta.sweep_blocks(people, ta.Marginals(3), [None], by="twon")
+        ta.sweep_areas(people, ta.Marginals(3), [None], by="twon")
     with pytest.raises(ta.InvalidInput, match="a Dataset"):
-        ta.sweep_blocks(3, ta.Marginals(3), [None], by="town")
+        ta.sweep_areas(3, ta.Marginals(3), [None], by="town")
     frame = {"town": ["a", "b"] * 9, "x": [0, 1] * 9, "s": np.arange(18) / 7}
     reals = ta.Dataset.from_frame(frame, "s", kind="reals")
     with pytest.raises(ta.InvalidInput, match="real numbers"):
-        ta.sweep_blocks(reals, ta.Estimator("linear"), [None], by="town")
+        ta.sweep_areas(reals, ta.Estimator("linear"), [None], by="town")
 
 
 def mixed_people(constant: int, small: int) -> ta.Dataset:
@@ -233,33 +233,33 @@ def mixed_people(constant: int, small: int) -> ta.Dataset:
     return ta.Dataset.from_frame({**frame, "town": town, "ill": ill}, secret="ill")
 
 
-def test_a_block_where_all_have_the_same_secret_sets_no_noise():
+def test_an_area_where_all_have_the_same_secret_sets_no_noise():
     """Towns of 8 cannot resolve 2 %, and the one that could has nothing to tell: no answer, not "none"."""
     options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"]}
     with pytest.raises(ta.TooLittlePower, match="same secret") as told:
-        ta.calibrate_blocks(mixed_people(40, 6), ta.Marginals(3), ta.Gaussian, 0.02, **options)
+        ta.calibrate_areas(mixed_people(40, 6), ta.Marginals(3), ta.Gaussian, 0.02, **options)
     assert "7 areas, 6 with too few people to tell, 1 where everybody has the same secret" in str(told.value)
 
 
 def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
     """One town answers "none", the others have no answer, and all people together are far above the limit."""
     people = mixed_people(40, 6)
-    ready = room._calibrate_block
+    ready = room._calibrate_area
 
     def one_answers(payload):
-        dataset, study = payload
-        if dataset.n == 8 and study.seed != first:
+        dataset, statistic, seed, options = payload
+        if dataset.n == 8 and seed != first:
             return ready(payload)
-        answer = ready((dataset, Study(study.statistic, study.seed, {**study.options, **loose})))
+        answer = ready((dataset, statistic, seed, {**options, **loose}))
         return {**answer, "scale": 0.0, "protection": "exact"}
 
-    loose = {"max_advantage": 0.95}
-    first = next(block.seed(0) for block in split(people, "town") if block.name == "t0")
-    monkeypatch.setattr(room, "_calibrate_block", one_answers)
+    loose = {"max_advantage": 0.95, "exposed_limit": None}
+    first = next(area.seed(0) for area in split(people, "town") if area.name == "t0")
+    monkeypatch.setattr(room, "_calibrate_area", one_answers)
     options = {"by": "town", "draws": 2, "evaluations": 8, "decoders": ["least-squares"], "work": tmp_path}
-    found = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    found = ta.calibrate_areas(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
     assert found.scale == 0
-    assert [block.name for block in found.blocks if block.answer] == ["t0"]
+    assert [area.name for area in found.areas if area.answer] == ["t0"]
     assert found.worst["low"] > 0.02
     assert not found.enough
     assert found.warnings[0].startswith("This is not enough: over all 88 people")
@@ -267,6 +267,6 @@ def test_noise_that_is_not_enough_for_all_people_says_so(monkeypatch, tmp_path):
     assert "One noise for 1 area by town" in str(found)
     assert "6 areas, 5 with too few people to tell, 1 where everybody has the same secret" in str(found)
     computed = []
-    monkeypatch.setattr(room, "_calibrate_block", computed.append)
-    again = ta.calibrate_blocks(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
+    monkeypatch.setattr(room, "_calibrate_area", computed.append)
+    again = ta.calibrate_areas(people, ta.Marginals(3), ta.Gaussian, 0.02, **options)
     assert (again.as_json(), computed) == (found.as_json(), [])  # those without an answer are kept too

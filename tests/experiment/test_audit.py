@@ -121,7 +121,8 @@ def test_finished_findings_are_not_found_again(people, done, tmp_path, monkeypat
     files[2].write_text(json.dumps({**plain, "piece": {"outcomes": [3]}}), encoding="utf-8")
     seen = []
     again = ta.audit(people, PLAN, lambda *done: seen.append(done), work=tmp_path)
-    assert seen[0] == (3, 5)
+    assert seen[0] in ((2, 5), (3, 5))  # of the releases and steps, before the sets
+    assert seen[-1] == (5, 5)
     assert store.dump(again.document) == store.dump(done.document)
 
 

@@ -6,14 +6,14 @@ import pytest
 import tellall as ta
 from tellall.experiment import trial as room
 from tellall.experiment.outcome import Outcome, Promised
-from tellall.experiment.trial import GAUGED, Planned, Setting, Trial
+from tellall.experiment.trial import Planned, Setting, Trial
 
 from .conftest import PLAN
 
 
-def foreseen(people, *parts, groups=60):
+def foreseen(people, *parts):
     planned = tuple(Planned("x", statistic, laws, index) for index, (statistic, laws) in enumerate(parts))
-    return Trial(Setting(people), planned)._foreseen(groups)
+    return Trial(Setting(people), planned)._foreseen
 
 
 def promised(people, *parts):
@@ -38,11 +38,12 @@ def test_a_protection_that_the_gauge_leaves_out_is_named(people):
 
 def test_there_is_no_gauge_where_it_refuses_or_costs_too_much(people, monkeypatch):
     tables = (ta.Marginals(2), ())
-    assert foreseen(people, tables, groups=GAUGED) is not None
+    assert foreseen(people, tables) is not None
     assert foreseen(people, (ta.Estimator("logistic"), ())) is None
     assert foreseen(ta.Dataset(people.public, np.ones(60, dtype=np.int8)), tables) is None
     monkeypatch.delattr(room, "gauge_together")  # the others do not even ask it
-    assert foreseen(people, tables, groups=GAUGED + 1) is None
+    monkeypatch.setattr(room, "GAUGED", len(people.patterns) - 1)
+    assert foreseen(people, tables) is None
 
 
 def test_several_releases_are_gauged_together(people):

@@ -167,7 +167,8 @@ def attack_all(
     attackable = [
         found.job.members[0][0] for found in first if isinstance(found, Finding) and found.job.role == "alone"
     ]
-    return [*first, *attacked(jobs_together(plan, attackable), len(alone))]
+    sets = jobs_together(plan, attackable)
+    return [*first, *(attacked(sets, len(alone)) if sets else [])]
 
 
 def _payload(setting: Setting, plan: Plan, job: Job) -> tuple[Setting, Plan, Job]:

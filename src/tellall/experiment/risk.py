@@ -170,9 +170,10 @@ class Risk:
 
     def exposed_people(self, level: float = LEVELS[0]) -> Mask:
         """Who is exposed: guessed right and surely, beyond luck, and not proved as a group."""
+        sure = self.sure(level)
         if self.luck.explained:
             return np.zeros(self.n, dtype=bool)
-        return np.asarray(self.right & self.sure(level) & (self._proved != "group"))
+        return np.asarray(self.right & sure & (self._proved != "group"))
 
     @property
     def exposed(self) -> int:

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
-GAUGED = 4000  # groups of people up to which the danger gauge, cubic in them, is worth its time
+GAUGED = 4000  # distinct public rows up to which the danger gauge, cubic in them, is worth its time
 _MOST_WORK = 50_000  # people × draws that "auto" and "lp" are tried on where no decoder is named
 _MOST_FOR_LP = 1000  # people
 
@@ -212,7 +212,7 @@ class Trial:
                 tried=tried,
                 loss=self._loss,
                 promised=self._promised,
-                foreseen=self._foreseen(len(attacks[0].evidence.groups)),
+                foreseen=self._foreseen,
             )
 
     def run_all(self, decoders: Sequence[str]) -> tuple[Outcome, ...]:
@@ -255,13 +255,14 @@ class Trial:
             text="; ".join(dict.fromkeys(one.text for one in kept)),
         )
 
-    def _foreseen(self, groups: int) -> Foreseen | None:
+    @cached_property
+    def _foreseen(self) -> Foreseen | None:
         """The danger gauge of the planned releases; None where there is none.
 
         There is none for statistics whose equations depend on the published values, for a secret that
-        everybody or nobody has, for other secrets than bits, and beyond 4000 groups of people. O(groups³).
+        everybody or nobody has, for other secrets than bits, and beyond 4000 distinct people. O(groups³).
         """
-        if self.setting.secret.levels != 2 or groups > GAUGED:
+        if self.setting.secret.levels != 2 or len(self.setting.people.patterns) > GAUGED:
             return None
         public, rate = self.setting.people.public, float(np.mean(self.setting.truth))
         try:

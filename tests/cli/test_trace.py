@@ -196,7 +196,7 @@ def test_a_folder_gets_a_page_that_names_nobody(tables, known, capsys, monkeypat
     refuses_the_world(Tags.of(page))
     titles = [figure["title"] for figure in document["figures"]]
     assert titles[-2:] == ["Power against the number of attributes", "Scores"]
-    assert ("How well members are told from others" in titles) == known
+    assert ("How well the attack tells members and others apart" in titles) == known
     labels = {one["label"] for one in document["figures"][-1]["series"]}
     assert labels == {"targets (20)", "reference people (40)"}
     assert document["verdict"]["word"] == "traced"

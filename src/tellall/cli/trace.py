@@ -18,9 +18,11 @@ from tellall.cli.options import (
     Quiet,
     Reveal,
     Seed,
+    announce,
     check_page,
     emit,
     is_folder,
+    progress_bar,
     write_secret,
 )
 from tellall.core import files as store
@@ -147,7 +149,7 @@ def trace(
         out.mkdir(exist_ok=True)
         store.write_json(out / "trace.json", document)
         written = store.write_text(out / "report.html", trace_page.render(document))
-        talk.print(f"The page is {written}", highlight=False, markup=False, soft_wrap=True)
+        announce(written, talk)
     if reveal:
         rows = _rows(given.names, tracing)
         page.print(_table(rows))
@@ -210,10 +212,10 @@ def _beside(out: Path | None, release: Path) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class _Watched:
-    """People who report how far they have been read."""
+    """People who report how many of their attributes have been read."""
 
     source: Any
-    tell: Callable[[int], None]
+    tell: Callable[[int, int], None]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -221,18 +223,15 @@ class _Watched:
         return int(count), int(width)
 
     def chunk(self, start: int, stop: int) -> Any:
-        self.tell(stop)
+        self.tell(stop, self.shape[1])
         return self.source.chunk(start, stop)
 
 
 @contextmanager
-def _watch(talk: Any, source: Any, *, quiet: bool) -> Iterator[_Watched]:
+def _watch(talk: Any, source: Any, *, quiet: bool) -> Iterator[Any]:
     """The targets, with a progress bar on a terminal."""
-    from rich.progress import Progress
-
-    with Progress(console=talk, transient=True, disable=quiet or not talk.is_terminal) as bar:
-        task = bar.add_task("tracing", total=source.shape[1])
-        yield _Watched(source, lambda stop: bar.update(task, completed=stop))
+    with progress_bar(talk, "tracing", quiet=quiet) as tell:
+        yield source if tell is None else _Watched(source, tell)
 
 
 def _table(rows: list[dict[str, Any]]) -> Any:

@@ -47,7 +47,7 @@ def _roc(risk: TracingRisk) -> Figure:
     x = np.concatenate([[0.0], curve["false_positive_rate"]])
     bands = [np.concatenate([[0.0], curve[name]]) for name in ("true_low", "true_high")]
     return Figure(
-        "How well members are told from others",
+        "How well the attack tells members and others apart",
         f"ROC curve over {risk.members:,} members and {risk.others:,} others: the share of members above a "
         "score against the share of others above it. The further above the line of chance, the more the "
         "means give away. Band: pointwise 95 % interval of the members' share.",
@@ -132,7 +132,7 @@ def _scores(tracing: Tracing, truth: Truth | None) -> Figure:
         secret = " SECRET: whoever knows a person's score can read here whether they were in the data."
     return Figure(
         "Scores",
-        f"A larger score speaks for having been in the data.{beyond}{secret}",
+        f"A larger score is stronger evidence of having been in the data.{beyond}{secret}",
         Axis("score"),
         Axis("share of each group", low=0.0),
         tuple(

@@ -162,8 +162,8 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
 
     Notes
     -----
-    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so intervals speak of
-    further people against this release, not of further releases.
+    AUC by ranks in O(T log T), with DeLong's variance. All targets face one release, so intervals are
+    about further people against this release, not about further releases.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def _auc(inside: Array, outside: Array) -> Share:
     variance = over.var() / max(inside.size - 1, 1) + under.var() / max(outside.size - 1, 1)
     margin = float(-ndtri(0.025) * math.sqrt(variance))
     low, high = max(0.0, value - margin), min(1.0, value + margin)
-    if variance == 0:  # told apart perfectly, or not at all: the limits of that few people
+    if variance == 0:  # separated perfectly, or not at all: use the exact limits for this many people
         exact = _exact_share(round(value * min(a.size, b.size)), min(a.size, b.size))
         low, high = exact.low, exact.high
     return Share(value, low, high)

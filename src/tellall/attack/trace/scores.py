@@ -1,4 +1,4 @@
-"""How much each person's attributes speak for their having been in the data, summed chunk by chunk."""
+"""The evidence that each person was in the data, summed over their attributes chunk by chunk."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def _stretch(beside: Array, centre: Array | float, lost: Array) -> tuple[Array, 
     Parameters
     ----------
     beside
-        Scores in which an attribute that a person lacks stands at the mean.
+        Scores in which an attribute that a person lacks counts as the mean.
     centre
         The score of somebody who is the mean in every attribute.
     lost

@@ -39,7 +39,7 @@ class Tracing:
     Attributes
     ----------
     scores
-        One per target; larger speaks for having been in the data.
+        One per target; a larger score is stronger evidence of having been in the data.
     threshold
         The score to exceed: one number, or one per target where the reference people are scored anew beside
         each target (threshold "empirical" of an attack that uses the population's mean).

@@ -20,10 +20,10 @@ _KINDS = {"traced": "fail", "partly traced": "review", "not traced": "pass", "in
 _NO_PROOF = "That this attack fails does not prove that every attack would."
 _KNOWN = "Whoever holds a person's attributes and the published means can tell that they took part."
 _MISREAD = (
-    "Nobody is traced, but more than a third of the sites that tell look as if the published frequencies "
-    "were the other allele's: with the alleles right people may be traced. Check which allele they count."
+    "Nobody is traced, but more than a third of the informative sites look as if the published frequencies "
+    "were the other allele's. With the right alleles people may be traced: check which allele they count."
 )
-_RARE = 0.01  # a count above chance that is rarer than this is no accident
+_RARE = 0.01  # a rarer count of targets above the threshold is not put down to chance
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.section import SectionBound, section_upper_bound
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
+from tellall.core.intervals import clopper_pearson
 from tellall.promise.record import NumberRecord
 from tellall.release.protections.law import Rng, as_rng
 
@@ -169,8 +170,6 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
     >>> print(recovery([0, 3, 12, 1], 100, 0.05))
     within 5.0% of the people in 75.0% of 4 draws (β = 0.250, 95% interval 0.006 to 0.806)
     """
-    from scipy.special import betaincinv
-
     people, counts = whole("n", n), np.asarray(wrong)
     if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iuf":
         raise invalid("wrong", "one count per draw, one draw or more", wrong)
@@ -179,10 +178,8 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
     allowed, level = share("alpha", alpha), share("confidence", confidence, zero=False, one=False)
     draws = int(counts.size)
     failed = int((counts > allowed * people * (1 + _ROUNDING)).sum())
-    tail = (1 - level) / 2
-    low = float(betaincinv(failed, draws - failed + 1, tail)) if failed else 0.0
-    high = float(betaincinv(failed + 1, draws - failed, 1 - tail)) if failed < draws else 1.0
-    return Recovery(allowed, failed / draws, low, high, draws, level)
+    low, high = clopper_pearson(failed, draws, 1 - level)
+    return Recovery(allowed, failed / draws, float(low), float(high), draws, level)
 
 
 def _floored(bound: float, n: int | None) -> float:

@@ -88,15 +88,14 @@ def _columns(
             raise invalid(parameter, "a column of numbers", f"'{name}'")
     if not chosen:
         raise invalid("--feature", "one column of numbers or more", "none")
-    block = np.column_stack(
+    numbers = np.column_stack(
         [np.ma.filled(np.ma.asarray(table[name]).astype(float), np.nan) for name in [*chosen, response]]
     )
-    known = np.isfinite(block).all(axis=1)
+    known = np.isfinite(numbers).all(axis=1)
     if not known.all():
         gone = int((~known).sum())
         talk.print(f"left out {gone} of {known.size} records with a missing value", highlight=False)
-    block = block[known]
-    matrix, target = block[:, :-1], block[:, -1]
+    matrix, target = numbers[known, :-1], numbers[known, -1]
     if constant:
         matrix = np.column_stack([np.ones(len(matrix)), matrix])
     return matrix, target, [*(["constant"] if constant else []), *chosen]

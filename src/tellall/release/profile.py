@@ -29,6 +29,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Curve = Callable[[Floats], Floats]
+_MOST = float(np.finfo(np.float64).max)
 
 
 def as_sides(direction: str) -> tuple[bool, ...]:
@@ -44,8 +45,8 @@ def as_numbers(
     value: ArrayLike,
     *,
     rule: str = "finite numbers",
-    least: float = -np.inf,
-    most: float = np.inf,
+    least: float = -_MOST,
+    most: float = _MOST,
     above: bool = False,
 ) -> Floats:
     """The argument as float64, all of it from `least` (above it, with ``above=True``) to `most`."""
@@ -63,8 +64,7 @@ def as_numbers(
 
 def as_epsilons(value: ArrayLike) -> Floats:
     """One or more ε as float64."""
-    most = float(np.finfo(np.float64).max)
-    return as_numbers("epsilon", value, rule="zero or more and finite", least=0.0, most=most)
+    return as_numbers("epsilon", value, rule="zero or more and finite", least=0.0)
 
 
 def as_fractions(name: str, value: ArrayLike) -> Floats:
@@ -254,8 +254,8 @@ def gaussian_delta(
     """
     as_sides(direction)
     eps = as_epsilons(epsilon)
-    moved = as_numbers("sensitivity", sensitivity, rule="zero or more", least=0.0)
-    noise = as_numbers("std", std, rule="above zero", least=0.0, above=True)
+    moved = as_numbers("sensitivity", sensitivity, rule="zero or more", least=0.0, most=np.inf)
+    noise = as_numbers("std", std, rule="above zero", least=0.0, most=np.inf, above=True)
     eps, ratio = np.broadcast_arrays(eps, moved / noise)
     out = np.where(np.isinf(ratio), 1.0, 0.0)
     inside = (ratio > 0.0) & np.isfinite(ratio)

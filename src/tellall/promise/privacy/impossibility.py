@@ -82,7 +82,7 @@ def least_error(epsilon: ArrayLike, delta: ArrayLike, shift: ArrayLike) -> Float
     13.4469
     """
     eps, slack = as_epsilons(epsilon), as_fractions("delta", delta)
-    apart = as_numbers("shift", shift, rule="zero or more", least=0.0)
+    apart = as_numbers("shift", shift, rule="zero or more and finite", least=0.0)
     # (e^ε − 1)/(e^ε + 1) = tanh(ε/2), and 1/(e^ε + 1) without overflow.
     total = np.minimum(1.0, np.tanh(eps / 2.0) + 2.0 * slack * np.exp(-np.logaddexp(eps, 0.0)))
     return np.asarray((1.0 - total) * apart**2 / 4.0)[()]

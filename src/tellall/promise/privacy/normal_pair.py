@@ -78,22 +78,16 @@ def _law(name: str, mean: ArrayLike, cov: ArrayLike) -> tuple[Floats, Floats]:
     spread = np.atleast_2d(as_numbers(f"cov_{name}", cov))
     size = centre.size
     if centre.ndim != 1 or spread.shape != (size, size):
-        raise invalid(
-            f"cov_{name}", f"a {size} × {size} matrix, as mean_{name} has length {size}", spread.shape
-        )
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
-        raise invalid(f"mean_{name}, cov_{name}", "finite", "infinity")
+        rule = f"a {size} × {size} matrix, as mean_{name} has length {size}"
+        raise invalid(f"cov_{name}", rule, spread.shape)
     if not np.allclose(spread, spread.T, rtol=1e-10, atol=1e-12 * float(np.abs(spread).max())):
         raise invalid(f"cov_{name}", "symmetric", "a matrix that is not")
     try:
         np.linalg.cholesky(spread)
     except np.linalg.LinAlgError:
-        raise invalid(
-            f"cov_{name}",
-            "positive definite",
-            "a singular or indefinite matrix",
-            "Laws on different subspaces are told apart with certainty: δ = 1.",
-        ) from None
+        advice = "Laws on different subspaces are told apart with certainty: δ = 1."
+        seen = "a singular or indefinite matrix"
+        raise invalid(f"cov_{name}", "positive definite", seen, advice) from None
     return centre, spread
 
 

@@ -446,7 +446,7 @@ def test_frequencies_of_the_other_allele_are_inconclusive(tmp_path, named, capsy
     else:
         assert code == 3
         assert document["verdict"]["word"] == "inconclusive"
-        assert "Check which allele they count" in document["verdict"]["sentence"]
+        assert "check which allele they count" in document["verdict"]["sentence"]
 
 
 def test_missing_calls_are_told(tables, capsys, monkeypatch):

@@ -1,8 +1,7 @@
 """Statistics and protections by name: plain data from objects, objects from plain data.
 
-Nothing is registered: the public classes themselves are the catalogue, and the parameters of their
-constructors are the keys. A class whose parameters are not plain data offers ``to_plain`` (a dict of plain
-data) and the class method ``from_plain``.
+Nothing is registered: the lists of kinds are the catalogue, and the parameters of a class's constructor are
+its keys. A class with arguments that are not plain data overrides ``as_plain``.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _DEEPEST = 5  # deeper than any sum of laws that somebody writes
 _LONGEST_WORD = 60  # longer words are no misspelling of anything
 
 
-def kinds(what: str) -> dict[str, type]:
+def kinds(what: str) -> dict[str, type[Any]]:
     """The classes of statistics, or of protections, that a plan may name.
 
     Examples
@@ -50,13 +49,12 @@ def kinds(what: str) -> dict[str, type]:
     return dict(sorted(_classes(protections, lambda kind: issubclass(kind, Protection)).items()))
 
 
-def parameters(kind: type) -> dict[str, inspect.Parameter]:
+def parameters(kind: type[Statistic | Protection]) -> dict[str, inspect.Parameter]:
     """The constructor's parameters that a plan may give, which are the keys of the kind.
 
     Those a class lists as ``filled`` are left out: they are filled in when it is published.
     """
-    filled = getattr(kind, "filled", ())
-    return {name: p for name, p in _accepted(kind).items() if name not in filled}
+    return {name: p for name, p in _accepted(kind).items() if name not in kind.filled}
 
 
 def _accepted(kind: type) -> dict[str, inspect.Parameter]:
@@ -78,8 +76,6 @@ def problems(what: str, plain: Any, *, saved: bool = False) -> list[tuple[str, s
     if not isinstance(name, str) or name not in known:
         got = "nothing" if name is None else one_line(name, _LONGEST_WORD)
         return [(KIND, f"must be one of {', '.join(known)}; got {got}.{nearest(name, known)}")]
-    if hasattr(known[name], "from_plain"):
-        return _trouble(known[name], plain)
     keys = parameters(known[name])
     found = [
         (str(key)[:_LONGEST_WORD], f"is not a parameter of {name} ({', '.join(keys)}).{nearest(key, keys)}")
@@ -103,7 +99,7 @@ def build(what: str, plain: Mapping[str, Any]) -> Any:
     return _construct(_loadable(what)[str(plain[KIND])], plain)
 
 
-def to_plain(thing: Any) -> dict[str, Any]:
+def to_plain(thing: Statistic | Protection) -> dict[str, Any]:
     """The statistic or protection as plain data, its defaults left out.
 
     Examples
@@ -114,12 +110,14 @@ def to_plain(thing: Any) -> dict[str, Any]:
     name = type(thing).__name__
     if not _is_own(thing):
         raise invalid("statistic and protections", "public classes of tellall, to be saved", name)
-    if hasattr(thing, "to_plain"):
-        return {KIND: name, **thing.to_plain()}
     plain: dict[str, Any] = {KIND: name}
+    own = thing.as_plain()
     for key, parameter in _accepted(type(thing)).items():
-        value = getattr(thing, key)
-        if not (value is parameter.default or (isinstance(value, str | int) and value == parameter.default)):
+        value = own[key] if key in own else getattr(thing, key)
+        if not (
+            value is parameter.default
+            or (isinstance(value, str | int | float) and value == parameter.default)
+        ):
             plain[key] = _plain_value(name, key, value)
     return plain
 
@@ -153,7 +151,7 @@ def _is_own(thing: Any) -> bool:
     return type(thing) in (*kinds("statistic").values(), *_loadable("protection").values())
 
 
-def _loadable(what: str) -> dict[str, type]:
+def _loadable(what: str) -> dict[str, type[Any]]:
     """The kinds that a saved release may name: an unknown law is declared, and never carried out."""
     return {**kinds(what), Unknown.__name__: Unknown} if what == "protection" else kinds(what)
 
@@ -185,10 +183,7 @@ def _classes(module: Any, wanted: Any) -> dict[str, type]:
 
 
 def _construct(kind: type, plain: Mapping[str, Any]) -> Any:
-    arguments = {key: _object(value) for key, value in plain.items() if key != KIND}
-    if hasattr(kind, "from_plain"):
-        return kind.from_plain(arguments)
-    return kind(**arguments)
+    return kind(**{key: _object(value) for key, value in plain.items() if key != KIND})
 
 
 def _object(value: Any) -> Any:

@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.conftest import random_people
 
 import tellall as ta
+from tellall.release import catalogue
 from tellall.testing import check_statistic
 
 TREE = {
@@ -234,8 +235,8 @@ def fails(x):
         ),
         (lambda p: ta.publish(ta.Dataset(p.public), ta.ErrorRates(["a0 == 1"])), "no secret"),
         (
-            lambda p: ta.ErrorRates.from_plain({"models": []}),
-            "described by classifiers, subset, scale and order",
+            lambda p: catalogue.build("statistic", {"kind": "ErrorRates", "models": []}),
+            "models is not a parameter of ErrorRates",
         ),
         (lambda p: ta.ErrorRates([{"bits": "ff", "people": 8}]), "predictions with a description"),
     ],

@@ -10,6 +10,7 @@ from tests.conftest import SHARED, random_people
 import tellall as ta
 from tellall.algebra.operators.dense import Dense, Sparse
 from tellall.attack.reconstruct.decoders import DECODERS
+from tellall.release import catalogue
 from tellall.release.statistics import subset_counts
 from tellall.testing import check_statistic
 
@@ -122,7 +123,7 @@ def test_a_risk_of_masks_is_scored_without_a_population_model():
     masks = np.random.default_rng(14).integers(0, 2, (80, 40))
     risk = ta.score(ta.reconstruct(ta.publish(people, ta.SubsetCounts(masks)), people.public), people.secret)
     assert risk.accuracy == 1.0
-    assert set(risk.baselines) == {"majority", "public"}
+    assert set(risk.baselines) == {"majority", "public", "own group"}
 
 
 def test_an_answer_given_many_times_counts_once():
@@ -158,6 +159,10 @@ def test_sensitivity_is_attained_by_replacing_a_person():
     assert np.linalg.norm(change) == pytest.approx(l2)
 
 
+def built(**arguments):
+    return catalogue.build("statistic", {"kind": "SubsetCounts", **arguments})
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -175,11 +180,11 @@ def test_sensitivity_is_attained_by_replacing_a_person():
         (lambda p: ta.publish(p, ta.SubsetCounts([[0, 1]])), "one bit per person \\(20\\); got 2 bits"),
         (lambda p: ta.publish(p, ta.SubsetCounts(["b0 == 1"])), "a column of the table"),
         (lambda p: ta.publish(ta.Dataset(p.public), ta.SubsetCounts(["a0 == 1"])), "no secret"),
-        (lambda p: ta.SubsetCounts.from_plain({"subset": []}), "described by subsets, scale and order"),
-        (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 9, "bits": "ff"}]}), "masks of 9 bits"),
-        (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 9, "bits": "ffff"}]}), "of 9 bits"),
-        (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"people": 8, "bits": "xx"}]}), "hexadecimal"),
-        (lambda p: ta.SubsetCounts.from_plain({"subsets": [{"bits": "ff"}]}), "people = ..., bits"),
+        (lambda p: built(subset=[]), "subset is not a parameter of SubsetCounts"),
+        (lambda p: built(subsets=[{"people": 9, "bits": "ff"}]), "masks of 9 bits"),
+        (lambda p: built(subsets=[{"people": 9, "bits": "ffff"}]), "of 9 bits"),
+        (lambda p: built(subsets=[{"people": 8, "bits": "xx"}]), "hexadecimal"),
+        (lambda p: built(subsets=[{"bits": "ff"}]), "people = ..., bits"),
     ],
 )
 def test_bad_subsets_get_one_clear_sentence(make, says):

@@ -107,14 +107,8 @@ class CellKey(Noise):
             raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
         object.__setattr__(self, "key", None if key is None else int(key))
 
-    def to_plain(self) -> dict[str, Any]:
-        """What may be written down of it: not the key."""
-        return {"table": [list(pair) for pair in self.table]}
-
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> CellKey:
-        """The protection of these parameters."""
-        return cls(**plain)
+    def as_plain(self) -> dict[str, Any]:
+        return {"key": None}  # never written down
 
     @property
     def errors(self) -> Finite:

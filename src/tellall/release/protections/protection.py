@@ -105,6 +105,10 @@ class Protection(ABC):
             raise needs_people(self)
         return values
 
+    def as_plain(self) -> dict[str, Any]:
+        """Those arguments of the constructor that are not plain data, as plain data that it takes."""
+        return {}
+
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee | None:
         """The differential privacy that it promises, at this δ where that is a whole curve."""
         return None

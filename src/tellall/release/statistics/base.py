@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.device import Device
@@ -16,6 +19,7 @@ __all__ = [
     "SCALES",
     "Statistic",
     "check_scale",
+    "check_sets",
 ]
 
 SCALES = ("counts", "fractions")
@@ -29,13 +33,18 @@ class Statistic(ABC):
     Law, checked by `check_statistic`: on an exact release
     with e = equations(public, values(dataset) on the count scale), ``e.operator @ secret == e.target``.
     ``counts_people`` says whether every value is a number of people or a share of them, so that it can be
-    scaled up from some of them and its error follows from theirs; coefficients are not. ``no_population``
-    says why no model of people outside the release can be read off it; empty where one can.
+    scaled up from some of them and its error follows from theirs; coefficients are not.
     """
+
+    filled: ClassVar[tuple[str, ...]] = ()  # parameters that only `settle` gives: no plan offers them
 
     scale: str = "counts"
     counts_people: bool = True
-    no_population: str = ""
+
+    @property
+    def no_population(self) -> str:
+        """Why no model of people outside the release can be read off it; empty where one can."""
+        return ""
 
     @abstractmethod
     def values(self, dataset: Dataset) -> Array:
@@ -94,6 +103,10 @@ class Statistic(ABC):
         """Why the equations hold only roughly where values have errors of that size, or nothing."""
         return ""
 
+    def as_plain(self) -> dict[str, Any]:
+        """Those arguments of the constructor that are not plain data, as plain data that it takes."""
+        return {}
+
     def comparable(self) -> Statistic:
         """The same statistic, a person's column of its equations independent of the other people."""
         return self
@@ -109,6 +122,26 @@ class Statistic(ABC):
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0
+
+
+def check_sets(
+    name: str, sets: Sequence[Sequence[str | int]] | None, size: int | None, what: str = "columns"
+) -> tuple[tuple[str | int, ...], ...] | None:
+    """Chosen sets of columns or attributes, by name or index, of this size where one is given."""
+    if sets is None:
+        return None
+    if isinstance(sets, str) or not isinstance(sets, Iterable):
+        raise invalid(name, f"a list of sets of {what}", sets)
+    loose = [[names] if isinstance(names, str) or is_whole(names) else names for names in sets]
+    if not loose or not all(isinstance(names, Iterable) for names in loose):
+        raise invalid(name, f"one set of {what} or more", sets)
+    chosen = tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in names) for names in loose)
+    for names in chosen:
+        if not all(isinstance(each, str | int) for each in names) or (size is None and not names):
+            raise invalid(name, f"sets of one or more {what}, by name or index", names)
+        if size is not None and len(names) != size:
+            raise invalid(name, f"sets of {size} {what} (ways − 1)", names)
+    return chosen
 
 
 def check_scale(scale: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,10 +74,12 @@ class ErrorRates(Statistic):
     [0.25, 0.75]
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("order",)
+
     classifiers: tuple[Classifier, ...]
     subset: Subset | None = None
     scale: str = "fractions"
-    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom a mask was given for
+    order: str = field(default="", compare=False)  # a fingerprint of whom a mask was given for
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class ErrorRates(Statistic):
         subset: str | npt.ArrayLike | Subset | None = None,
         *,
         scale: str = "fractions",
+        order: str = "",
     ) -> None:
         single = isinstance(classifiers, str | Mapping) or hasattr(classifiers, "predict")
         listed = classifiers if isinstance(classifiers, Iterable) and not single else [classifiers]
@@ -94,14 +97,9 @@ class ErrorRates(Statistic):
         object.__setattr__(self, "classifiers", chosen)
         object.__setattr__(self, "subset", None if subset is None else as_subset(subset, "subset"))
         object.__setattr__(self, "scale", check_scale(scale))
+        object.__setattr__(self, "order", str(order))
         if isinstance(self.subset, Mask) and not self.subset.bits.any():
             raise invalid("subset", "one person or more", "nobody")
-        if isinstance(self.subset, Mask) or any(
-            isinstance(classifier, KnownPredictions) for classifier in chosen
-        ):
-            object.__setattr__(
-                self, "no_population", "Predictions or a subset given person by person cover nobody else."
-            )
 
     def describe(self) -> str:
         what = "error rates" if self.scale == "fractions" else "errors"
@@ -148,31 +146,21 @@ class ErrorRates(Statistic):
 
     def settle(self, public: Public, *, secret: bool = True) -> ErrorRates:
         kept = tuple(remember(classifier, public) for classifier in self.classifiers)
-        made = ErrorRates(kept, self.subset, scale=self.scale)
-        return made._in_order(file_order(public)) if isinstance(self.subset, Mask) else made
+        order = file_order(public) if isinstance(self.subset, Mask) else ""
+        return replace(self, classifiers=kept, order=order)
 
-    def to_plain(self) -> dict[str, Any]:
-        """The statistic as plain data: trees as nested conditions, objects as their predictions."""
-        plain: dict[str, Any] = {"classifiers": [classifier.to_plain() for classifier in self.classifiers]}
-        if self.subset is not None:
-            plain["subset"] = subset_to_plain(self.subset)
-        more = {"scale": self.scale, "order": self.order}
-        return plain | {key: value for key, value in more.items() if value not in ("fractions", "")}
+    def as_plain(self) -> dict[str, Any]:
+        """Trees as nested conditions, objects as their predictions."""
+        return {
+            "classifiers": [classifier.to_plain() for classifier in self.classifiers],
+            "subset": None if self.subset is None else subset_to_plain(self.subset),
+        }
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> ErrorRates:
-        """The statistic that the plain data describe."""
-        unknown = sorted(set(plain) - {"classifiers", "subset", "scale", "order"})
-        if unknown or "classifiers" not in plain:
-            got = ", ".join(unknown) or "no classifiers"
-            raise invalid("ErrorRates", "described by classifiers, subset, scale and order", got)
-        made = cls(plain["classifiers"], plain.get("subset"), scale=plain.get("scale", "fractions"))
-        return made._in_order(str(plain.get("order", "")))
-
-    def _in_order(self, order: str) -> ErrorRates:
-        made = ErrorRates(self.classifiers, self.subset, scale=self.scale)
-        object.__setattr__(made, "order", order)
-        return made
+    @property
+    def no_population(self) -> str:
+        known = any(isinstance(each, KnownPredictions) for each in self.classifiers)
+        listed = known or isinstance(self.subset, Mask)
+        return "Predictions or a subset given person by person cover nobody else." if listed else ""
 
     def _members(self, public: Public) -> npt.NDArray[np.bool_]:
         if self.subset is None:

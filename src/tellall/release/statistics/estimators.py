@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -18,7 +18,7 @@ from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.people.outline import left_out_note
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.base import Statistic, check_sets
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import (
@@ -34,7 +34,6 @@ __all__ = [
     "Blocks",
     "Estimator",
     "Models",
-    "check_blocks",
     "numbers_of",
 ]
 
@@ -114,22 +113,6 @@ def numbers_of(public: Public, place: int) -> Array:
             what, "without missing numbers, to be used in a regression", f"{missing} missing", advice
         )
     return out
-
-
-def check_blocks(blocks: Sequence[Sequence[str | int]] | None) -> Blocks | None:
-    """The column sets, if they are such."""
-    if blocks is None:
-        return None
-    if isinstance(blocks, str) or not isinstance(blocks, Iterable):
-        raise invalid("blocks", "a list of sets of columns", blocks)
-    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in blocks]
-    if not loose or not all(isinstance(names, Iterable) for names in loose):
-        raise invalid("blocks", "one set of columns or more", blocks)
-    sets = tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in names) for names in loose)
-    for names in sets:
-        if not names or not all(isinstance(name, str | int) for name in names):
-            raise invalid("blocks", "sets of one column or more, by name or place", names)
-    return sets
 
 
 WEIGHTINGS = ("noise", "paper")
@@ -234,7 +217,7 @@ class Estimator(Statistic):
             "intercept": bool(intercept),
             "penalty": at_least_zero("penalty", penalty),
             "weighting": weighting,
-            "blocks": check_blocks(blocks),
+            "blocks": check_sets("blocks", blocks, None),
             "penalise_intercept": bool(penalise_intercept),
             "tolerance": at_least_zero("tolerance", tolerance),
         }
@@ -344,14 +327,8 @@ class Estimator(Statistic):
         """The same with the papers' rows: the inverse Hessian mixes everybody into a person's column."""
         return replace(self, weighting="paper")
 
-    def to_plain(self) -> dict[str, Any]:
-        """The parameters as plain data, defaults left out; a loss by its name."""
-        plain: dict[str, Any] = {"loss": loss_name(self.loss)}
-        for name, default in _DEFAULTS.items():
-            value = getattr(self, name)
-            if value != default:
-                plain[name] = [list(names) for names in value] if name == "blocks" else value
-        return plain
+    def as_plain(self) -> dict[str, Any]:
+        return {"loss": loss_name(self.loss)}
 
     def _published(self, models: Models, values: Array) -> list[PublishedModel]:
         thetas = np.split(np.asarray(values, dtype=np.float64), np.cumsum(models.sizes)[:-1])
@@ -361,17 +338,6 @@ class Estimator(Statistic):
             PublishedModel(theta, models.design(j)[first], counts, ridge, self.tolerance)
             for j, (theta, ridge) in enumerate(zip(thetas, ridges, strict=True))
         ]
-
-
-_DEFAULTS: dict[str, Any] = {
-    "block": 1,
-    "intercept": False,
-    "penalty": 0.0,
-    "weighting": "noise",
-    "blocks": None,
-    "penalise_intercept": False,
-    "tolerance": 0.0,
-}
 
 
 def _skipped(models: Models, found: Sequence[ScoreRows], typical: Array) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, factorial, prod, sqrt
@@ -22,14 +22,13 @@ from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public
 from tellall.people.outline import Outline
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_scale
+from tellall.release.statistics.base import Statistic, check_scale, check_sets
 from tellall.release.statistics.predicates import counting_type, factor_bytes, packed_or_plain
 
 __all__ = [
     "Marginals",
     "cell_counts",
     "cells_of",
-    "check_sets",
 ]
 
 _MOST_CELLS = 50_000_000
@@ -81,7 +80,7 @@ class Marginals(Statistic):
         scale: str = "counts",
     ) -> None:
         object.__setattr__(self, "ways", whole("ways", ways, also=", the secret counted"))
-        object.__setattr__(self, "attributes", check_sets(attributes, self.ways))
+        object.__setattr__(self, "attributes", check_sets("attributes", attributes, self.ways - 1))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:
@@ -160,24 +159,6 @@ class Marginals(Statistic):
             return Equations(operator, target, public.patterns.index)
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
         return Equations(operator, target, alike)
-
-
-def check_sets(
-    attributes: Sequence[Sequence[str | int]] | None, ways: int
-) -> tuple[tuple[str | int, ...], ...] | None:
-    """The chosen column sets of ways − 1 columns each, if they are such."""
-    if attributes is None:
-        return None
-    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
-        raise invalid("attributes", "a list of sets of columns", attributes)
-    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in attributes]
-    if not loose or not all(isinstance(names, Iterable) for names in loose):
-        raise invalid("attributes", "one set of columns or more", attributes)
-    sets = tuple(tuple(names) for names in loose)
-    for names in sets:
-        if len(names) != ways - 1:
-            raise invalid("attributes", f"sets of {ways - 1} columns (ways − 1)", names)
-    return sets
 
 
 def every_set(d: int, k: int) -> list[tuple[int, ...]]:

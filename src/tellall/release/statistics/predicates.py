@@ -24,7 +24,7 @@ from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_scale
+from tellall.release.statistics.base import Statistic, check_scale, check_sets
 from tellall.release.statistics.boolean import (
     NAMES,
     as_table,
@@ -225,7 +225,7 @@ class Predicates(Statistic):
         kept = function if named else tuple(int(bit) for bit in as_table(function))
         object.__setattr__(self, "function", kept)
         object.__setattr__(self, "ways", chosen)
-        object.__setattr__(self, "attributes", _check_sets(attributes, chosen - 1))
+        object.__setattr__(self, "attributes", check_sets("attributes", attributes, chosen - 1, "attributes"))
         object.__setattr__(self, "tuples", tuples)
         object.__setattr__(self, "scale", check_scale(scale))
 
@@ -392,22 +392,3 @@ def _check_ways(function: str | npt.ArrayLike, ways: int | None) -> int:
     if not isinstance(function, str) and length != 2**size:
         raise invalid("function", f"a truth table of {2**size} bits (2**ways)", f"{length} bits")
     return size
-
-
-def _check_sets(
-    attributes: Sequence[Sequence[str | int]] | None, count: int
-) -> tuple[tuple[str | int, ...], ...] | None:
-    if attributes is None:
-        return None
-    if isinstance(attributes, str) or not isinstance(attributes, Iterable):
-        raise invalid("attributes", "a list of sets of attributes", attributes)
-    loose = [[names] if isinstance(names, str | int | np.integer) else names for names in attributes]
-    if not loose or not all(isinstance(names, Iterable) for names in loose):
-        raise invalid("attributes", "one set of attributes or more", attributes)
-    sets = tuple(
-        tuple(int(name) if isinstance(name, np.integer) else name for name in names) for names in loose
-    )
-    for names in sets:
-        if len(names) != count:
-            raise invalid("attributes", f"sets of {count} attributes (ways − 1)", names)
-    return sets

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,20 +65,22 @@ class SubsetCounts(Statistic):
     [2.0, 1.0]
     """
 
+    filled: ClassVar[tuple[str, ...]] = ("order",)
+
     subsets: tuple[Subset, ...]
     scale: str = "counts"
-    order: str = field(default="", init=False, compare=False)  # a fingerprint of whom masks were given for
+    order: str = field(default="", compare=False)  # a fingerprint of whom masks were given for
 
     def __init__(
-        self, subsets: Sequence[str | npt.ArrayLike | Subset] | npt.ArrayLike, *, scale: str = "counts"
+        self,
+        subsets: Sequence[str | npt.ArrayLike | Subset] | npt.ArrayLike,
+        *,
+        scale: str = "counts",
+        order: str = "",
     ) -> None:
-        chosen = _check_subsets(subsets)
-        object.__setattr__(self, "subsets", chosen)
+        object.__setattr__(self, "subsets", _check_subsets(subsets))
         object.__setattr__(self, "scale", check_scale(scale))
-        if any(isinstance(subset, Mask) for subset in chosen):
-            object.__setattr__(
-                self, "no_population", "Subsets given person by person say nothing about people outside them."
-            )
+        object.__setattr__(self, "order", str(order))
 
     def describe(self) -> str:
         only = "counts in" if self.scale == "counts" else "shares of"
@@ -92,8 +94,7 @@ class SubsetCounts(Statistic):
         return float(len(self.subsets)), sqrt(len(self.subsets))
 
     def settle(self, public: Public, *, secret: bool = True) -> SubsetCounts:
-        listed = any(isinstance(subset, Mask) for subset in self.subsets)
-        return self._in_order(file_order(public)) if listed else self
+        return replace(self, order=file_order(public)) if self._listed else self
 
     def take(self, people: IntArray, public: Public) -> SubsetCounts:
         kept = tuple(one.take(people) if isinstance(one, Mask) else one for one in self.subsets)
@@ -110,26 +111,17 @@ class SubsetCounts(Statistic):
         alike = group_rows(chosen).index
         return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
 
-    def to_plain(self) -> dict[str, Any]:
-        """The statistic as plain data: conditions as they were written, masks as hexadecimal digits."""
-        plain: dict[str, Any] = {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
-        more = {"scale": self.scale, "order": self.order}
-        return plain | {key: value for key, value in more.items() if value not in ("counts", "")}
+    def as_plain(self) -> dict[str, Any]:
+        """Conditions as they were written, masks as hexadecimal digits."""
+        return {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
 
-    @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> SubsetCounts:
-        """The statistic that the plain data describe."""
-        unknown = sorted(set(plain) - {"subsets", "scale", "order"})
-        if unknown or "subsets" not in plain:
-            got = ", ".join(unknown) or "no subsets"
-            raise invalid("SubsetCounts", "described by subsets, scale and order", got)
-        made = cls(plain["subsets"], scale=plain.get("scale", "counts"))
-        return made._in_order(str(plain.get("order", "")))
+    @property
+    def no_population(self) -> str:
+        return "Subsets given person by person say nothing about people outside them." if self._listed else ""
 
-    def _in_order(self, order: str) -> SubsetCounts:
-        made = SubsetCounts(self.subsets, scale=self.scale)
-        object.__setattr__(made, "order", order)
-        return made
+    @property
+    def _listed(self) -> bool:
+        return any(isinstance(subset, Mask) for subset in self.subsets)
 
     def _memberships(self, public: Public) -> npt.NDArray[np.uint8]:
         """Subsets × people."""

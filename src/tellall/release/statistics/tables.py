@@ -14,8 +14,8 @@ from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public
 from tellall.people.outline import Outline
-from tellall.release.statistics.base import Statistic, check_scale
-from tellall.release.statistics.marginals import cell_counts, cells_of, check_sets, chosen_sets, every_set
+from tellall.release.statistics.base import Statistic, check_scale, check_sets
+from tellall.release.statistics.marginals import cell_counts, cells_of, chosen_sets, every_set
 
 __all__ = [
     "Tables",
@@ -57,7 +57,7 @@ class Tables(Statistic):
         self, ways: int, attributes: Sequence[Sequence[str | int]] | None = None, *, scale: str = "counts"
     ) -> None:
         object.__setattr__(self, "ways", whole("ways", ways))
-        object.__setattr__(self, "attributes", check_sets(attributes, self.ways + 1))
+        object.__setattr__(self, "attributes", check_sets("attributes", attributes, self.ways))
         object.__setattr__(self, "scale", check_scale(scale))
 
     def describe(self) -> str:

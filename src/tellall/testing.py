@@ -26,12 +26,7 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
 
-__all__ = [
-    "check_operator",
-    "check_protection",
-    "check_solver",
-    "check_statistic",
-]
+__all__ = ["check_operator", "check_protection", "check_solver", "check_statistic"]
 
 _DRAWS = 40
 

@@ -20,16 +20,7 @@ from tellall.release.protections.law import Unknown
 from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "KIND",
-    "build",
-    "kinds",
-    "label",
-    "parameters",
-    "problems",
-    "published",
-    "to_plain",
-]
+__all__ = ["KIND", "build", "kinds", "label", "parameters", "problems", "published", "to_plain"]
 
 KIND = "kind"
 _DEEPEST = 5  # deeper than any sum of laws that somebody writes

@@ -22,13 +22,7 @@ from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients
 from tellall.release.statistics.losses import Loss, loss_of
 
-__all__ = [
-    "INTERCEPTS",
-    "Fitted",
-    "read_coefficients",
-    "read_fit",
-    "release_from_fits",
-]
+__all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_from_fits"]
 
 INTERCEPTS = ("intercept", "const", "(intercept)", "constant", "_cons")
 

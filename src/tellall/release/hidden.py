@@ -16,12 +16,7 @@ from tellall.release.protections.law import Exact, Noise, Sum
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 
-__all__ = [
-    "Threshold",
-    "hidden_rows",
-    "threshold_of",
-    "whole_rounding",
-]
+__all__ = ["Threshold", "hidden_rows", "threshold_of", "whole_rounding"]
 
 _SAME = 1e-9  # rounding of a threshold that is a multiple of something
 _FAR = 3.0  # standard deviations beyond an edge at which a row says nothing any more

@@ -19,10 +19,7 @@ from tellall.release.protections.protection import tables_of
 from tellall.release.protections.sampling import turn_back
 from tellall.release.release import Release
 
-__all__ = [
-    "count_scale",
-    "linearise",
-]
+__all__ = ["count_scale", "linearise"]
 
 _LARGEST = 1e100  # of a published value: beyond, squares overflow
 

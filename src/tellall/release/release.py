@@ -27,12 +27,7 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
-__all__ = [
-    "MANY_VALUES",
-    "Computed",
-    "Release",
-    "publish",
-]
+__all__ = ["MANY_VALUES", "Computed", "Release", "publish"]
 
 MANY_VALUES = 100_000  # more go into a Parquet file beside the JSON
 

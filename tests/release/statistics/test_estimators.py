@@ -407,7 +407,7 @@ class Lopsided:
         (lambda p: ta.Estimator("linear", blocks="a0"), "blocks must be a list"),
         (lambda p: ta.Estimator("linear", blocks=[]), "one set of columns or more"),
         (lambda p: ta.Estimator("linear", blocks=[[]]), "one column or more"),
-        (lambda p: ta.Estimator("linear", blocks=[[1.5]]), "by name or place"),
+        (lambda p: ta.Estimator("linear", blocks=[[1.5]]), "by name or index"),
         (lambda p: ta.publish(p, ta.Estimator("linear", blocks=[["a0", 0]])), "sets of different columns"),
         (lambda p: ta.publish(p, ta.Estimator("linear", blocks=[["b"]])), "attribute must be a column"),
         (lambda p: ta.publish(p, ta.Estimator("linear", blocks=[[9]])), "from 0 to 3"),

@@ -188,7 +188,7 @@ def test_a_risk_can_be_scored():
     attack = ta.reconstruct(ta.publish(people, ta.Predicates("xor", 3)), people.public)
     risk = ta.score(attack, people.secret)
     assert risk.accuracy == 1.0
-    assert set(risk.baselines) == {"majority", "public", "population"}
+    assert set(risk.baselines) == {"majority", "public", "own group", "population"}
 
 
 def test_golden_row_function_matrices(golden):
@@ -257,8 +257,8 @@ def test_sensitivity_bounds_what_a_replaced_person_moves():
         (lambda p: ta.Predicates("and", 3, attributes=[]), "one set of attributes or more"),
         (lambda p: ta.Predicates("and", 3, attributes="a0"), "a list of sets of attributes"),
         (lambda p: ta.Predicates("and", 3, attributes=[2.5]), "one set of attributes or more"),
-        (lambda p: ta.publish(p, ta.Predicates("and", 3, attributes=[(0, 9)])), "places from 0 to 3; got 9"),
-        (lambda p: ta.publish(p, ta.Predicates("and", 3, attributes=[(0, -1)])), "places from 0 to 3"),
+        (lambda p: ta.publish(p, ta.Predicates("and", 3, attributes=[(0, 9)])), "indices from 0 to 3; got 9"),
+        (lambda p: ta.publish(p, ta.Predicates("and", 3, attributes=[(0, -1)])), "indices from 0 to 3"),
         (lambda p: ta.publish(p, ta.Predicates("and", 3, attributes=[(0, 0)])), "different attributes"),
         (lambda p: ta.publish(p, ta.Predicates("and", 2, attributes=["a33"])), "Did you mean"),
         (

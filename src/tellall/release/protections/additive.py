@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from tellall.people.dataset import Public
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "Gaussian",
-    "Laplace",
-    "TruncatedNormal",
-]
+__all__ = ["Gaussian", "Laplace", "TruncatedNormal"]
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -16,14 +16,7 @@ from tellall.release.protections.rounding import Rounding
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "apply",
-    "as_protections",
-    "carry_out",
-    "is_random",
-    "noise_of",
-    "prepare",
-]
+__all__ = ["apply", "as_protections", "carry_out", "is_random", "noise_of", "prepare"]
 
 _WHOLE = 1e-12
 

@@ -30,12 +30,7 @@ from tellall.release.protections.sampling import Unrelated
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "Combined",
-    "SuLQ",
-    "Trivial",
-    "WalshNoise",
-]
+__all__ = ["Combined", "SuLQ", "Trivial", "WalshNoise"]
 
 
 @dataclass(frozen=True)
@@ -287,7 +282,7 @@ def _check_bits(tables: CellLayout) -> None:
     many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
     if not len(tables) or many:
         rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
-        raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are no tables")
+        raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are not tables")
 
 
 def product_labels(tables: CellLayout) -> npt.NDArray[np.intp]:
@@ -306,7 +301,7 @@ def product_labels(tables: CellLayout) -> npt.NDArray[np.intp]:
         chosen = [j for j in range(k - 1) if subset >> (k - 1 - j) & 1]
         ordered = np.sort(columns[:, chosen], axis=1)
         code = np.zeros(len(tables), dtype=np.int64)
-        for place in range(len(chosen)):
-            code = code * base + ordered[:, place]
+        for column in ordered.T:
+            code = code * base + column
         codes[:, subset] = 2 * code + (subset & 1)
     return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from tellall.people.dataset import Public
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "DiscreteGaussian",
-    "Finite",
-    "Geometric",
-]
+__all__ = ["DiscreteGaussian", "Finite", "Geometric"]
 
 _WIDE = 10.0  # from here on the sums over whole numbers equal the integrals to every digit
 
@@ -194,8 +190,8 @@ class Finite(Noise):
     def quantile(self, uniform: Array) -> Array:
         """The errors that go with numbers spread evenly over [0, 1)."""
         steps = np.cumsum(self.probabilities)
-        place = np.searchsorted(steps, uniform * steps[-1], side="right")
-        return np.asarray(self.errors[np.minimum(place, steps.size - 1)])
+        index = np.searchsorted(steps, uniform * steps[-1], side="right")
+        return np.asarray(self.errors[np.minimum(index, steps.size - 1)])
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
         """The log-probability of x, −∞ for errors that are not in the table."""

@@ -14,14 +14,7 @@ from tellall.release.protections.protection import Protection
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "REPLACED",
-    "Guarantee",
-    "check_budget",
-    "guarantee_of",
-    "on_tables",
-    "sensitivity_of",
-]
+__all__ = ["REPLACED", "Guarantee", "check_budget", "guarantee_of", "on_tables", "sensitivity_of"]
 
 REPLACED = "one row replaced"
 

@@ -28,11 +28,7 @@ from tellall.release.protections.sampling import ComplementLaw
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "CellKey",
-    "Complement",
-    "OfAFraction",
-]
+__all__ = ["CellKey", "Complement", "OfAFraction"]
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,7 @@ class CellKey(Noise):
         return True
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values with each cell's own error; an independent one each where there are no people."""
+        """The values with each cell's own error; independent errors where only values are given."""
         if context is None or context.people is None:
             return values + self.sample(values.shape, rng)
         key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key

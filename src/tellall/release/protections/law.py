@@ -17,16 +17,7 @@ from tellall.release.protections.protection import Context, Protection
 if TYPE_CHECKING:
     from tellall.release.equations import Equations
 
-__all__ = [
-    "Array",
-    "Exact",
-    "Noise",
-    "Rng",
-    "Sum",
-    "Unknown",
-    "as_rng",
-    "point_mass",
-]
+__all__ = ["Array", "Exact", "Noise", "Rng", "Sum", "Unknown", "as_rng", "point_mass"]
 
 Array = npt.NDArray[np.floating[Any]]
 Rng = int | np.random.Generator | None
@@ -55,7 +46,7 @@ class Noise(Protection):
 
     @property
     def bound(self) -> float:
-        """The largest absolute error, infinite where there is none."""
+        """The largest absolute error, infinite without one."""
         return math.inf
 
     @property

@@ -12,9 +12,7 @@ from tellall.core.checks import at_least_zero, share
 from tellall.release.protections.additive import Gaussian
 from tellall.release.protections.law import Array, Exact, Noise, Rng, as_rng
 
-__all__ = [
-    "Corruption",
-]
+__all__ = ["Corruption"]
 
 
 @dataclass(frozen=True)

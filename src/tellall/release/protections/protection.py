@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from tellall.release.protections.law import Array, Noise, Rng
     from tellall.release.statistics.base import Statistic
 
-__all__ = [
-    "CellLayout",
-    "Context",
-    "Protection",
-    "check_count",
-    "check_counts",
-    "needs_people",
-    "tables_of",
-]
+__all__ = ["CellLayout", "Context", "Protection", "check_count", "check_counts", "needs_people", "tables_of"]
 
 _MOST = 10**12  # people, tables, products: more is a mistake or a trap
 
@@ -54,7 +46,7 @@ class Protection(ABC):
     def law(self) -> Noise:
         """The law of the error of a published value, as an attacker may assume it.
 
-        ``Unknown()`` where there is none to declare: the release is attacked, and nothing is proved.
+        ``Unknown()`` if it cannot be declared: the release is attacked, and nothing is proved.
         """
 
     @property

@@ -14,10 +14,7 @@ from tellall.release.protections.keyed import OfAFraction
 from tellall.release.protections.law import Exact, Noise, Rng, Unknown, as_rng
 from tellall.release.protections.sampling import SamplingLaw, SwappingLaw
 
-__all__ = [
-    "Subsample",
-    "Swapping",
-]
+__all__ = ["Subsample", "Swapping"]
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ from tellall.core.errors import invalid
 from tellall.release.protections.law import Array, Noise, Rng, as_rng
 from tellall.release.protections.protection import CellLayout, Context
 
-__all__ = [
-    "Rounding",
-]
+__all__ = ["Rounding"]
 
 _MODES = ("nearest", "random", "controlled")
 _MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
@@ -43,7 +41,7 @@ class Rounding(Noise):
     C_i being the sum of the remainders up to it over base and u uniform (systematic sampling; Cox 1987 for
     unbiased controlled rounding): each cell is rounded as by "random", the cells of any stretch of
     neighbours add up to an adjacent multiple of their true sum, and tables of equal total are rounded to
-    equal totals. Values that are no tables are rounded as by "random".
+    equal totals. Values that are not tables are rounded as by "random".
 
     Examples
     --------

@@ -13,13 +13,7 @@ import numpy as np
 from tellall.release.equations import Equations
 from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rng
 
-__all__ = [
-    "ComplementLaw",
-    "SamplingLaw",
-    "SwappingLaw",
-    "Unrelated",
-    "turn_back",
-]
+__all__ = ["ComplementLaw", "SamplingLaw", "SwappingLaw", "Unrelated", "turn_back"]
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,7 @@ from tellall.core.errors import invalid
 from tellall.release.protections.law import Array, Exact, Noise, Rng
 from tellall.release.protections.protection import Context, Protection
 
-__all__ = [
-    "Suppression",
-]
+__all__ = ["Suppression"]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Suppression(Protection):
 
 
 def _hide_single_gaps(tables: Array) -> None:
-    """Hide, in place, the least shown cell of every line with exactly one missing, until there is none."""
+    """Hide, in place, the least shown cell of each line with exactly one missing, until no line has one."""
     axes = [axis for axis in range(1, tables.ndim) if tables.shape[axis] > 1]
     changed = True
     while changed:

@@ -15,12 +15,7 @@ from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
 
-__all__ = [
-    "SCALES",
-    "Statistic",
-    "check_scale",
-    "check_sets",
-]
+__all__ = ["SCALES", "Statistic", "check_scale", "check_sets", "numbers_of"]
 
 SCALES = ("counts", "fractions")
 
@@ -83,7 +78,7 @@ class Statistic(ABC):
         return self.counts_people and self.scale == "counts"
 
     def tables(self, public: Public) -> Sequence[tuple[int, ...]]:
-        """The public columns of each table, by place; none where the values are no tables.
+        """The public columns of each table, by index; none where the values are not tables.
 
         Tables lie one after the other among the values, cells in C order, the secret last where they have it.
         """
@@ -116,12 +111,30 @@ class Statistic(ABC):
         return self
 
     def take(self, people: IntArray, public: Public) -> Statistic:
-        """The same statistic of some of these people, by place; itself where it names nobody by place."""
+        """The same statistic of some of these people, by index; itself where it names nobody by index."""
         return self
 
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0
+
+
+def numbers_of(public: Public, index: int, purpose: str, *, missing: bool = False) -> Array:
+    """A column as numbers, NaN where missing if that is allowed; text is refused."""
+    column = public.columns[index]
+    numbers = public.numbers[index] if public.numbers else None
+    if numbers is None and column.labels == ("0", "1"):
+        return np.asarray(public.codes[index], dtype=np.float64)
+    what = f"column '{column.name}'"
+    if numbers is None:
+        advice = "Leave it out, or turn each value into a 0/1 column."
+        raise invalid(what, f"a column of numbers, {purpose}", "text", advice)
+    out = np.asarray(numbers, dtype=np.float64)
+    gaps = 0 if missing else int(np.isnan(out).sum())
+    if gaps:
+        advice = "Leave out the column or the people."
+        raise invalid(what, f"without missing numbers, {purpose}", f"{gaps} missing", advice)
+    return out
 
 
 def check_sets(

@@ -43,7 +43,7 @@ class Columns(np.ndarray[Any, Any]):
     @classmethod
     def of(cls, public: Public) -> Columns:
         """The columns of these people."""
-        array = np.stack([_numbers(public, place) for place in range(len(public.columns))], axis=1)
+        array = np.stack([_numbers(public, index) for index in range(len(public.columns))], axis=1)
         view = array.view(cls)
         view.public = public
         return view
@@ -162,8 +162,8 @@ class Model:
         except InvalidInput:
             raise
         except Exception as error:  # a stranger's code may raise anything
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise invalid("classifiers", "able to predict from the public columns", told) from error
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            raise invalid("classifiers", "able to predict from the public columns", said) from error
         return _as_bits(np.asarray(raw), getattr(self.thing, "classes_", None), public.n)
 
     def _call(self, public: Public) -> Any:
@@ -235,14 +235,14 @@ def remember(classifier: Classifier, public: Public) -> Classifier:
 
 def column_values(public: Public, name: str) -> npt.NDArray[Any]:
     """A column's numbers, or its texts (None where missing)."""
-    place = public.position(name)
-    numbers = public.numbers[place] if public.numbers else None
+    index = public.position(name)
+    numbers = public.numbers[index] if public.numbers else None
     if numbers is not None:
         return numbers
-    labels = np.array(public.columns[place].labels, dtype=object)
-    if public.columns[place].gaps:
+    labels = np.array(public.columns[index].labels, dtype=object)
+    if public.columns[index].gaps:
         labels[-1] = None
-    return np.asarray(labels[public.codes[place]])
+    return np.asarray(labels[public.codes[index]])
 
 
 def _frame(public: Public, names: list[str]) -> Any:
@@ -256,13 +256,13 @@ def _frame(public: Public, names: list[str]) -> Any:
     return pandas.DataFrame({name: column_values(public, name) for name in names})
 
 
-def _numbers(public: Public, place: int) -> npt.NDArray[np.float64]:
-    numbers = public.numbers[place] if public.numbers else None
-    return np.asarray(public.codes[place] if numbers is None else numbers, dtype=np.float64)
+def _numbers(public: Public, index: int) -> npt.NDArray[np.float64]:
+    numbers = public.numbers[index] if public.numbers else None
+    return np.asarray(public.codes[index] if numbers is None else numbers, dtype=np.float64)
 
 
 def _distinct(public: Public) -> tuple[npt.NDArray[np.intp], int]:
-    """The place of each person's row among the sorted distinct rows, and how many there are."""
+    """The index of each person's row among the sorted distinct rows, and how many there are."""
     rows = np.nan_to_num(np.asarray(Columns.of(public)), nan=np.inf)
     distinct, index = np.unique(rows, axis=0, return_inverse=True)
     return index.ravel(), distinct.shape[0]

@@ -207,19 +207,19 @@ class _Reader:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    place, end = 0, len(text.rstrip())
-    while place < end:
-        match = _TOKEN.match(text, place)
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
         if match is None:
-            rest = text[place:].lstrip()
-            raise invalid("condition", f"one without the sign {rest[:1]!r} at that place", text)
+            rest = text[at:].lstrip()
+            raise invalid("condition", f"one without the sign {rest[:1]!r} there", text)
         kind, word = str(match.lastgroup), str(match.group(match.lastgroup or 0))
         if kind == "quoted":
             kind, word = "name", word[1:-1]
         elif kind == "name" and word in _WORDS:
             kind = "word"
         yield kind, word
-        place = match.end()
+        at = match.end()
     yield "end", ""
 
 
@@ -283,9 +283,9 @@ def _evaluate(node: Any, public: Public) -> Bits:
 
 
 def _compare(node: Compare, public: Public) -> Bits:
-    place = _place(node.name, public)
-    column = public.columns[place]
-    numbers = _numbers(public, place)
+    at = _column_of(node.name, public)
+    column = public.columns[at]
+    numbers = _numbers(public, at)
     if numbers is not None:
         if isinstance(node.value, str):
             raise invalid("condition", f"a number beside the column '{column.name}'", f"'{node.value}'")
@@ -301,7 +301,7 @@ def _compare(node: Compare, public: Public) -> Bits:
     known = column.labels[: _known(column)]
     if node.value not in known:
         raise _unknown_value(column, node.value, known)
-    codes = public.codes[place]
+    codes = public.codes[at]
     return np.asarray(_COMPARE[node.sign](codes, known.index(node.value)) & (codes < len(known)))
 
 
@@ -311,7 +311,7 @@ def _unknown_value(column: Column, value: str, known: tuple[str, ...]) -> Invali
     return invalid("condition", f"a value of the column '{column.name}' ({listing})", f"'{value}'")
 
 
-def _place(name: str, public: Public) -> int:
+def _column_of(name: str, public: Public) -> int:
     if name in public.names:
         return public.names.index(name)
     gone = next((reason for reason in public.left_out if reason.startswith(f"{name}: ")), None)
@@ -325,12 +325,12 @@ def _known(column: Column) -> int:
     return column.levels - int(column.gaps)
 
 
-def _numbers(public: Public, place: int) -> npt.NDArray[np.floating[Any]] | None:
+def _numbers(public: Public, at: int) -> npt.NDArray[np.floating[Any]] | None:
     """The column's numbers, NaN where missing; None for text."""
-    kept = public.numbers[place] if public.numbers else None
-    if kept is not None or public.columns[place].cuts is None:
+    kept = public.numbers[at] if public.numbers else None
+    if kept is not None or public.columns[at].cuts is None:
         return kept
-    raise invalid("condition", "about columns whose numbers are known", public.columns[place].name)
+    raise invalid("condition", "about columns whose numbers are known", public.columns[at].name)
 
 
 @dataclass(frozen=True)
@@ -373,7 +373,7 @@ class Mask:
         return np.unpackbits(np.frombuffer(self.packed, dtype=np.uint8), count=self.people).astype(bool)
 
     def take(self, people: IntArray) -> Mask:
-        """Who of these people, by place, is in it."""
+        """Who of these people, by index, is in it."""
         return Mask.of(self.bits[people])
 
 
@@ -408,7 +408,7 @@ def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
 
 
 def file_order(public: Public) -> str:
-    """A fingerprint of the public rows in their order: masks mean people by their place."""
+    """A fingerprint of the public rows in their order: masks mean people by their index."""
     digest = hashlib.blake2b(digest_size=16)
     for codes in public.codes:
         digest.update(codes.astype(np.uint32).tobytes())

@@ -37,9 +37,7 @@ from tellall.release.statistics.conditions import (
     subset_to_plain,
 )
 
-__all__ = [
-    "ErrorRates",
-]
+__all__ = ["ErrorRates"]
 
 
 @dataclass(frozen=True)

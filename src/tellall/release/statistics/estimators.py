@@ -18,7 +18,7 @@ from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.people.outline import left_out_note
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_sets
+from tellall.release.statistics.base import Statistic, check_sets, numbers_of
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import (
@@ -29,13 +29,7 @@ from tellall.release.statistics.score_rows import (
     score_rows,
 )
 
-__all__ = [
-    "WEIGHTINGS",
-    "Blocks",
-    "Estimator",
-    "Models",
-    "numbers_of",
-]
+__all__ = ["WEIGHTINGS", "Blocks", "Estimator", "Models"]
 
 # Which public columns each of several fitted models uses, and people's numbers in them.
 
@@ -44,30 +38,30 @@ Blocks = tuple[tuple[str | int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The columns of each model by place, the intercept last where there is one.
+    """The columns of each model by index, the intercept last where there is one.
 
     Attributes
     ----------
-    places
+    columns
         The public columns of each model.
     intercept
         Whether each model has a column of ones after them.
     """
 
     public: Public
-    places: tuple[tuple[int, ...], ...]
+    columns: tuple[tuple[int, ...], ...]
     intercept: bool
 
     @property
     def sizes(self) -> list[int]:
         """How many coefficients each model has."""
-        return [len(chosen) + self.intercept for chosen in self.places]
+        return [len(chosen) + self.intercept for chosen in self.columns]
 
     @cached_property
     def numbers(self) -> dict[int, Array]:
         """The numbers of every column that some model uses."""
-        used = sorted({place for chosen in self.places for place in chosen})
-        return {place: numbers_of(self.public, place) for place in used}
+        used = sorted({column for chosen in self.columns for column in chosen})
+        return {column: numbers_of(self.public, column, "to be used in a regression") for column in used}
 
     @cached_property
     def alike(self) -> Patterns:
@@ -80,7 +74,7 @@ class Models:
 
     def design(self, model: int) -> Array:
         """The n × k matrix of one model."""
-        columns = [self.numbers[place] for place in self.places[model]]
+        columns = [self.numbers[column] for column in self.columns[model]]
         ones = [np.ones(self.public.n)] if self.intercept else []
         return np.stack([*columns, *ones], axis=1)
 
@@ -91,28 +85,8 @@ class Models:
 
     def name(self, model: int) -> str:
         """The model by its columns."""
-        names = [self.public.names[place] for place in self.places[model]]
+        names = [self.public.names[column] for column in self.columns[model]]
         return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
-
-
-def numbers_of(public: Public, place: int) -> Array:
-    """A column as numbers; text and missing numbers are refused."""
-    column = public.columns[place]
-    numbers = public.numbers[place] if public.numbers else None
-    if numbers is None and column.labels == ("0", "1"):
-        return np.asarray(public.codes[place], dtype=np.float64)
-    what = f"column '{column.name}'"
-    if numbers is None:
-        advice = "Leave it out, or turn each value into a 0/1 column."
-        raise invalid(what, "a column of numbers, to be used in a regression", "text", advice)
-    out = np.asarray(numbers, dtype=np.float64)
-    missing = int(np.isnan(out).sum())
-    if missing:
-        advice = "Leave out the column or the people."
-        raise invalid(
-            what, "without missing numbers, to be used in a regression", f"{missing} missing", advice
-        )
-    return out
 
 
 WEIGHTINGS = ("noise", "paper")
@@ -146,7 +120,7 @@ class Estimator(Statistic):
     weighting
         "noise": rows weighted so that each has the noise of its own coefficient. "paper": the papers' rows.
     blocks
-        The columns of each model instead of `block`, by name or place; they may overlap.
+        The columns of each model instead of `block`, by name or index; they may overlap.
     penalise_intercept
         Whether the ridge counts the intercept too, as scikit-learn's liblinear and statsmodels do; by
         default it does not, as elsewhere in scikit-learn.
@@ -245,8 +219,8 @@ class Estimator(Statistic):
                 public, tuple(tuple(range(i, min(i + self.block, d))) for i in starts), self.intercept
             )
         chosen = tuple(tuple(public.position(name) for name in names) for names in self.blocks)
-        for names, places in zip(self.blocks, chosen, strict=True):
-            if len(set(places)) < len(places):
+        for names, columns in zip(self.blocks, chosen, strict=True):
+            if len(set(columns)) < len(columns):
                 raise invalid("blocks", "sets of different columns", names)
         return Models(public, chosen, self.intercept)
 
@@ -279,7 +253,7 @@ class Estimator(Statistic):
             return ""
         # a coefficient's error moves everybody's predictor by so much; the equations take that as small
         models = self.models(public)
-        designs = map(models.design, range(len(models.places)))
+        designs = map(models.design, range(len(models.columns)))
         reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)
         if std * reach <= _FIRST_ORDER:
             return ""

@@ -56,7 +56,7 @@ def hessian(loss: Loss, theta: Array, x: Array, y: Array) -> Array:
 
 
 def expected_hessian(loss: Loss, theta: Array, x: Array) -> Array:
-    """The Hessian as one who does not know the answers reckons it: half that of all no, half of all yes.
+    """The Hessian for somebody who does not know the answers: half that of all no, half of all yes.
 
     It is the Hessian itself for squared, logistic and Poisson loss, where it does not depend on the answers.
     """
@@ -151,7 +151,7 @@ _ROUNDS = 200
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The coefficients of one model; ``trouble`` says why they are no solution, empty where they are."""
+    """The coefficients of one model; ``trouble`` says why they do not solve its equations, if so."""
 
     theta: Array
     trouble: str = ""

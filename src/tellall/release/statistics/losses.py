@@ -13,17 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 
-__all__ = [
-    "LOSSES",
-    "LogCosh",
-    "Logistic",
-    "Loss",
-    "Poisson",
-    "ScoreLoss",
-    "Squared",
-    "loss_name",
-    "loss_of",
-]
+__all__ = ["LOSSES", "LogCosh", "Logistic", "Loss", "Poisson", "ScoreLoss", "Squared", "loss_name", "loss_of"]
 
 
 @runtime_checkable
@@ -46,7 +36,7 @@ class Loss(Protocol):
 class ScoreLoss(ABC):
     """A loss ℓ(t, y) of the score t = ⟨x, θ⟩: gradient ℓ′(t, y) x, Hessian Σ ℓ″(t, y) x xᵀ.
 
-    ``steepest`` is the supremum of ℓ″ over all scores, infinite where there is none: the gradient of
+    ``steepest`` is the supremum of ℓ″ over all scores, infinite if unbounded: the gradient of
     one person's loss is Lipschitz with constant steepest · ‖x‖² (linear-reconstruction, Definition 9).
     """
 

@@ -25,11 +25,7 @@ from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale, check_sets
 from tellall.release.statistics.predicates import counting_type, factor_bytes, packed_or_plain
 
-__all__ = [
-    "Marginals",
-    "cell_counts",
-    "cells_of",
-]
+__all__ = ["Marginals", "cell_counts", "cells_of"]
 
 _MOST_CELLS = 50_000_000
 _MOST_MEMBERSHIPS = 500_000_000
@@ -45,7 +41,7 @@ class Marginals(Statistic):
         The number of columns in each table, the secret among them. People without a secret publish
         :class:`Tables` of so many public columns instead.
     attributes
-        The public column sets to tabulate instead of all of that size: names or places.
+        The public column sets to tabulate instead of all of that size: names or indices.
     scale
         "counts", or "fractions" of all people.
 
@@ -89,7 +85,7 @@ class Marginals(Statistic):
         return f"{chosen} {self.ways}-way table{'' if count in (None, 1) else 's'}"
 
     def sets(self, public: Outline) -> list[tuple[int, ...]]:
-        """The public columns of each table, by place."""
+        """The public columns of each table, by index."""
         d, k = len(public.columns), self.ways - 1
         if self.attributes is None:
             if k > d:
@@ -101,7 +97,7 @@ class Marginals(Statistic):
         return self.sets(public)
 
     def size(self, public: Outline) -> int:
-        return 2 * sum(cells_of(public, places) for places in self.sets(public))
+        return 2 * sum(cells_of(public, columns) for columns in self.sets(public))
 
     def sensitivity(self, public: Outline) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
@@ -154,7 +150,7 @@ class Marginals(Statistic):
         else:  # one block of people per value; the cells of a table have the secret last
             order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
             operator = RowSelect(BlockDiagonal([tables] * levels), order)
-        used = sorted({place for places in sets for place in places})
+        used = sorted({column for columns in sets for column in columns})
         if len(used) == len(public.columns):
             return Equations(operator, target, public.patterns.index)
         alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
@@ -169,22 +165,22 @@ def every_set(d: int, k: int) -> list[tuple[int, ...]]:
 
 
 def chosen_sets(public: Outline, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
-    """The chosen sets of columns, by place."""
+    """The chosen sets of columns, by index."""
     chosen = [tuple(public.position(name) for name in names) for names in attributes]
-    for names, places in zip(attributes, chosen, strict=True):
-        if len(set(places)) < len(places):
+    for names, columns in zip(attributes, chosen, strict=True):
+        if len(set(columns)) < len(columns):
             raise invalid("attributes", "sets of different columns", names)
     return chosen
 
 
-def cells_of(public: Outline, places: tuple[int, ...]) -> int:
+def cells_of(public: Outline, columns: tuple[int, ...]) -> int:
     """How many cells the table of these columns has."""
-    return prod(public.levels[place] for place in places)
+    return prod(public.levels[column] for column in columns)
 
 
 def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The operator that counts people per cell, for every table."""
-    sizes = [cells_of(public, places) for places in sets]
+    sizes = [cells_of(public, columns) for columns in sets]
     if 2 * sum(sizes) > _MOST_CELLS:
         raise _too_large("cells", 2 * sum(sizes))
     if _products_are_cheaper(public, sets):
@@ -193,16 +189,16 @@ def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
         raise _too_large("tables × people", len(sets) * public.n)
     offsets = np.cumsum([0, *sizes[:-1]])
     codes = np.empty((len(sets), public.n), dtype=np.int32)
-    for row, places, offset in zip(codes, sets, offsets, strict=True):
-        row[:] = offset + _flat_codes(public, places)
+    for row, columns, offset in zip(codes, sets, offsets, strict=True):
+        row[:] = offset + _flat_codes(public, columns)
     return Partition(codes, sum(sizes))
 
 
-def _flat_codes(public: Public, places: tuple[int, ...]) -> IntArray:
+def _flat_codes(public: Public, columns: tuple[int, ...]) -> IntArray:
     """The cell of each person in C order."""
     flat = np.zeros(public.n, dtype=np.int32)
-    for place in places:
-        flat = flat * np.int32(public.levels[place]) + public.codes[place]
+    for column in columns:
+        flat = flat * np.int32(public.levels[column]) + public.codes[column]
     return flat
 
 
@@ -229,7 +225,7 @@ def _as_moments(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
 
 
 def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray:
-    """The places of the tables' cells among all products of indicators, in lexicographic order.
+    """The indices of the tables' cells among all products of indicators, in lexicographic order.
 
     One row of `sets` per table; all cells of all tables at once, by the digits of their numbers.
     """
@@ -237,8 +233,8 @@ def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray
     table = np.repeat(np.arange(len(sets)), sizes)
     rest = np.arange(table.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     chosen: list[IntArray] = []
-    for places in sets.T[::-1]:  # the last column's value changes fastest
-        here = places[table]
+    for columns in sets.T[::-1]:  # the last column's value changes fastest
+        here = columns[table]
         chosen.insert(0, starts[here] + rest % levels[here])
         rest = rest // levels[here]
     total = int(starts[-1])
@@ -249,7 +245,7 @@ def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray
 
 
 def _pair_rank(i: IntArray, j: IntArray, total: IntArray | int) -> IntArray:
-    """The place of the pair i < j among all pairs below `total`, lexicographic."""
+    """The index of the pair i < j among all pairs below `total`, lexicographic."""
     return i * (2 * total - i - 1) // 2 + (j - i - 1)
 
 

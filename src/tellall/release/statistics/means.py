@@ -8,14 +8,11 @@ from typing import Never
 import numpy as np
 
 from tellall.algebra.operators.base import Array
-from tellall.core.errors import CannotLinearise, invalid
-from tellall.people.columns import Column
+from tellall.core.errors import CannotLinearise
 from tellall.people.dataset import Dataset, Public
-from tellall.release.statistics.base import Statistic, check_scale
+from tellall.release.statistics.base import Statistic, check_scale, numbers_of
 
-__all__ = [
-    "Means",
-]
+__all__ = ["Means"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,8 @@ class Means(Statistic):
 
     def values(self, dataset: Dataset) -> Array:
         public = dataset.public
-        columns = (_numbers(public, place, column) for place, column in enumerate(public.columns))
+        every = range(len(public.columns))
+        columns = (numbers_of(public, index, "to take its mean", missing=True) for index in every)
         if self.scale == "counts":
             return np.array([np.nansum(column) for column in columns])
         return np.array([np.nanmean(column) for column in columns])
@@ -63,18 +61,3 @@ class Means(Statistic):
         raise CannotLinearise(
             "Means of public columns say nothing about the secret. They tell who took part: use trace."
         )
-
-
-def _numbers(public: Public, place: int, column: Column) -> Array:
-    """The column as numbers; bits are their codes."""
-    numbers = public.numbers[place] if public.numbers else None
-    if numbers is not None:
-        return np.asarray(numbers, dtype=np.float64)
-    if column.labels == ("0", "1"):
-        return np.asarray(public.codes[place], dtype=np.float64)
-    raise invalid(
-        f"column '{column.name}'",
-        "a column of numbers, to take its mean",
-        "text",
-        "Leave it out, or turn each value into a 0/1 column.",
-    )

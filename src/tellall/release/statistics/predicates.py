@@ -35,13 +35,7 @@ from tellall.release.statistics.boolean import (
     truth_table,
 )
 
-__all__ = [
-    "Indicators",
-    "Predicates",
-    "counting_type",
-    "factor_bytes",
-    "packed_or_plain",
-]
+__all__ = ["Indicators", "Predicates", "counting_type", "factor_bytes", "packed_or_plain"]
 
 # Public columns as 0/1 attributes: bits as they are, any other column by its indicators "column = value".
 
@@ -87,31 +81,31 @@ class Indicators:
             return Packed(codes.packed, codes.people)
         return packed_or_plain(self._rows(range(len(self))), len(self), self.public.n)
 
-    def chosen(self, places: Sequence[int]) -> Bits | npt.NDArray[np.uint8]:
-        """Some of the attributes × people, by place."""
+    def chosen(self, indices: Sequence[int]) -> Bits | npt.NDArray[np.uint8]:
+        """Some of the attributes × people, by index."""
         if isinstance(self.public.codes, Bits):
-            return Bits(np.stack([np.packbits(row) for row in self._rows(places)]), self.public.n)
-        return np.array(list(self._rows(places)), dtype=np.uint8).reshape(len(places), self.public.n)
+            return Bits(np.stack([np.packbits(row) for row in self._rows(indices)]), self.public.n)
+        return np.array(list(self._rows(indices)), dtype=np.uint8).reshape(len(indices), self.public.n)
 
-    def _rows(self, places: Iterable[int]) -> Iterator[npt.NDArray[np.bool_]]:
-        for place in places:
-            column, value = self._meaning[place]
+    def _rows(self, indices: Iterable[int]) -> Iterator[npt.NDArray[np.bool_]]:
+        for index in indices:
+            column, value = self._meaning[index]
             yield self.public.codes[column] == value
 
     @cached_property
     def _meaning(self) -> tuple[tuple[int, int], ...]:
         """The column and the code that each attribute stands for."""
         found: list[tuple[int, int]] = []
-        for place, column in enumerate(self.public.columns):
+        for index, column in enumerate(self.public.columns):
             wanted = (1,) if _is_bit(column.labels) else range(column.levels)
-            found += [(place, value) for value in wanted]
+            found += [(index, value) for value in wanted]
         return tuple(found)
 
     def position(self, name: str | int) -> int:
-        """The place of an attribute given by name or place."""
+        """The index of an attribute given by name or index."""
         if is_whole(name):
             if not 0 <= name < len(self):
-                raise invalid("attributes", f"places from 0 to {len(self) - 1}", int(name))
+                raise invalid("attributes", f"indices from 0 to {len(self) - 1}", int(name))
             return int(name)
         if name not in self.names:
             gone = next((reason for reason in self.public.left_out if reason.startswith(f"{name}: ")), None)
@@ -132,12 +126,12 @@ def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -
     """
     if count * people < PACKED:
         plain = np.empty((count, people), dtype=np.float32)
-        for place, row in enumerate(rows):
-            plain[place] = row
+        for index, row in enumerate(rows):
+            plain[index] = row
         return plain
     packed = np.empty((count, -(-people // 8)), dtype=np.uint8)
-    for place, row in enumerate(rows):
-        packed[place] = np.packbits(row)
+    for index, row in enumerate(rows):
+        packed[index] = np.packbits(row)
     return Packed(packed, people)
 
 
@@ -174,7 +168,7 @@ class Predicates(Statistic):
     ways
         The number of variables, the secret counted: 2 to 5. Read off a truth table where not given.
     attributes
-        The attribute sets to count instead of all: names or places among the attributes (see Notes).
+        The attribute sets to count instead of all: names or indices among the attributes (see Notes).
     tuples
         "distinct": sets of different attributes where f is symmetric in them, ordered tuples of different
         attributes where not; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
@@ -257,7 +251,7 @@ class Predicates(Statistic):
     def size(self, public: Public) -> int:
         d, k = len(Indicators(public)), self.ways - 1
         if self.attributes is not None:
-            return len(self._places(Indicators(public)))
+            return len(self._indices(Indicators(public)))
         if self.tuples == "all":
             return int(d**k)
         if k > d:
@@ -272,9 +266,9 @@ class Predicates(Statistic):
         indicators = Indicators(public)
         used = len(indicators)
         if self.attributes is not None:
-            places = self._places(indicators)
-            used = len({place for chosen in places for place in chosen})
-            if _rows_are_cheaper(used, len(places), self.ways - 1):
+            indices = self._indices(indicators)
+            used = len({index for chosen in indices for index in chosen})
+            if _rows_are_cheaper(used, len(indices), self.ways - 1):
                 return super().memory(public)
         return min(factor_bytes(used, public.n, packed=packed), super().memory(public))
 
@@ -293,7 +287,7 @@ class Predicates(Statistic):
         if self.attributes is None:  # all columns: people are alike where they are alike in all
             return Equations(operator, values - known, public.patterns.index)
         indicators = Indicators(public)
-        used = sorted({place for places in self._places(indicators) for place in places})
+        used = sorted({index for indices in self._indices(indicators) for index in indices})
         return Equations(operator, values - known, group_rows(indicators.chosen(used)).index)
 
     @property
@@ -332,22 +326,22 @@ class Predicates(Statistic):
         if self.attributes is None:
             order = "all" if self.tuples == "all" else "subsets" if self._symmetric else "ordered"
             return lambda table: _simplest(RowFunction(table, indicators.factor, order))
-        places = np.array(self._places(indicators), dtype=np.intp)
-        used, inside = np.unique(places, return_inverse=True)
-        inside, some = inside.reshape(places.shape), indicators.chosen(used.tolist())
-        if _rows_are_cheaper(used.size, *places.shape):
-            _check_entries(len(places), public.n)
+        indices = np.array(self._indices(indicators), dtype=np.intp)
+        used, inside = np.unique(indices, return_inverse=True)
+        inside, some = inside.reshape(indices.shape), indicators.chosen(used.tolist())
+        if _rows_are_cheaper(used.size, *indices.shape):
+            _check_entries(len(indices), public.n)
             return lambda table: Dense(row_values(table, np.asarray(some, dtype=np.float32), inside))
-        rows = np.ravel_multi_index(tuple(inside.T), (used.size,) * places.shape[1])
+        rows = np.ravel_multi_index(tuple(inside.T), (used.size,) * indices.shape[1])
         factor = packed_or_plain(some, used.size, public.n)
         return lambda table: RowSelect(RowFunction(table, factor, "all"), rows)
 
-    def _places(self, indicators: Indicators) -> list[tuple[int, ...]]:
-        """The chosen attribute sets, by place."""
+    def _indices(self, indicators: Indicators) -> list[tuple[int, ...]]:
+        """The chosen attribute sets, by index."""
         assert self.attributes is not None
         chosen = [tuple(indicators.position(name) for name in names) for names in self.attributes]
-        for names, places in zip(self.attributes, chosen, strict=True):
-            if self.tuples == "distinct" and len(set(places)) < len(places):
+        for names, indices in zip(self.attributes, chosen, strict=True):
+            if self.tuples == "distinct" and len(set(indices)) < len(indices):
                 raise invalid("attributes", "sets of different attributes", names)
         return chosen
 

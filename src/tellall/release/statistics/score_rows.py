@@ -11,13 +11,7 @@ from tellall.algebra.operators.base import Array
 from tellall.release.statistics.fitting import COLLINEAR, expected_hessian, gradients, hessian, trouble_at
 from tellall.release.statistics.losses import Loss, ScoreLoss, Squared
 
-__all__ = [
-    "Conditions",
-    "PublishedModel",
-    "ScoreRows",
-    "conditions",
-    "score_rows",
-]
+__all__ = ["Conditions", "PublishedModel", "ScoreRows", "conditions", "score_rows"]
 
 # From published coefficients to rows: the score equations of one model, plain or weighted by its noise.
 

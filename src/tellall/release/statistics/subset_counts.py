@@ -29,9 +29,7 @@ from tellall.release.statistics.conditions import (
     subset_to_plain,
 )
 
-__all__ = [
-    "SubsetCounts",
-]
+__all__ = ["SubsetCounts"]
 
 _MANY = 1_000_000  # memberships from which a matrix of few ones is kept as its ones
 _FEW_ONES = 0.1

@@ -17,9 +17,7 @@ from tellall.people.outline import Outline
 from tellall.release.statistics.base import Statistic, check_scale, check_sets
 from tellall.release.statistics.marginals import cell_counts, cells_of, chosen_sets, every_set
 
-__all__ = [
-    "Tables",
-]
+__all__ = ["Tables"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Tables(Statistic):
     ways
         The number of columns in each table.
     attributes
-        The column sets to tabulate instead of all of that size: names or places.
+        The column sets to tabulate instead of all of that size: names or indices.
     scale
         "counts", or "fractions" of all people.
 
@@ -65,7 +63,7 @@ class Tables(Statistic):
         return f"{chosen} {self.ways}-way table{'' if self.attributes is None else 's'} of public columns"
 
     def sets(self, public: Outline) -> list[tuple[int, ...]]:
-        """The columns of each table, by place."""
+        """The columns of each table, by index."""
         d = len(public.columns)
         if self.attributes is None:
             if self.ways > d:
@@ -77,7 +75,7 @@ class Tables(Statistic):
         return self.sets(public)
 
     def size(self, public: Outline) -> int:
-        return sum(cells_of(public, places) for places in self.sets(public))
+        return sum(cells_of(public, columns) for columns in self.sets(public))
 
     def sensitivity(self, public: Outline) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tellall.attack.blackbox.estimate import estimate_profile
-from tellall.papers.private_ols_experiments import PaperData, load
+from tellall.papers.private_ols import PaperData, load
 from tellall.promise import privacy
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
 from timing import least_time

@@ -19,7 +19,7 @@ from tellall.experiment.prepared import Prepared
 
 import tellall as ta
 from tellall.experiment.draws import RealsTogether
-from tellall.papers.regression_noise_experiments import FAMILIES, SCALES, Regressions, law, load, prepare
+from tellall.papers.regression_noise_attack import FAMILIES, SCALES, Regressions, law, load, prepare
 from timing import Section, least_time, one_thread, peak
 
 REPEATS = 10

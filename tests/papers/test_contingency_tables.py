@@ -6,8 +6,9 @@ import pytest
 from tests.report.pages import Tags, refuses_the_world
 
 import tellall as ta
-from tellall.papers.contingency_attacks import Plain, bits_of, random_people, repeated
+from tellall.papers.contingency_attacks import Plain, bits_of, random_people
 from tellall.papers.contingency_mechanisms import constant_output, inner_products, sample_attack
+from tellall.papers.contingency_spectrum import repeated
 from tellall.papers.contingency_tables import rerun
 from tellall.report.paper_page import render
 

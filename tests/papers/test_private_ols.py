@@ -12,8 +12,8 @@ from tests.conftest import SHARED
 
 import tellall as ta
 from tellall.papers.claims import Paper, filled
-from tellall.papers.private_ols import CLAIMS, rerun
-from tellall.papers.private_ols_experiments import (
+from tellall.papers.private_ols import (
+    CLAIMS,
     PaperData,
     _black_box,
     _trade_off,
@@ -22,6 +22,7 @@ from tellall.papers.private_ols_experiments import (
     figures,
     growth,
     load,
+    rerun,
 )
 from tellall.report.paper_page import render
 

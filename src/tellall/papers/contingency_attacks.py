@@ -1,4 +1,4 @@
-"""contingency-tables: the attribute and row attacks against noise, their limits, and the spectral theorem."""
+"""contingency-tables: the attribute and the row attack against noise, and their limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from tellall.papers.claims import (
 from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
-    "ALLOWED",
     "LITTLE",
     "NEARLY_ALL",
     "Plain",
@@ -35,17 +34,13 @@ __all__ = [
     "beyond",
     "bits_of",
     "random_people",
-    "repeated",
     "row_attack",
     "rows",
-    "spectrum",
-    "spectrum_work",
 ]
 
 Rng = np.random.Generator
 NEARLY_ALL = 0.95  # what we call 1 − o(1) at these sizes
 LITTLE = 0.1  # noise over √n that we call o(√n)
-ALLOWED = 0.2  # how far from independent entries a median may be, relative
 _NOISE = Axis("noise σ / √n", log=True)
 _SHARE = Axis("share of secrets right", low=0.45, high=1.0)
 _RATIOS = (0.05, 0.1, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5)
@@ -54,11 +49,7 @@ _COIN = (Rule(0.5, "coin"),)
 
 
 def bits_of(n: int, d: int, rng: Rng, rate: float | Array = 0.5) -> npt.NDArray[np.int8]:
-    """n random people with d attributes each, of the given rates, no two people alike.
-
-    Equal people cannot be told apart by any table and would only blur what is shown; at these sizes few or
-    none are drawn again.
-    """
+    """n random people with d attributes of the given rates, no two alike: no table tells those apart."""
     kept = np.zeros((0, d), dtype=np.int8)
     while kept.shape[0] < n:
         both = np.vstack([kept, (rng.random((n, d)) < rate).astype(np.int8)])
@@ -101,32 +92,20 @@ class Plain:
         """The share right to expect: mean over people of Φ(1/(2 sd_i)), sd_i² = std² [(MᵀM)⁻¹]_ii."""
         from scipy.special import ndtr
 
-        return float(np.mean(ndtr(1 / (2 * std * self._leverage))))
+        return float(np.mean(ndtr(1 / (2 * std * np.sqrt(self._inverse.diagonal())))))
 
     def _moved(self, errors: Array) -> Array:
         """M⁺ e for every column e: M⁺(M s + e) = s + M⁺ e, so the errors alone are solved for."""
-        from scipy.linalg import cho_solve
-
-        return np.asarray(cho_solve(self._factor, np.asarray(self.operator.T @ errors, dtype=np.float64)))
+        return np.asarray(self._inverse @ np.asarray(self.operator.T @ errors, dtype=np.float64))
 
     def _missed(self, moved: Array) -> npt.NDArray[np.intp]:
-        guess = self.secret[:, None] + moved >= 0.5
-        return np.asarray((guess != (self.secret[:, None] == 1)).sum(axis=0))
+        truth = self.secret[:, None]
+        return np.asarray(((truth + moved >= 0.5) != (truth == 1)).sum(axis=0))
 
     @cached_property
-    def _leverage(self) -> Array:
-        """√[(MᵀM)⁻¹]_ii."""
-        from scipy.linalg import lapack
-
-        inverse, _ = lapack.dtrtri(np.tril(self._factor[0]), lower=1)
-        return np.asarray(np.sqrt(np.einsum("ij,ij->j", inverse, inverse)))
-
-    @cached_property
-    def _factor(self) -> tuple[Array, bool]:
-        from scipy.linalg import cho_factor
-
-        factor, lower = cho_factor(np.asarray(self.operator.gram(), dtype=np.float64), lower=True)
-        return factor, lower
+    def _inverse(self) -> Array:
+        """(MᵀM)⁻¹."""
+        return np.linalg.inv(np.asarray(self.operator.gram(), dtype=np.float64))
 
 
 # Theorem 2.7: the attribute attack
@@ -170,6 +149,11 @@ def attribute_attack(people: ta.Dataset, statistic: Any, protect: Any, rng: Rng)
     return np.asarray(found.guess == people.bits)
 
 
+def _attacked(people: ta.Dataset, noise: Any, runs: int, rng: Rng) -> Array:
+    """The share of secrets right in each run, 3-way tables."""
+    return np.array([attribute_attack(people, ta.Marginals(3), noise, rng).mean() for _ in range(runs)])
+
+
 def attributes(quick: bool, rng: Rng, tell: Tell) -> Found:
     """Theorem 2.7 for k = 2, 3, 4 and for growing n; printed cells alone; what no decoder beats."""
     n, draws, runs = (400, 80, 4) if quick else (2000, 40, 3)
@@ -185,10 +169,7 @@ def attributes(quick: bool, rng: Rng, tell: Tell) -> Found:
         some = random_people(count, attributes_for(2 * count, 2), rng)
         by_people.append(_Curve.of(f"n = {count}", some, ta.Marginals(3), max(draws, 8000 // count), rng))
     noises = [ta.Gaussian(ratio * math.sqrt(n)) for ratio in _RATIOS]
-    decoded = [
-        np.array([attribute_attack(three, ta.Marginals(3), noise, rng).mean() for _ in range(runs)])
-        for noise in noises
-    ]
+    decoded = [_attacked(three, noise, runs, rng) for noise in noises]
     found = [ta.bounds.gauge(ta.Marginals(3), three.public, noise).limit for noise in noises]
     limits = [math.nan if limit is None else limit for limit in found]
     printed = _Curve.of("cells of ones only", three, ta.Predicates("and", 3), draws, rng)
@@ -242,6 +223,8 @@ def _attribute_figures(
     )
     cells, foreseen = printed.drawn("printed: cells of ones")
     every, line = by_ways[1].drawn("every cell")
+    boxed = interval_series("every cell, box and prior", _RATIOS, decoded)
+    ours = boxed, Series("limit of all decoders", _RATIOS, limits)
     yield Figure(
         "What the printed attack leaves on the table (k = 3)",
         "Printed: the cells where all attributes are one, which the theorem needs. Every cell: what is "
@@ -249,11 +232,7 @@ def _attribute_figures(
         "No decoder gets above the limit: somebody who knows everybody else's secret.",
         _NOISE,
         _SHARE,
-        (
-            *(cells, foreseen, every, line),
-            interval_series("every cell, box and prior", _RATIOS, decoded),
-            Series("limit of all decoders", _RATIOS, limits),
-        ),
+        (cells, foreseen, every, line, *ours),
         _COIN,
     )
 
@@ -390,9 +369,7 @@ def _rare(n: int, runs: int, rng: Rng) -> tuple[Figure, NamedCase]:
         shares, expected = [], []
         for ratio in _ROW_RATIOS:
             noise = ta.Gaussian(ratio * root)
-            shares.append(
-                np.array([attribute_attack(people, statistic, noise, rng).mean() for _ in range(runs)])
-            )
+            shares.append(_attacked(people, noise, runs, rng))
             expected.append(ta.bounds.gauge(statistic, people.public, noise).with_prior)
         points.append(interval_series(f"rate {rate:g}", _ROW_RATIOS, shares))
         lines.append(Series(f"predicted, rate {rate:g}", _ROW_RATIOS, expected))
@@ -410,145 +387,3 @@ def _rare(n: int, runs: int, rng: Rng) -> tuple[Figure, NamedCase]:
         _COIN,
     )
     return figure, ("biased", case_of(mean_of(between), n=n))
-
-
-# Theorem 2.5: least singular values of products of random rows
-
-_DRAWS = 5  # of each size, but for the huge
-_STEPS = 36  # of Lanczos, where the Gram matrix is not formed: enough for lower ends within a fifth
-_ASSERTED = {2: 32, 3: 30}  # attributes from which closeness is asserted; with fewer, people are nearly alike
-_INDEPENDENT = 2500  # people up to which a matrix of independent entries is written down
-_QUICK = {2: (12, 16, 24, 32, 48, 64), 3: (10, 12, 16, 20, 24, 36)}
-_FULL = {2: (*_QUICK[2], 96, 128), 3: (10, 12, 16, 20, 24, 30, 36, 48, 60, 90, 144)}
-_HUGE = (1140, 2)  # more than 10¹¹ entries
-
-
-def _asked(quick: bool) -> list[tuple[int, int, int]]:
-    """(attributes, order, draws) of every size."""
-    sizes = [(d, order, _DRAWS) for order, counts in (_QUICK if quick else _FULL).items() for d in counts]
-    return sizes if quick else [*sizes, (*_HUGE, 1)]
-
-
-def _weight(d: int, order: int, draws: int) -> int:
-    """About how long the draws of a size take, in seconds."""
-    return draws * (1 + int(d**order) * math.comb(d, order) // (4 * 10**9 if order == 2 else 10**10))
-
-
-def spectrum_work(quick: bool) -> int:
-    """How much `spectrum` tells of."""
-    return sum(_weight(*size) for size in _asked(quick))
-
-
-def spectrum(quick: bool, rng: Rng, tell: Tell) -> Found:
-    """Growing row products, n a quarter of the rows, beside independent entries and the printed matrix.
-
-    `quick` works in one process; otherwise as many sizes at once as there are cores, the largest first.
-    Each size has its own streams, so the numbers do not depend on that.
-    """
-    found = _drawn(_asked(quick), rng, 1 if quick else -1, tell)
-    every = [one for (d, order, _), one in found.items() if (d, order) != _HUGE]
-    huge = [one for (d, order, _), one in found.items() if (d, order) == _HUGE]
-    series, cases = [], []
-    for order in (2, 3):
-        several = [one for one in every if one.order == order]
-        grid = [one.d for one in several]
-        low, high = ([end(one.ratios) for one in several] for end in (min, max))
-        medians = [one.median for one in several]
-        series.append(Series(f"products of {order} rows", grid, medians, low=low, high=high, kind="both"))
-        same = [
-            _independent(one.m, one.n, 3 if one.n < 1000 else 1, rng)
-            for one in several
-            if one.n <= _INDEPENDENT
-        ]
-        series.append(Series(f"independent ±1, sizes of {order}", grid[: len(same)], same, kind="points"))
-        cases += [("spectral", _within(one)) for one in several if one.d >= _ASSERTED[order]]
-    printed = [(d, repeated(d, math.comb(d, 2) // 4, draws=3, rng=rng)) for d in (12, 16, 24, 32, 48)]
-    series.append(Series("0/1, all d² pairs (printed)", *zip(*printed, strict=True), kind="both"))
-    if huge:
-        medians = [one.median for one in huge]
-        series.append(Series("beyond 10¹¹ entries", [one.d for one in huge], medians, kind="points"))
-    cases += [("huge", _within(one)) for one in huge]
-    alike = [one for one in every if any(one.duplicates) or any(one.complements)]
-    equal, reverse = (sum(sum(getattr(one, name)) for one in every) for name in ("duplicates", "complements"))
-    where = f"none beyond d = {max(one.d for one in alike)}" if alike else "none at all"
-    people = sum(one.n * len(one.ratios) for one in every)
-    numbers = {"value": equal + reverse, "equal": equal, "reverse": reverse, "people": people}
-    cases.append(("apart", {"where_from": where, **numbers}))
-    d, value = printed[-1]
-    limit = math.sqrt(1 - 1 / d) / 8  # d(d − 1) rows hold the ±1 products, times a quarter
-    words = {"d": d, "rows": d * d, "n": math.comb(d, 2) // 4}
-    cases.append(("printed matrix", {"value": value, "bound": (1 - ALLOWED) * limit, **words}))
-    figure = Figure(
-        "Least singular values of row products against independent entries",
-        "±1 attributes of n = C(d, k)/4 random people, one row for every set of k attributes, k = 2 and "
-        "3. Lines are medians, bands all draws; points are matrices of as many independent signs, the "
-        "flat rule what these tend to. The lowest line is the printed form, 0/1 products over all d² "
-        "pairs: smaller by a factor that tends to 4, and as flat.",
-        Axis("attributes d", log=True, low=6.0),
-        Axis("least singular value / √rows", low=0.0, high=0.7),
-        tuple(series),
-        (Rule(0.5, "1 − √(n/m)"),),
-    )
-    return [figure], cases
-
-
-def _drawn(
-    asked: Sequence[tuple[int, int, int]], rng: Rng, processes: int, tell: Tell
-) -> dict[tuple[int, int, int], Any]:
-    """The least singular values of every size; its draws have the next streams that `rng` spawns."""
-    from joblib import Parallel, delayed
-
-    seed: Any = rng.bit_generator.seed_seq
-    streams, before = [], seed.n_children_spawned
-    for *_, draws in asked:
-        own = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, n_children_spawned=before)
-        streams.append(np.random.default_rng(own))
-        before += draws
-    tasks = sorted(zip(asked, streams, strict=True), key=lambda task: -_weight(*task[0]))
-    found = Parallel(n_jobs=processes, return_as="generator")(
-        delayed(ta.bounds.row_products)(d, order, draws=draws, steps=_STEPS, rng=stream)
-        for (d, order, draws), stream in tasks
-    )
-    by_size = {}
-    for (size, _), one in zip(tasks, found, strict=True):
-        by_size[size] = one
-        tell(_weight(*size))
-    return {size: by_size[size] for size in asked}
-
-
-def _independent(m: int, n: int, draws: int, rng: Rng) -> float:
-    """The median of σ_min/√m for independent ±1 entries."""
-    found = []
-    for _ in range(draws):
-        signs = (2 * rng.integers(0, 2, size=(m, n), dtype=np.int8) - 1).astype(np.float32)
-        least = np.linalg.eigvalsh((signs.T @ signs).astype(np.float64))[0]
-        found.append(math.sqrt(max(least, 0.0) / m))
-    return float(np.median(found))
-
-
-def repeated(d: int, n: int, *, draws: int, rng: Rng) -> float:
-    """The median of σ_min/d for the printed matrix: 0/1 products over all d² pairs, repeated ones too."""
-    found = []
-    for _ in range(draws):
-        drawn = bits_of(n + 1, d, rng)  # one of them at most is without any attribute
-        bits = drawn[drawn.any(axis=1)][:n].T.astype(np.float64)
-        pairs = (bits[:, None] * bits[None]).reshape(d * d, n)
-        found.append(float(np.linalg.svd(pairs, compute_uv=False)[-1]) / d)
-    return float(np.median(found))
-
-
-def _within(one: Any) -> dict[str, Any]:
-    """How far the value found is from that of independent entries, and what is certain below it."""
-    sure = one.sure / one.expected - 1
-    below = ""
-    if sure < one.off - 1e-3:
-        below = f"; found from above, by Lanczos: not below {sure:+.1%} but for 1 draw in 1000"
-    return {
-        "one": one,
-        "draws": len(one.ratios),
-        "below": below,
-        "entries": f", {one.m * one.n:,} entries" if one.m * one.n > 1e10 else "",
-        "value": abs(one.off),
-        "bound": ALLOWED,
-        "close": one.off <= ALLOWED and sure >= -ALLOWED,
-    }

@@ -24,7 +24,8 @@ from tellall.papers.claims import (
     mended,
     run_parts,
 )
-from tellall.papers.contingency_attacks import ALLOWED, LITTLE, NEARLY_ALL
+from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
+from tellall.papers.contingency_spectrum import ALLOWED, spectrum, spectrum_work
 from tellall.report.paper import PaperRerun
 
 __all__ = [
@@ -188,7 +189,7 @@ def rerun(
         (attacks.attributes, 5 if quick else 30),
         (attacks.rows, 5 if quick else 20),
         (attacks.beyond, 5 if quick else 20),
-        (attacks.spectrum, attacks.spectrum_work(quick)),
+        (spectrum, spectrum_work(quick)),
         (mechanisms.mechanisms, 5 if quick else 20),
         (mechanisms.costs, 1),
         (mechanisms.privacy, 1),

@@ -21,7 +21,6 @@ __all__ = [
     "KINDS",
     "CrowdStatistic",
     "bound",
-    "broken",
     "coins",
     "equations",
     "gross",
@@ -31,7 +30,6 @@ __all__ = [
     "published",
     "random_function",
     "recovery",
-    "remedies",
 ]
 
 COUNTED = ("random subsets", "3-way tables", "xor", "or", "majority", "random function")
@@ -56,7 +54,6 @@ _WHERE |= {
 _FRACTIONS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)
 _BASE_NOISE = 0.02  # of √n people, on every value, beside gross errors
 _HIT = 0.1
-_SIZES = (0.3, 0.5, 1.0, 3.0, 10.0)
 _MANY = 10  # runs from which an interval over runs says something
 _DRAWS = 50  # of the noise, on each table of people
 
@@ -397,7 +394,7 @@ def _bound_cases(instances: int, rng: Rng) -> Iterator[NamedCase]:
     yield "definition", {"value": beta, "bound": literal, "mended": beta < 0.5 < literal, **words}
 
 
-# Gross errors: what LP decoding withstands, and where it fails (E-LR-1)
+# Gross errors: what LP decoding withstands
 
 
 def gross(effort: Effort, rng: Rng, tell: Tell) -> Found:
@@ -475,98 +472,3 @@ def _other_errors(n: int, runs: int, rng: Rng) -> Iterator[NamedCase]:
             rates.append(decoded(made.evidence(errors), made.people))
         key = "general coefficients" if name == "log-cosh" else "coefficients"
         yield key, _held(np.array(rates), name=name, n=n, hit=_HIT)
-
-
-def _over_one_attribute(d: int, n: int, rng: Rng) -> tuple[Array, Any, Array, Array]:
-    """People, their secret, all d² and-equations, and errors on the values over attribute 1 (E-LR-1).
-
-    The error is (A c)_J, c that attribute less its mean: what these values would be of the secret s + c.
-    Everywhere else A c is small, so that s + c is an l1 solution nearly as good as s.
-    """
-    bits, secret = coins(d, n, rng), rng.integers(0, 2, n)
-    matrix = equations("and", bits, "all").to_dense()
-    hit = np.zeros((d, d), dtype=bool)
-    hit[0] = hit[:, 0] = True
-    return bits, secret, matrix, np.where(hit.ravel(), matrix @ (bits[0] - bits[0].mean()), 0.0)
-
-
-def broken(effort: Effort, rng: Rng, tell: Tell) -> Found:
-    """E-LR-1: only the values over one attribute are wrong, and LP decoding of and-counts falls."""
-    runs, d = effort["break_runs"], 30
-    n = int(d**1.5)
-    share = (2 * d - 1) / d**2
-    names = ("and, LP", "xor, LP", "and, LP in the box", "and as parities, LP")
-    wrong = {name: np.full((runs, len(_SIZES)), math.nan) for name in names}
-    for run in range(runs):
-        bits, secret, matrix, error = _over_one_attribute(d, n, rng)
-        parities = equations("xor", bits, "all").to_dense()
-        for k, size in enumerate(_SIZES):
-            counts, odd = (one @ secret + size * error for one in (matrix, parities))
-            guesses = [lp(matrix, counts), lp(parities, odd), lp(matrix, counts, box=True)]
-            if size in (1.0, 10.0):
-                guesses.append(lp(*_as_parities(bits, counts))[:n])
-            for name, guess in zip(names, guesses, strict=False):
-                wrong[name][run, k] = (guess != secret).sum()
-    means = {name: grid.mean(axis=0) for name, grid in wrong.items()}
-    figure = Figure(
-        "Where LP decoding fails: errors on the values over one attribute",
-        f"d = {d}, n = {n}, all d² pairs; wrong are the {share:.1%} of the values over attribute 1, the "
-        "others are exact. xor with the same values wrong by as much stays at 0. So do, at this size, the "
-        "and-counts once they are turned into parities, or in the box 0 ≤ x ≤ 1, which the paper does not "
-        f"have; other errors or more people break both. Means of {runs} runs.",
-        Axis("size of the error", unit="1: about n/8 people", log=True),
-        Axis("people wrong", low=0.0, high=float(n) / 2 + 8),
-        tuple(Series(name, _SIZES, values, kind="both") for name, values in means.items()),
-    )
-    conjunctions, odd, boxed, turned = (means[name] for name in names)
-    lost, more, kept = float(conjunctions[2]), float(conjunctions[-1]), float(odd.max())
-    words = {"d": d, "n": n, "share": share, "runs": runs}
-    fails = lost > n / 10 and more > n / 4 and kept == 0
-    return [figure], [
-        ("lp broken", {"value": lost, "bound": kept, "more": more, "mended": fails, **words}),
-        ("parities", {"value": float(np.nanmax(turned)), **words}),
-        ("box", {"value": float(boxed.max()), **words}),
-    ]
-
-
-def _as_parities(bits: Array, counts: Array) -> tuple[Array, Array]:
-    """And-counts over all pairs as equations in ±1: one unknown more, the number of people with the secret.
-
-    With v = 2t − 1, Σ v_i v_j s = 4 Σ t_i t_j s − 2 Σ t_i s − 2 Σ t_j s + Σ s; Σ t_i s is the count (i, i).
-    """
-    d = bits.shape[0]
-    grid, (first, second) = counts.reshape(d, d), np.triu_indices(d, 1)
-    signs, single = 2 * bits - 1, grid.diagonal()
-    rows = np.column_stack([signs[first] * signs[second], np.full(first.size, -1.0)])
-    return rows, 4 * grid[first, second] - 2 * single[first] - 2 * single[second]
-
-
-def _as_differences(bits: Array, counts: Array, count: int, rng: Rng) -> tuple[Array, Array]:
-    """And-counts as sampled differences of four (Cor. 3.7), c_ij − c_i'j − c_ij' + c_i'j'."""
-    d = bits.shape[0]
-    grid = counts.reshape(d, d)
-    i, other_i, j, other_j = np.array([rng.permutation(d)[:4] for _ in range(count)]).T
-    rows = (bits[i] - bits[other_i]) * (bits[j] - bits[other_j])
-    return rows, grid[i, j] - grid[other_i, j] - grid[i, other_j] + grid[other_i, other_j]
-
-
-def remedies(effort: Effort, rng: Rng, tell: Tell) -> Found:
-    """What withstands the errors of E-LR-1: Cor. 3.7's differences do; the box and parities need not."""
-    d, count, runs = 30, 600, effort["break_runs"]
-    cases: list[NamedCase] = []
-    for n in (164, 225):
-        differences, boxed, diagonal = [], [], []
-        for _ in range(runs):
-            bits, secret, matrix, error = _over_one_attribute(d, n, rng)
-            counts = matrix @ secret + error
-            differences.append((lp(*_as_differences(bits, counts, count, rng)) != secret).mean())
-            boxed.append((lp(matrix, counts, box=True) != secret).mean())
-            off = np.diag(rng.normal(0, n / 4, d)).ravel()  # the d values over one attribute taken twice
-            diagonal.append((lp(*_as_parities(bits, matrix @ secret + off))[:n] != secret).mean())
-        words = {"d": d, "n": n, "runs": runs, "count": count}
-        cases += [
-            ("differences", {"value": float(np.mean(differences)), **words}),
-            ("box, more people", {"value": float(np.mean(boxed)), **words}),
-            ("parities, diagonal", {"value": float(np.mean(diagonal)), **words}),
-        ]
-    return (), cases

@@ -1,24 +1,26 @@
-"""linear-reconstruction: geometry of row-function matrices, which functions leak, what is misprinted."""
+"""linear-reconstruction: row-function matrices, where LP decoding fails, which functions leak, misprints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 
 import tellall as ta
 from tellall.papers.claims import Array, Found, Joined, NamedCase, Tell
-from tellall.papers.linear_attacks import coins, equations, random_function
+from tellall.papers.linear_attacks import coins, equations, lp, random_function
 from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
+    "broken",
     "functions",
     "geometry",
     "low_rank",
     "ranks",
+    "remedies",
 ]
 
 Effort = Mapping[str, Any]
@@ -56,12 +58,10 @@ def _lines(x: Any, values: dict[str, list[float]]) -> tuple[Series, ...]:
 
 def geometry(effort: Effort, rng: Rng, tell: Tell) -> Found:
     """Norms (Thms 3.5, B.3), Euclidean sections (B.4) and least singular values (3.9)."""
-    found = [
-        _norms(effort["norms"], rng),
-        _sections(effort["norms"], effort["searched"], rng),
-        _least_values(effort["attributes"], effort["value_runs"], rng),
-    ]
-    return [figure for figure, _ in found], [case for _, cases in found for case in cases]
+    size, of_size = _norms(effort["norms"], rng)
+    even, of_even = _sections(effort["norms"], effort["searched"], rng)
+    least, of_least = _least_values(effort["attributes"], effort["value_runs"], rng)
+    return [size, even, least], [*of_size, *of_even, *of_least]
 
 
 def _norms(sizes: tuple[int, ...], rng: Rng) -> tuple[Figure, list[NamedCase]]:
@@ -128,19 +128,13 @@ def _sections(sizes: tuple[int, ...], searched: int, rng: Rng) -> tuple[Figure, 
         (Rule(math.sqrt(2 / math.pi), "normal images, √(2/π)"),),
     )
     falling, flat = alphas["and, fitted x"], alphas["xor, same x"]
-    words = {
-        "falling": Joined(falling),
-        "flat": Joined(flat),
-        "searched": Joined(value for value in alphas["xor, searched"] if value == value),
-        "half": Joined(halves["and, fitted x"]),
-        "half_flat": Joined(halves["xor, same x"]),
-        "sizes": Joined(sizes),
-    }
+    found = [value for value in alphas["xor, searched"] if value == value]
+    words = {"falling": Joined(falling), "flat": Joined(flat), "searched": Joined(found)}
+    rows = {"half": Joined(halves["and, fitted x"]), "half_flat": Joined(halves["xor, same x"])}
     fails = falling[-1] < 0.75 * falling[0] and min(flat) > 0.65
-    return figure, [
-        ("section", {"value": falling[-1], "bound": flat[-1], "mended": fails, **words}),
-        ("half", {"value": halves["and, fitted x"][-1], **words}),
-    ]
+    numbers = {"value": falling[-1], "bound": flat[-1], "sizes": Joined(sizes), "mended": fails}
+    halved = {"value": halves["and, fitted x"][-1], "sizes": Joined(sizes), **rows}
+    return figure, [("section", {**numbers, **words}), ("half", halved)]
 
 
 def _least_values(sizes: tuple[int, ...], runs: int, rng: Rng) -> tuple[Figure, list[NamedCase]]:
@@ -181,13 +175,8 @@ def _least_values(sizes: tuple[int, ...], runs: int, rng: Rng) -> tuple[Figure, 
 
 def _ordered(table: tuple[int, ...], bits: Array) -> Array:
     """f2 over all ordered pairs of different attributes."""
-    first, second = _ordered_pairs(bits.shape[0])
-    out: Array = _split(table)[1][(2 * bits[first] + bits[second]).astype(int)]
-    return out
-
-
-def _ordered_pairs(d: int) -> Array:
-    return np.array([(i, j) for i in range(d) for j in range(d) if i != j]).T
+    first, second = np.array(list(permutations(range(bits.shape[0]), 2))).T
+    return np.asarray(_split(table)[1][(2 * bits[first] + bits[second]).astype(int)])
 
 
 def _least(matrix: Any, rng: Rng) -> float:
@@ -197,6 +186,104 @@ def _least(matrix: Any, rng: Rng) -> float:
     else:
         least = ta.bounds.singular_values(matrix, rng=rng).least
     return least / math.sqrt(matrix.shape[0])
+
+
+# Where LP decoding fails, and what withstands the same errors (E-LR-1)
+
+
+def _over_one_attribute(d: int, n: int, rng: Rng) -> tuple[Array, Any, Array, Array]:
+    """People, their secret, all d² and-equations, and errors on the values over attribute 1 (E-LR-1).
+
+    The error is (A c)_J, c that attribute less its mean: what these values would be of the secret s + c.
+    Everywhere else A c is small, so that s + c is an l1 solution nearly as good as s.
+    """
+    bits, secret = coins(d, n, rng), rng.integers(0, 2, n)
+    matrix = equations("and", bits, "all").to_dense()
+    hit = np.zeros((d, d), dtype=bool)
+    hit[0] = hit[:, 0] = True
+    return bits, secret, matrix, np.where(hit.ravel(), matrix @ (bits[0] - bits[0].mean()), 0.0)
+
+
+def broken(effort: Effort, rng: Rng, tell: Tell) -> Found:
+    """E-LR-1: only the values over one attribute are wrong, and LP decoding of and-counts falls."""
+    runs, d, sizes = effort["break_runs"], 30, (0.3, 0.5, 1.0, 3.0, 10.0)
+    n = int(d**1.5)
+    share = (2 * d - 1) / d**2
+    names = ("and, LP", "xor, LP", "and, LP in the box", "and as parities, LP")
+    wrong = {name: np.full((runs, len(sizes)), math.nan) for name in names}
+    for run in range(runs):
+        bits, secret, matrix, error = _over_one_attribute(d, n, rng)
+        parities = equations("xor", bits, "all").to_dense()
+        for k, size in enumerate(sizes):
+            counts, odd = (one @ secret + size * error for one in (matrix, parities))
+            guesses = [lp(matrix, counts), lp(parities, odd), lp(matrix, counts, box=True)]
+            if size in (1.0, 10.0):
+                guesses.append(lp(*_as_parities(bits, counts))[:n])
+            for name, guess in zip(names, guesses, strict=False):
+                wrong[name][run, k] = (guess != secret).sum()
+    means = {name: grid.mean(axis=0) for name, grid in wrong.items()}
+    figure = Figure(
+        "Where LP decoding fails: errors on the values over one attribute",
+        f"d = {d}, n = {n}, all d² pairs; wrong are the {share:.1%} of the values over attribute 1, the "
+        "others are exact. xor with the same values wrong by as much stays at 0. So do, at this size, the "
+        "and-counts once they are turned into parities, or in the box 0 ≤ x ≤ 1, which the paper does not "
+        f"have; other errors or more people break both. Means of {runs} runs.",
+        Axis("size of the error", unit="1: about n/8 people", log=True),
+        Axis("people wrong", low=0.0, high=float(n) / 2 + 8),
+        tuple(Series(name, sizes, values, kind="both") for name, values in means.items()),
+    )
+    conjunctions, odd, boxed, turned = (means[name] for name in names)
+    lost, more, kept = float(conjunctions[2]), float(conjunctions[-1]), float(odd.max())
+    words = {"d": d, "n": n, "share": share, "runs": runs}
+    fails = lost > n / 10 and more > n / 4 and kept == 0
+    return [figure], [
+        ("lp broken", {"value": lost, "bound": kept, "more": more, "mended": fails, **words}),
+        ("parities", {"value": float(np.nanmax(turned)), **words}),
+        ("box", {"value": float(boxed.max()), **words}),
+    ]
+
+
+def _as_parities(bits: Array, counts: Array) -> tuple[Array, Array]:
+    """And-counts over all pairs as equations in ±1: one unknown more, the number of people with the secret.
+
+    With v = 2t − 1, Σ v_i v_j s = 4 Σ t_i t_j s − 2 Σ t_i s − 2 Σ t_j s + Σ s; Σ t_i s is the count (i, i).
+    """
+    d = bits.shape[0]
+    grid, (first, second) = counts.reshape(d, d), np.triu_indices(d, 1)
+    signs, single = 2 * bits - 1, grid.diagonal()
+    rows = np.column_stack([signs[first] * signs[second], np.full(first.size, -1.0)])
+    return rows, 4 * grid[first, second] - 2 * single[first] - 2 * single[second]
+
+
+def _as_differences(bits: Array, counts: Array, count: int, rng: Rng) -> tuple[Array, Array]:
+    """And-counts as sampled differences of four (Cor. 3.7), c_ij − c_i'j − c_ij' + c_i'j'."""
+    d = bits.shape[0]
+    grid = counts.reshape(d, d)
+    i, other_i, j, other_j = np.array([rng.permutation(d)[:4] for _ in range(count)]).T
+    rows = (bits[i] - bits[other_i]) * (bits[j] - bits[other_j])
+    return rows, grid[i, j] - grid[other_i, j] - grid[i, other_j] + grid[other_i, other_j]
+
+
+def remedies(effort: Effort, rng: Rng, tell: Tell) -> Found:
+    """What withstands the errors of E-LR-1: Cor. 3.7's differences do; the box and parities need not."""
+    d, count, runs = 30, 600, effort["break_runs"]
+    cases: list[NamedCase] = []
+    for n in (164, 225):
+        differences, boxed, diagonal = [], [], []
+        for _ in range(runs):
+            bits, secret, matrix, error = _over_one_attribute(d, n, rng)
+            counts = matrix @ secret + error
+            differences.append((lp(*_as_differences(bits, counts, count, rng)) != secret).mean())
+            boxed.append((lp(matrix, counts, box=True) != secret).mean())
+            off = np.diag(rng.normal(0, n / 4, d)).ravel()  # the d values over one attribute taken twice
+            diagonal.append((lp(*_as_parities(bits, matrix @ secret + off))[:n] != secret).mean())
+        words = {"d": d, "n": n, "runs": runs, "count": count}
+        cases += [
+            ("differences", {"value": float(np.mean(differences)), **words}),
+            ("box, more people", {"value": float(np.mean(boxed)), **words}),
+            ("parities, diagonal", {"value": float(np.mean(diagonal)), **words}),
+        ]
+    return (), cases
 
 
 # Which functions give the secret away

@@ -205,11 +205,11 @@ _PARTS = (
     (attacks.growth, 1),
     (attacks.bound, 1),
     (attacks.gross, 1),
-    (attacks.broken, 1),
+    (matrices.broken, 1),
     (matrices.geometry, 1),
     (matrices.ranks, 1),
     (matrices.low_rank, 1),
-    (attacks.remedies, 1),
+    (matrices.remedies, 1),
 )
 
 

@@ -1,243 +1,42 @@
-"""regression-noise: one regression per public column, attacked; noise, preparations, fairness, bits."""
+"""regression-noise: its two experiments, what makes them come out, its conclusion tested fairly, bits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 import tellall as ta
-from tellall.core.errors import invalid
 from tellall.papers.claims import Array
+from tellall.papers.regression_noise_attack import (
+    FAMILIES,
+    PAPER_SWEEP,
+    PREPARATIONS,
+    SCALES,
+    TOLERANCE,
+    UNITS,
+    RegressionData,
+    Regressions,
+    law,
+    law_of_std,
+    prepare,
+    unit_of,
+)
 
 __all__ = [
-    "FAMILIES",
-    "PAPER_SIZES",
-    "PAPER_SWEEP",
-    "PREPARATIONS",
-    "SCALES",
-    "UNITS",
     "Everything",
+    "NoiseSweep",
     "NoisyBits",
-    "RegressionData",
-    "Regressions",
     "collect",
-    "cut_sample",
-    "fair",
-    "law",
-    "law_of_std",
-    "load",
-    "logistic_noise",
-    "logistic_sizes",
-    "noise_sweep",
-    "prepare",
-    "sizes",
-    "trade_off",
-    "unit_of",
-    "variants",
 ]
 
 Rng = np.random.Generator
-Index = npt.NDArray[np.integer[Any]]
-_FILE, _SECRET = "cancer_reg.csv", "target_deathrate"
-_TOLERANCE = 1e-10  # of singular values: the row of ones comes d times, and zeros kept would blow up noise
-_CUT = 0.05  # where the paper's truncated normal ends, in multiples of its scale
 _SEEN = 0.05  # printed errors below this have lost their digits
 _LINEAR = ta.Estimator("linear", block=1, intercept=True)
 _LOGISTIC = ta.Estimator("logistic", block=1, intercept=True)
-
-FAMILIES = ("Gaussian", "Laplace", "truncated normal")
-PREPARATIONS = ("standardised", "standardised in the sample", "divided by their deviation")
-UNITS = ("as it is", "standardised", "from 0 to 1")
-# fmt: off
-PAPER_SIZES = {  # Table 2: data-set size → mean absolute error and its standard deviation over 50 samples
-    10: (0.0, 0.0), 20: (0.0, 0.0), 50: (15.8, 5.605), 100: (20.01, 5.241), 200: (20.07, 2.114),
-    500: (20.36, 1.392), 1000: (20.42, 0.898), 2000: (20.37, 1.087), 3047: (20.34, 0.564),
-}
-PAPER_SWEEP = {  # Table 3: scale → mean absolute error under each family, ten repeats
-    1.0: (819.18, 976.86, 21.69), 0.7: (799.5, 683.43, 13.48), 0.3: (233.76, 325.25, 7.1),
-    0.1: (73.19, 135.72, 1.62), 0.07: (32.33, 76.48, 1.14), 0.03: (27.57, 26.05, 0.65),
-    0.01: (10.11, 10.9, 0.19), 0.007: (5.28, 6.92, 0.15), 0.003: (2.68, 3.12, 0.08),
-    0.001: (0.82, 1.01, 0.03), 1e-4: (0.09, 0.1, 0.0), 1e-5: (0.01, 0.01, 0.0),
-    1e-6: (0.0, 0.0, 0.0), 1e-7: (0.0, 0.0, 0.0), 1e-8: (0.0, 0.0, 0.0), 1e-9: (0.0, 0.0, 0.0),
-}
-# fmt: on
-SCALES = tuple(sorted(PAPER_SWEEP))
-
-
-# Data
-
-
-@dataclass(frozen=True, eq=False)
-class RegressionData:
-    """Public columns (n × d) and a real secret; `paper` says whether these are the paper's own data."""
-
-    name: str
-    features: Array
-    secret: Array
-    columns: tuple[str, ...]
-    paper: bool
-
-    @property
-    def n(self) -> int:
-        """How many records."""
-        return self.secret.size
-
-    @property
-    def d(self) -> int:
-        """How many public columns, one regression each."""
-        return len(self.columns)
-
-    def sample(self, n: int, rng: Rng) -> Index:
-        """The positions of n records, drawn without replacement."""
-        return np.sort(rng.choice(self.n, n, replace=False))
-
-
-def load(place: str | Path = ".") -> RegressionData:
-    """The paper's data from a file or a folder that holds it; scikit-learn's diabetes patients otherwise.
-
-    Notes
-    -----
-    Text and columns with missing values are left out, as in the paper (Sec. 4.1). The stand-in is taken only
-    where no place is named and the file is not in the current folder.
-    """
-    path = Path(place) / _FILE if Path(place).is_dir() else Path(place)
-    if path.is_file():
-        people = ta.read(path, secret=_SECRET, kind="reals")
-        named = zip(people.public.names, people.public.numbers, strict=True)
-        numbers = {name: column for name, column in named if column is not None and np.isfinite(column).all()}
-        if not numbers:
-            raise invalid("folder", f"a table with {_SECRET} and columns of numbers", str(path))
-        features, secret = (
-            np.column_stack(list(numbers.values())),
-            np.asarray(people.secret, dtype=np.float64),
-        )
-        return RegressionData("counties", features, secret, tuple(numbers), True)
-    if Path(place) != Path():
-        raise invalid("folder", f"{_FILE}, or a folder that holds it", str(place))
-    from sklearn.datasets import load_diabetes
-
-    bunch = load_diabetes(scaled=False)
-    names = tuple(bunch.feature_names)
-    return RegressionData("diabetes patients", bunch.data.astype(np.float64), bunch.target, names, False)
-
-
-def prepare(features: Array, sample: Index, how: str = "standardised") -> Array:
-    """The features of a sample, prepared.
-
-    "standardised": centred and divided by the standard deviation of all records; "standardised in the
-    sample": by its own; "divided by their deviation": scaled but not centred.
-    """
-    if how not in PREPARATIONS:
-        raise invalid("how", f"one of {', '.join(PREPARATIONS)}", how)
-    rows = features[sample]
-    reference = rows if how == "standardised in the sample" else features
-    spread = reference.std(axis=0)
-    centre = 0.0 if how == "divided by their deviation" else reference.mean(axis=0)
-    return np.asarray((rows - centre) / np.where(spread > 0, spread, 1.0))
-
-
-def unit_of(secret: Array, how: str) -> float:
-    """What one unit of noise is, in the secret's own unit, where the secret was scaled before fitting.
-
-    Attack and fits being linear, scaling the secret by 1/c and the answer by c is the same as noise c times
-    as large; shifting it changes nothing.
-    """
-    if how not in UNITS:
-        raise invalid("how", f"one of {', '.join(UNITS)}", how)
-    return {"as it is": 1.0, "standardised": float(secret.std()), "from 0 to 1": float(np.ptp(secret))}[how]
-
-
-def law(family: str, scale: float) -> Any:
-    """The noise of one family at the paper's σ or scale."""
-    if family == "Gaussian":
-        return ta.Gaussian(scale)
-    return ta.Laplace(scale) if family == "Laplace" else ta.TruncatedNormal(scale, _CUT, bound_in="scales")
-
-
-def law_of_std(family: str, std: float) -> Any:
-    """The noise of one family with this standard deviation."""
-    return law(family, std / law(family, 1.0).std)
-
-
-# The attack
-
-
-class Regressions:
-    """secret ~ θ_j x_j + b_j for each column j of the features, and the attack that inverts them.
-
-    Notes
-    -----
-    Published are (θ_1, b_1, …, θ_d, b_d). The attacker solves min ‖A s − z‖₂ with, for each j, the rows x_jᵀ
-    and 1ᵀ of A and z_j = X_jᵀX_j (θ~_j, b~_j)ᵀ, X_j = [x_j, 1] (regression-noise, Eqs. 1 and 2, without the
-    stray factor θ~_j of our copy). The d equal rows 1ᵀ carry independent errors on one sum: least squares
-    averages them, so A has the same answers as the d + 1 rows x_jᵀ and √d 1ᵀ, and the least of all
-    solutions is Bᵀ(BBᵀ)⁺w for these. QR of Bᵀ and a singular value decomposition of (d + 1)²: O(n d²) once,
-    O(n d) for each draw of the noise.
-
-    With exact coefficients that solution is the projection of the secret onto the columns and 1: the secret
-    itself up to n = d + 1, the fitted values of multiple regression beyond.
-    """
-
-    def __init__(self, features: Array) -> None:
-        self.features = np.asarray(features, dtype=np.float64)
-        self.n, self.d = self.features.shape
-
-    @cached_property
-    def _moments(self) -> Array:
-        """X_jᵀX_j of each regression: d × 2 × 2."""
-        squares, sums = (self.features**2).sum(axis=0), self.features.sum(axis=0)
-        return np.stack([np.stack([squares, sums], -1), np.stack([sums, np.full(self.d, self.n)], -1)], 1)
-
-    @cached_property
-    def _inverse(self) -> Array:
-        """The pseudo-inverse of the attack's d + 1 rows, n × (d + 1), of explicit rank."""
-        basis, triangle = np.linalg.qr(np.column_stack([self.features, np.full(self.n, np.sqrt(self.d))]))
-        left, singular, right = np.linalg.svd(triangle.T, full_matrices=False)
-        kept = singular > _TOLERANCE * singular[0]
-        return np.asarray(basis @ ((right[kept].T / singular[kept]) @ left[:, kept].T))
-
-    @property
-    def rows(self) -> Array:
-        """The matrix A as the paper has it: 2d × n, formed."""
-        out = np.ones((2 * self.d, self.n))
-        out[::2] = self.features.T
-        return out
-
-    def fit(self, secret: Array) -> Array:
-        """The coefficients (θ_1, b_1, …, θ_d, b_d); where a column is constant, the smallest that fit."""
-        designs = np.stack([self.features.T, np.ones((self.d, self.n))], axis=2)
-        return np.asarray(np.linalg.pinv(designs, rcond=_TOLERANCE) @ secret).ravel()
-
-    def targets(self, coefficients: Array) -> Array:
-        """z for each draw: 2d × draws from 2d × draws."""
-        pairs = coefficients.reshape(self.d, 2, -1)
-        return np.asarray(self._moments @ pairs).reshape(coefficients.shape)
-
-    def attack(self, coefficients: Array) -> Array:
-        """The least of the least-squares solutions, one column for each draw: n × draws."""
-        targets = self.targets(coefficients).reshape(self.d, 2, -1)
-        total = targets[:, 1].mean(axis=0) * np.sqrt(self.d)
-        answer = self._inverse @ np.concatenate([targets[:, 0], total[None]])
-        return np.asarray(answer[:, 0] if coefficients.ndim == 1 else answer)
-
-    def predictions(self, coefficients: Array) -> Array:
-        """What each regression predicts, n × d × draws."""
-        pairs = coefficients.reshape(self.d, 2, -1)
-        return np.asarray(self.features[:, :, None] * pairs[None, :, 0] + pairs[None, :, 1])
-
-    def utility(self, secret: Array, clean: Array, noisy: Array) -> Array:
-        """Mean absolute error of the noisy predictions over that of the clean ones, d × draws."""
-        before, after = (
-            np.abs(self.predictions(theta) - secret[:, None, None]).mean(axis=0) for theta in (clean, noisy)
-        )
-        return np.asarray(after / before)
 
 
 def _drawn(data: RegressionData, n: int, rng: Rng, how: str = "standardised") -> tuple[Regressions, Array]:
@@ -249,24 +48,18 @@ def _drawn(data: RegressionData, n: int, rng: Rng, how: str = "standardised") ->
 # The paper's two experiments, and what makes them come out as printed
 
 
-class Sizes(NamedTuple):
-    """Mean absolute error of the attack on exact coefficients, by the number of records: Table 2."""
-
-    size: tuple[int, ...]
-    error: tuple[float, ...]
-    deviation: tuple[float, ...]
-
-
-def sizes(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) -> Sizes:
-    """Table 2 and Figure 2: the attack on exact coefficients of random samples."""
-    found = []
+def sizes(
+    data: RegressionData, size: Sequence[int], repeats: int, rng: Rng
+) -> dict[int, tuple[float, float]]:
+    """Table 2 and Figure 2: records → mean error from exact coefficients of random samples, its deviation."""
+    found = {}
     for n in size:
         errors = []
         for _ in range(repeats if n < data.n else 1):
             models, secret = _drawn(data, n, rng)
             errors.append(float(np.abs(models.attack(models.fit(secret)) - secret).mean()))
-        found.append((float(np.mean(errors)), float(np.std(errors))))
-    return Sizes(tuple(size), *zip(*found, strict=True))
+        found[n] = float(np.mean(errors)), float(np.std(errors))
+    return found
 
 
 class NoiseSweep(NamedTuple):
@@ -355,11 +148,11 @@ def _checks(data: RegressionData, n: int, rng: Rng) -> dict[str, float]:
     primal = float(np.linalg.norm(residual))
     dual = residual / primal
     stray = models.targets(clean) * np.repeat(clean[::2], 2)
-    printed = np.linalg.lstsq(matrix, stray, rcond=_TOLERANCE)[0]
+    printed = np.linalg.lstsq(matrix, stray, rcond=TOLERANCE)[0]
     whole = Regressions(prepare(data.features, np.arange(data.n)))
     theta = whole.fit(data.secret)
     design = np.column_stack([whole.features, np.ones(data.n)])
-    fitted = design @ np.linalg.lstsq(design, data.secret, rcond=_TOLERANCE)[0]
+    fitted = design @ np.linalg.lstsq(design, data.secret, rcond=TOLERANCE)[0]
     return {
         "primal": primal,
         "dual": float(target @ dual),
@@ -494,7 +287,7 @@ class Compared(NamedTuple):
     samples: int
 
 
-def _known(n: int, draw: Callable[[int], ta.Dataset], statistic: Any, samples: int, rng: Rng) -> Compared:
+def _compared(n: int, draw: Callable[[int], ta.Dataset], statistic: Any, samples: int, rng: Rng) -> Compared:
     """The attack on exact coefficients of some samples beside its baselines."""
     risks = []
     for _ in range(samples):
@@ -525,21 +318,14 @@ def cut_sample(data: RegressionData, n: int, rng: Rng) -> ta.Dataset:
     return ta.Dataset.from_arrays(prepare(data.features, some), bits[some], names=data.columns)
 
 
-class BitsBySize(NamedTuple):
-    """Share of bits right from exact coefficients: size × repeat."""
+def logistic_sizes(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) -> dict[int, Array]:
+    """Records → the shares of bits right from exact logistic coefficients of random samples."""
 
-    size: tuple[int, ...]
-    right: Array
+    def right(n: int) -> float:
+        people = cut_sample(data, n, rng)
+        return _bits_right(people, ta.publish(people, _LOGISTIC).values, None)
 
-
-def logistic_sizes(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) -> BitsBySize:
-    """The attack on exact logistic coefficients of random samples."""
-    right = np.empty((len(size), repeats))
-    for k, n in enumerate(size):
-        for repeat in range(repeats):
-            people = cut_sample(data, n, rng)
-            right[k, repeat] = _bits_right(people, ta.publish(people, _LOGISTIC).values, None)
-    return BitsBySize(tuple(size), right)
+    return {n: np.array([right(n) for _ in range(repeats)]) for n in size}
 
 
 class NoisyBits(NamedTuple):
@@ -599,7 +385,7 @@ class Everything:
     """What every experiment found; ``variants`` and ``nearest`` only on the paper's own data."""
 
     data: RegressionData
-    sizes: Sizes
+    sizes: Mapping[int, tuple[float, float]]
     checks: Mapping[str, float]
     sweep: NoiseSweep
     variants: tuple[Variant, ...]
@@ -607,26 +393,9 @@ class Everything:
     fair: tuple[Fair, ...]
     trade_off: TradeOff
     known: tuple[Compared, ...]
-    logistic: BitsBySize
+    logistic: Mapping[int, Array]
     logistic_noise: NoisyBits
     logistic_known: tuple[Compared, ...]
-
-    def table(self) -> list[dict[str, Any]]:
-        """Table 3, ours beside the paper's, a row for each scale, as plain data."""
-        rows = []
-        for j, scale in enumerate(self.sweep.scales):
-            row: dict[str, Any] = {"scale": scale}
-            for k, family in enumerate(FAMILIES):
-                row[family] = {
-                    "ours": float(self.sweep.error[k, j].mean()),
-                    "deviation": float(self.sweep.error[k, j].std()),
-                    "utility": [float(u) for u in self.sweep.utility[k, j].mean(axis=0)],
-                    "paper": PAPER_SWEEP[scale][k] if self.data.paper else None,
-                }
-                if self.nearest is not None:
-                    row[family]["nearest preparation"] = float(self.nearest.error[k, j].mean())
-            rows.append(row)
-        return rows
 
 
 def collect(
@@ -636,48 +405,40 @@ def collect(
     n, edge = 20 if data.paper else data.d - 2, data.d + 1
     size = sorted({10, 20, edge - 1, edge, edge + 1, 50, 100, 200, 500, 1000, 2000, data.n})
     bit_sizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
+    bits = effort["logistic_repeats"]
 
     def told(found: Any) -> Any:
         tell(1)
         return found
 
-    def fitting(asked: Sequence[tuple[int | str, int]]) -> list[tuple[int, int]]:
-        words: dict[int | str, int] = {"d + 1": edge, "all": data.n}
-        found = [(int(words.get(n, n)), samples) for n, samples in asked]
-        return [(n, samples) for n, samples in found if n <= data.n]
+    def known(asked: Any, draw: Callable[[int], ta.Dataset], statistic: Any) -> tuple[Compared, ...]:
+        words = {"d + 1": edge, "all": data.n}
+        pairs = [(words.get(m, m), samples) for m, samples in asked]
+        return tuple(_compared(m, draw, statistic, samples, rng) for m, samples in pairs if m <= data.n)
 
-    def real_sample(n: int) -> ta.Dataset:
-        some = data.sample(n, rng)
+    def real_sample(m: int) -> ta.Dataset:
+        some = data.sample(m, rng)
         return ta.Dataset.from_arrays(prepare(data.features, some), data.secret[some], kind="reals")
-
-    def cut(n: int) -> ta.Dataset:
-        return cut_sample(data, n, rng)
 
     near = variants(data, (10, n), effort["variant_repeats"], rng) if data.paper else ()
     table_2 = told(sizes(data, [s for s in size if s <= data.n], effort["size_repeats"], rng))
     checks = told(_checks(data, n, rng))
     sweep, nearest = told(noise_sweep(data, n, SCALES, effort["repeats"], rng)), None
     if near:
-        best = near[0]
-        nearest = noise_sweep(data, best.n, SCALES, effort["repeats"], rng, how=best.how, unit=best.unit)
+        how, unit = near[0].how, near[0].unit
+        nearest = noise_sweep(data, near[0].n, SCALES, effort["repeats"], rng, how=how, unit=unit)
     levels = (1.05, 1.2, 1.5, 2.0, 3.0)
     return Everything(
-        data=data,
-        sizes=table_2,
-        checks=checks,
-        sweep=sweep,
-        variants=near,
-        nearest=nearest,
+        data,
+        table_2,
+        checks,
+        sweep,
+        near,
+        nearest,
         fair=told(fair(data, n, levels, effort["fair_samples"], effort["fair_draws"], rng)),
         trade_off=told(trade_off(data, n, effort["stds"], effort["trade_repeats"], rng)),
-        known=told(
-            tuple(_known(m, real_sample, _LINEAR, count, rng) for m, count in fitting(effort["known"]))
-        ),
-        logistic=told(logistic_sizes(data, bit_sizes, effort["logistic_repeats"], rng)),
-        logistic_noise=told(
-            logistic_noise(data, edge, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), effort["logistic_repeats"], rng)
-        ),
-        logistic_known=told(
-            tuple(_known(m, cut, _LOGISTIC, count, rng) for m, count in fitting(effort["logistic_known"]))
-        ),
+        known=told(known(effort["known"], real_sample, _LINEAR)),
+        logistic=told(logistic_sizes(data, bit_sizes, bits, rng)),
+        logistic_noise=told(logistic_noise(data, edge, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), bits, rng)),
+        logistic_known=told(known(effort["logistic_known"], lambda m: cut_sample(data, m, rng), _LOGISTIC)),
     )

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from tellall.papers.claims import Array
-from tellall.papers.regression_noise_experiments import (
-    FAMILIES,
-    PAPER_SIZES,
-    PAPER_SWEEP,
-    PREPARATIONS,
-    UNITS,
-    Everything,
-    NoiseSweep,
-)
-from tellall.report.plot import Axis, Figure, Rule, Series
+from tellall.papers.regression_noise_attack import FAMILIES, PAPER_SIZES, PAPER_SWEEP, PREPARATIONS, UNITS
+from tellall.papers.regression_noise_experiments import Everything, NoiseSweep
+from tellall.report.plot import Axis, Figure, Kind, Rule, Series
 
 __all__ = [
     "figures",
@@ -41,30 +35,11 @@ def figures(found: Everything) -> tuple[Figure, ...]:
 
 
 def _sizes(found: Everything) -> Figure:
-    ours, data = found.sizes, found.data
-    low = [max(0.0, e - s) for e, s in zip(ours.error, ours.deviation, strict=True)]
-    high = [e + s for e, s in zip(ours.error, ours.deviation, strict=True)]
-    series = [Series("ours, least solution", ours.size, ours.error, low=low, high=high, kind="both")]
+    data = found.data
+    series = [_whiskers("ours, least solution", found.sizes, "both")]
     if data.paper:
-        printed = list(PAPER_SIZES.items())
-        series.append(
-            Series(
-                "the paper, Table 2",
-                [n for n, _ in printed],
-                [e for _, (e, _) in printed],
-                low=[max(0.0, e - s) for _, (e, s) in printed],
-                high=[e + s for _, (e, s) in printed],
-                kind="points",
-            )
-        )
-    series.append(
-        Series(
-            "strongest baseline",
-            [one.n for one in found.known],
-            [one.baseline for one in found.known],
-            kind="points",
-        )
-    )
+        series.append(_whiskers("the paper, Table 2", PAPER_SIZES, "points"))
+    series.append(_baseline(found.known))
     guess = float(np.abs(data.secret - np.median(data.secret)).mean())
     return Figure(
         "Table 2 and Figure 2: error from exact coefficients",
@@ -77,6 +52,17 @@ def _sizes(found: Everything) -> Figure:
         tuple(series),
         (Rule(data.d + 1, "d + 1", "x"), Rule(guess, "the median for everybody")),
     )
+
+
+def _whiskers(label: str, errors: Mapping[int, tuple[float, float]], kind: Kind) -> Series:
+    """Mean errors by size, one standard deviation either way."""
+    mean, low, high = zip(*((e, max(0.0, e - s), e + s) for e, s in errors.values()), strict=True)
+    return Series(label, tuple(errors), mean, low=low, high=high, kind=kind)
+
+
+def _baseline(known: Sequence[Any]) -> Series:
+    sizes, values = [one.n for one in known], [one.baseline for one in known]
+    return Series("strongest baseline", sizes, values, kind="points")
 
 
 def _sweep(found: Everything, sweep: NoiseSweep, title: str) -> Figure:
@@ -236,25 +222,18 @@ def _trade_off(found: Everything) -> Figure:
 
 
 def _bits_by_size(found: Everything) -> Figure:
-    ours = found.logistic
-    low, high = ours.right.min(axis=1), ours.right.max(axis=1)
+    runs, d = found.logistic, found.data.d
+    mean, low, high = zip(*((row.mean(), row.min(), row.max()) for row in runs.values()), strict=True)
+    samples = len(next(iter(runs.values())))
     return Figure(
         "Logistic regression: bits recovered from exact coefficients",
-        f"The secret cut at its median, one logistic regression on each of {found.data.d} columns; bands "
-        f"from the least to the largest of {ours.right.shape[1]} samples. That bits are 0 or 1 carries the "
-        f"attack beyond d + 1 = {found.data.d + 1} records.",
+        f"The secret cut at its median, one logistic regression on each of {d} columns; bands from the least "
+        f"to the largest of {samples} samples. That bits are 0 or 1 carries the attack beyond d + 1 = "
+        f"{d + 1} records.",
         Axis("records", log=True),
         Axis("share of bits right", low=0.5, high=1.0),
-        (
-            Series("ours", ours.size, ours.right.mean(axis=1), low=low, high=high, kind="both"),
-            Series(
-                "strongest baseline",
-                [one.n for one in found.logistic_known],
-                [one.baseline for one in found.logistic_known],
-                kind="points",
-            ),
-        ),
-        (Rule(found.data.d + 1, "d + 1", "x"),),
+        (Series("ours", tuple(runs), mean, low=low, high=high, kind="both"), _baseline(found.logistic_known)),
+        (Rule(d + 1, "d + 1", "x"),),
     )
 
 

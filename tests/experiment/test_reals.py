@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 import tellall as ta
-from tellall.attack.reconstruct.reals import _populations
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.trial import Planned, Setting, Trial
 
@@ -55,29 +53,3 @@ def test_equations_that_depend_on_the_values_are_solved_one_by_one() -> None:
     fits = ta.Estimator("logistic", block=2)
     releases = [ta.publish(rates, fits, ta.Gaussian(0.1), rng=draw) for draw in range(3)]
     assert SharedSystem().attack(releases, rates.public) == [None] * 3
-
-
-def test_mean_and_variance_over_people_maximise_the_likelihood() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        singular, everybody = rng.gamma(1.0, 3.0, 12), rng.normal(size=12)
-        targets = singular[:, None] * rng.normal(size=(12, 3)) * rng.gamma(1.0, 5.0) + everybody[:, None]
-
-        def misfit(log: float, column: int, s: Any = singular, e: Any = everybody, t: Any = targets) -> float:
-            precision = 1 / (np.exp(log) * s**2 + 1)
-            mean = (precision @ (e * t[:, column])) / (precision @ e**2)
-            rest = t[:, column] - mean * e
-            return float(0.5 * precision @ rest**2 - 0.5 * np.log(precision).sum())
-
-        means, variances = _populations(targets, everybody[:, None], singular)
-        assert means.shape == variances.shape == (3,)
-        for column in range(3):
-            centre = np.log(variances[column])
-            best = minimize_scalar(misfit, bounds=(centre - 5, centre + 5), args=(column,), method="bounded")
-            assert misfit(centre, column) <= best.fun + 1e-8
-
-
-def test_nothing_published_says_nothing_of_the_population() -> None:
-    means, variances = _populations(np.zeros((0, 2)), np.zeros((0, 1)), np.zeros(0))
-    assert means.tolist() == [0, 0]
-    assert variances.tolist() == [1, 1]

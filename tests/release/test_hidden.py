@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.attack.reconstruct.attack import reconstruct_codes
+from tellall.attack.reconstruct.attack import reconstruct_from
 from tellall.release.equations import Evidence
 from tellall.release.hidden import Threshold, threshold_of, whole_rounding
 from tellall.release.protections.law import Exact
@@ -45,7 +45,7 @@ def attack(release: ta.Release, people: ta.Dataset, decoder: str, *, intervals: 
     evidence = ta.linearise(release, people.public)
     if not intervals:
         evidence = Evidence(tuple(part.shown for part in evidence.parts))
-    return reconstruct_codes(evidence, people.public, (release,), decoder)
+    return reconstruct_from(evidence, people.public, (release,), decoder)
 
 
 @pytest.mark.parametrize("protect", HIDDEN_BEFORE_AND_AFTER, ids=repr)

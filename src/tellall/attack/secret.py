@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, final
 
@@ -80,6 +81,18 @@ class Secret(ABC):
     def error(self, guess: Truth, truth: Truth) -> Array:
         """How far off each guess is: 0 or 1 for bits and categories, the absolute error of real numbers."""
 
+    @abstractmethod
+    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
+        """Each person's estimate, guess and the confidence in it.
+
+        ``share`` is what a decoder says of each unknown, ``chance`` its probability, both people × unknowns;
+        of a real number, ``chance`` is the standard deviation, and so is the third result.
+        """
+
+    @abstractmethod
+    def check_prior(self, prior: float | Sequence[float]) -> Array:
+        """The rates that an attacker knows beforehand, one per unknown."""
+
     def right(self, guess: Truth, truth: Truth) -> Mask:
         """Who is guessed right; real numbers have an `error` instead."""
         raise TypeError("a real number is guessed with an error; ask for error(guess, truth)")
@@ -100,6 +113,22 @@ class _Code(Secret):
     def error(self, guess: Truth, truth: Truth) -> Array:
         return np.asarray(guess != truth, dtype=np.float64)
 
+    def check_prior(self, prior: float | Sequence[float]) -> Array:
+        one = self.unknowns == 1
+        rule = (
+            "a rate strictly between 0 and 1"
+            if one
+            else f"{self.levels} rates between 0 and 1, summing to one"
+        )
+        try:
+            rates = np.atleast_1d(np.asarray(prior, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise invalid("prior", rule, prior) from None
+        fits = rates.shape == (self.unknowns,) and bool(((rates > 0) & (rates < 1)).all())
+        if isinstance(prior, bool) or not fits or (not one and abs(rates.sum() - 1) > 1e-6):
+            raise invalid("prior", rule, prior)
+        return rates
+
 
 @final
 @dataclass(frozen=True)
@@ -115,6 +144,10 @@ class Bit(_Code):
     def guess(self, estimate: Array) -> Truth:
         return (estimate >= 0.5).astype(np.int8)
 
+    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
+        guess = self.guess(share[:, 0])
+        return share[:, 0], guess, np.maximum(np.where(guess == 1, chance[:, 0], 1 - chance[:, 0]), 0.5)
+
 
 @final
 @dataclass(frozen=True)
@@ -128,6 +161,12 @@ class Category(_Code):
 
     def guess(self, estimate: Array) -> Truth:
         return np.asarray(estimate.argmax(axis=1))
+
+    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
+        guess = self.guess(share)
+        chosen = np.take_along_axis(chance, guess[:, None], axis=1)[:, 0]
+        sure = chosen / np.maximum(chance.sum(axis=1), 1e-300)
+        return share, guess, np.maximum(sure, 1 / self.levels)
 
 
 @final
@@ -148,6 +187,12 @@ class Real(Secret):
 
     def guess(self, estimate: Array) -> Truth:
         return estimate
+
+    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
+        return share[:, 0], share[:, 0], chance[:, 0]
+
+    def check_prior(self, prior: float | Sequence[float]) -> Array:
+        raise invalid("prior", "left out, since the secret is a real number", prior)
 
     def error(self, guess: Truth, truth: Truth) -> Array:
         return np.abs(np.asarray(guess - truth, dtype=np.float64))

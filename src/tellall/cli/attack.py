@@ -23,7 +23,6 @@ from tellall.core.errors import InvalidInput, invalid
 
 if TYPE_CHECKING:
     from tellall.attack.reconstruct.attack import Reconstruction
-    from tellall.attack.reconstruct.reals import RealReconstruction
     from tellall.people.dataset import Public
     from tellall.release.release import Release
 
@@ -55,7 +54,6 @@ def attack(
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
     from tellall import reconstruct
-    from tellall.attack.reconstruct.reals import RealReconstruction
     from tellall.release.release import Release
     from tellall.report.text import talk_console
 
@@ -63,7 +61,7 @@ def attack(
     check_out(out)
     loaded = [Release.load(path) for path in releases]
     found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed, device=device)
-    concluded = _real(found) if isinstance(found, RealReconstruction) else _counted(found)
+    concluded = _counted(found) if found.secret.levels else _real(found)
     document = _common(found, loaded, releases, seed) | concluded
     for line in _lines(document):
         talk.print(line)
@@ -111,15 +109,16 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
     }
 
 
-def _real(found: RealReconstruction) -> dict[str, Any]:
+def _real(found: Reconstruction) -> dict[str, Any]:
     """What was concluded about a real secret, without any single person."""
     import numpy as np
 
+    mean, spread = np.asarray(found.prior).tolist()
     return {
-        "mean": found.mean,
-        "spread": found.spread,
+        "mean": mean,
+        "spread": spread,
         "median_std": float(np.median(found.std)),
-        "known_to_a_tenth": int((found.std <= found.spread / 10).sum()),
+        "known_to_a_tenth": int((found.std <= spread / 10).sum()),
     }
 
 
@@ -171,12 +170,10 @@ def _lines(document: dict[str, Any]) -> list[str]:
     ]
 
 
-def _people(found: Reconstruction | RealReconstruction) -> dict[str, Any]:
+def _people(found: Reconstruction) -> dict[str, Any]:
     """What the attack concludes about each person, by row of the public file."""
-    from tellall.attack.reconstruct.reals import RealReconstruction
-
     columns: dict[str, list[Any]]
-    if isinstance(found, RealReconstruction):
+    if not found.secret.levels:
         columns = {"estimate": found.estimate.tolist(), "std": found.std.tolist()}
     else:
         columns = {

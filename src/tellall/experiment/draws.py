@@ -12,7 +12,8 @@ from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.intervals import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction
-from tellall.attack.reconstruct.system import rates_of_bits
+from tellall.attack.reconstruct.undecided import rates_of_bits
+from tellall.attack.secret import Secret
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
 from tellall.release.linearise import count_scale, linearise
@@ -137,6 +138,7 @@ def _reconstruction(
     estimate, chance = (found.value[:, column] / size)[index], np.clip(chance, 0, 1)[index]
     guess = (estimate >= 0.5).astype(np.int8)
     return Reconstruction(
+        secret=Secret.of(release.levels),
         estimate=estimate,
         guess=guess,
         confidence=np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5),

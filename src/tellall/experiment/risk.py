@@ -14,7 +14,6 @@ from tellall.algebra.operators.base import Array
 from tellall.attack.baselines import Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
-from tellall.attack.reconstruct.reals import RealReconstruction
 from tellall.attack.secret import Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
@@ -262,7 +261,7 @@ class Risk:
 
 @overload
 def score(
-    reconstruction: Reconstruction | RealReconstruction,
+    reconstruction: Reconstruction,
     secret: npt.ArrayLike,
     baselines: Sequence[Baseline] | None = None,
     rng: Rng = None,
@@ -300,7 +299,7 @@ def score(
     as_rng(rng)
     if isinstance(reconstruction, Tracing):
         return score_tracing(reconstruction, secret)
-    if not isinstance(reconstruction, Reconstruction | RealReconstruction):
+    if not isinstance(reconstruction, Reconstruction):
         raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
     truth = reconstruction.secret.check(secret, reconstruction.n)
     if baselines is None:

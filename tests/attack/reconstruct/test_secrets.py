@@ -125,7 +125,7 @@ def test_real_secrets_are_estimated_not_rounded():
     assert risk.exposed_within(1.0) == 40 - int((risk._foreseen <= 1).sum())
     with pytest.raises(ta.InvalidInput, match="real numbers"):
         ta.publish(people, ta.Marginals(2))
-    with pytest.raises(ta.InvalidInput, match="without a prior"):
+    with pytest.raises(ta.InvalidInput, match="prior must be left out"):
         ta.reconstruct(release, people.public, prior=0.5)
 
 
@@ -175,3 +175,30 @@ def test_the_evidence_gives_an_account_of_itself():
         assert add.rank == account.rank - np.linalg.matrix_rank(alone.operator.to_dense())
     assert account.pinned == both.pinned <= 30
     assert "release 2 adds rank" in str(account)
+
+
+def test_noise_that_hides_how_people_differ_is_never_solved():
+    """One regression with noise of ten times its coefficients' size: nobody is known to within anything."""
+    rng = np.random.default_rng(8)
+    people = ta.Dataset.from_arrays(rng.normal(size=(60, 5)), rng.normal(50, 10, 60))
+    noisy = [ta.publish(people, ta.Estimator("linear", 5), ta.Gaussian(10.0), rng=seed) for seed in range(20)]
+    words = [ta.reconstruct(release, people.public).status.word for release in noisy]
+    # noise alone looks like a variance about once in 50; six times in 20 has a chance below 1e-6
+    assert words.count("uncalibrated") > 14
+    one = ta.reconstruct(ta.publish(people, ta.Estimator("linear")), people.public)
+    assert one.status.settled
+
+
+def test_the_kinds_of_secret_have_one_record():
+    rng = np.random.default_rng(9)
+    public = rng.normal(size=(30, 30))
+    numbers = ta.Dataset.from_arrays(public, rng.normal(50, 10, 30))
+    found = ta.reconstruct(ta.publish(numbers, ta.Estimator("linear")), numbers.public)
+    assert isinstance(found, ta.Reconstruction)
+    assert found.confidence is None
+    assert found.std.shape == (30,)
+    assert (found.identified == "linear").all()
+    mean, spread = found.prior
+    assert abs(mean - 50) < 10
+    assert 5 < spread < 20
+    assert "known to within" in repr(found)

@@ -13,20 +13,12 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.device import HOST, find_device
 from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.attack.reconstruct.decoders import DECODERS, Decoded, decode
-from tellall.attack.reconstruct.doubts import (
-    CONTRADICTION,
-    Misfit,
-    find_misfit,
-    with_doubts,
-    with_little_shown,
-    with_misfits,
-)
-from tellall.attack.reconstruct.knowledge import check_bounds, check_prior
-from tellall.attack.reconstruct.reals import RealReconstruction, reconstruct_reals
-from tellall.attack.reconstruct.system import leave_undecided
-from tellall.attack.secret import Secret
+from tellall.attack import prove
+from tellall.attack.reconstruct.decoders import DECODERS, decode
+from tellall.attack.reconstruct.doubts import find_misfit, with_doubts, with_little_shown, with_misfit
+from tellall.attack.reconstruct.reals import check_bounds, decode_reals
+from tellall.attack.reconstruct.undecided import Decoded, leave_undecided
+from tellall.attack.secret import Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
@@ -38,9 +30,8 @@ from tellall.release.release import Release
 __all__ = [
     "Reconstruction",
     "reconstruct",
+    "reconstruct_from",
 ]
-
-_DECLARE = "declare the noise they have"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,37 +40,38 @@ class Reconstruction:
 
     Attributes
     ----------
+    secret
+        What kind of secret was attacked.
     estimate
         The decoder's own minimiser, in [0, 1] under the box; one column per value of a categorical secret.
+        Of a real number the posterior mean, or the most probable value within the bounds if there are any.
     guess
-        The bit, or the code of the category, guessed for each person.
+        The bit, the code of the category, or the number guessed for each person.
     confidence
-        The model's probability that the guess is right, in [0.5, 1] for bits.
+        The model's probability that the guess is right, in [0.5, 1] for bits; None for real numbers.
+    std
+        The posterior standard deviation of each real number (without the bounds); None for bits, categories.
     status
         How the decoder ended; anything but "solved" or "trusted" comes with advice.
     prior
         The rate of the secret that the attack assumed, or read off the release, among the people whose bit
-        the bounds leave open; one per value of a categorical secret.
+        the bounds leave open; one per value of a categorical secret. For real numbers, the mean and the
+        standard deviation over people that were read off the releases.
     """
 
+    secret: Secret
     estimate: Array
-    guess: npt.NDArray[np.integer[Any]]
-    confidence: Array
+    guess: npt.NDArray[Any]
     status: Status
     decoder: str
     prior: float | tuple[float, ...]
     evidence: Evidence
     public: Public
     releases: tuple[Release, ...]
+    confidence: Array = None  # type: ignore[assignment]
+    std: Array = None  # type: ignore[assignment]
     stats: dict[str, float] = field(default_factory=dict)
-    _proved: tuple[Array, Array] | None = (
-        None  # bounds on each unknown that the decoder added to the evidence's
-    )
-
-    @property
-    def secret(self) -> Secret:
-        """What kind of secret was attacked."""
-        return Secret.of(self.releases[0].levels)
+    _decoded: Decoded | None = None
 
     @property
     def n(self) -> int:
@@ -88,33 +80,21 @@ class Reconstruction:
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:
-        """ "proved", "linear" or "no" for each person, computed when first asked for.
-
-        Notes
-        -----
-        "proved": the same bit in every 0/1 secret consistent with the evidence, by bound propagation (valid
-        but not complete: some provable people are missed) or, by the exhaustive decoder, because all such
-        secrets were listed. "linear": the person's unit vector lies in the row
-        space of the operator. O(P³) for P groups of equal people; where P is beyond the Gram
-        limit the row space is not computed and "linear" is not claimed.
-        """
-        evidence, groups = self.evidence, self.evidence.groups
-        size, box = evidence.system.size, evidence.enclosure
-        affordable = size.size <= LeastSquares().gram_limit
-        fixed = evidence.determined & (size == 1) if affordable else np.zeros(size.size, dtype=bool)
-        linear = fixed.reshape(evidence.values, -1).all(axis=0)
-        lower, upper = (box.lower, box.upper) if self._proved is None else self._proved
-        full, none = lower == size, upper == 0
-        # of bits, none is as good as all; of several values one that everybody has settles the others
-        settled = full | none if evidence.values == 1 else full
-        proved = settled.reshape(evidence.values, -1).any(axis=0) & np.full(len(groups), not box.empty)
-        return np.where(proved, "proved", np.where(linear, "linear", "no"))[groups.index]
+        """ "proved", "linear" or "no" for each person, computed when first asked for (`prove.identified`)."""
+        found = self._decoded
+        value, listed = (np.zeros(0), None) if found is None else (found.value, found.proved)
+        return prove.identified(self.evidence, self.secret, value, listed)
 
     def __repr__(self) -> str:
-        sure = int((self.confidence >= 0.95).sum())
+        if isinstance(self.secret, Real):
+            _, spread = self.prior if isinstance(self.prior, tuple) else (0.0, np.nan)
+            known = f"known to within {float(np.median(self.std)):.3g} (median standard deviation, "
+            found = f"{known}{spread:.3g} without the releases)"
+        else:
+            found = f"{int((self.confidence >= 0.95).sum())} guessed with confidence 0.95 or more"
         return (
             f"Reconstruction of {self.n} people from {self.evidence.target.size} equations "
-            f"by {self.decoder}: {self.status}; {sure} guessed with confidence 0.95 or more"
+            f"by {self.decoder}: {self.status}; {found}"
         )
 
 
@@ -127,7 +107,7 @@ def reconstruct(
     *,
     bounds: tuple[float, float] | None = None,
     device: str = "cpu",
-) -> Reconstruction | RealReconstruction:
+) -> Reconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
     Parameters
@@ -138,7 +118,8 @@ def reconstruct(
         The attacker's view of the people.
     decoder
         "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every
-        secret that fits, for few people), or "auto" to let tellall choose and say what it chose.
+        secret that fits, for few people), or "auto" to let tellall choose and say what it chose. For real
+        numbers, "least-squares".
     prior
         The rate of the secret (of each of its values, where it has more than two), if the attacker knows
         it; estimated from the releases otherwise.
@@ -153,7 +134,7 @@ def reconstruct(
 
     Notes
     -----
-    Real secrets are not rounded: see `reconstruct_reals`.
+    Real secrets are not rounded: see `decode_reals`.
 
     Exact and rounded values bound counts, and bounds are propagated first: what they settle is proved. The
     rest goes to the decoder (see `decode` for the choice). Least squares works
@@ -176,121 +157,102 @@ def reconstruct(
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
-    if levels == [0]:
-        evidence = Evidence.together([linearise(release, view) for release in chosen])
-        if decoder not in ("auto", "least-squares") or prior is not None:
-            raise invalid("decoder", "'least-squares' without a prior rate, for a real secret", decoder)
-        found = reconstruct_reals(evidence, view, chosen, check_bounds(bounds))
-        return replace(found, status=with_doubts(found.status, chosen, view, "least-squares"))
-    if bounds is not None:
-        raise invalid("bounds", "left out, since the secret is not a real number", bounds)
-    chosen_device = find_device(device)
-    with chosen_device.short_of_memory():
-        evidence = Evidence.together([linearise(release, view, device=chosen_device) for release in chosen])
-        moved = evidence if chosen_device is HOST else evidence.on(chosen_device)
-        return reconstruct_codes(moved, view, chosen, decoder, prior, rng)
+    where = find_device(device) if levels[0] else HOST
+    with where.short_of_memory():
+        evidence = Evidence.together([linearise(release, view, device=where) for release in chosen])
+        moved = evidence if where is HOST else evidence.on(where)
+        return reconstruct_from(moved, view, chosen, decoder, prior, rng, bounds=bounds)
 
 
-def reconstruct_codes(
+def reconstruct_from(
     evidence: Evidence,
-    view: Public,
-    chosen: tuple[Release, ...],
+    public: Public,
+    releases: tuple[Release, ...],
     decoder: str = "auto",
     prior: float | Sequence[float] | None = None,
     rng: Rng = None,
+    *,
+    bounds: tuple[float, float] | None = None,
 ) -> Reconstruction:
-    """The best guess at everybody's bit or category from the evidence."""
-    generator = as_rng(0 if rng is None else rng)
-    decoded, rates = _decode(evidence, decoder, prior, generator)
-    if decoded.stats["misfits"] and evidence.bounded:  # what follows from values that cannot be is no proof
-        evidence, first = evidence.unbounded(), decoded
-        decoded, rates = _decode(evidence, decoder, prior, generator)
-        stats = {**decoded.stats, "misfits": first.stats["misfits"]}
-        decoded = replace(decoded, status=first.status, stats=stats)
-    chance = _through_swaps(decoded.chance, rates[evidence.system.value], chosen)
-    estimate, guess, confidence = _people(evidence, replace(decoded, chance=chance))
-    status = with_little_shown(decoded.status, evidence, chosen, rate_known=prior is not None)
+    """The best guess at everybody's secret from the evidence of these releases."""
+    secret = Secret.of(releases[0].levels)
+    known = None if prior is None else secret.check_prior(prior)
+    if isinstance(secret, Real):
+        if decoder not in ("auto", "least-squares"):
+            raise invalid("decoder", "'least-squares', for a real secret", decoder)
+        decoded, assumed = decode_reals(evidence, check_bounds(bounds))
+        decoded = with_misfit(decoded, find_misfit(decoded, evidence), len(evidence.rows))
+    else:
+        if bounds is not None:
+            raise invalid("bounds", "left out, since the secret is not a real number", bounds)
+        generator = as_rng(0 if rng is None else rng)
+        evidence, decoded, assumed = _decode_counts(evidence, decoder, known, generator)
+        chance = _through_swaps(decoded.chance, assumed[evidence.system.value], releases)
+        decoded = replace(decoded, chance=chance)
+    share, chance = decoded.value / evidence.system.size, decoded.chance
+    unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, chance))
+    estimate, guess, sure = secret.conclude(*unknowns)
+    status = with_little_shown(
+        decoded.status, evidence, releases, rate_known=known is not None or isinstance(secret, Real)
+    )
     return Reconstruction(
+        secret=secret,
         estimate=estimate,
         guess=guess,
-        confidence=confidence,
-        status=with_doubts(status, chosen, view, decoded.name),
+        status=with_doubts(status, releases, public, decoded.name),
         decoder=decoded.name,
-        prior=float(rates[0]) if evidence.values == 1 else tuple(map(float, rates)),
+        prior=float(assumed[0]) if assumed.size == 1 else tuple(map(float, assumed)),
         evidence=evidence,
-        public=view,
-        releases=chosen,
+        public=public,
+        releases=releases,
+        **{"std" if isinstance(secret, Real) else "confidence": sure},
         stats=decoded.stats,
-        _proved=_proved_bounds(evidence, decoded),
+        _decoded=decoded,
     )
 
 
-def _proved_bounds(evidence: Evidence, decoded: Decoded) -> tuple[Array, Array] | None:
-    if decoded.proved is None:
-        return None
-    box = evidence.enclosure
-    lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (box.lower, box.upper))
-    return lower, upper
+def _decode_counts(
+    evidence: Evidence, decoder: str, rates: Array | None, rng: np.random.Generator
+) -> tuple[Evidence, Decoded, Array]:
+    """What follows about every count; where values cannot all be true, without the bounds that they imply."""
+    decoded, assumed = _decode_open(evidence, decoder, rates, rng)
+    if not decoded.stats["misfits"] or not evidence.bounded:
+        return evidence, decoded, assumed
+    evidence, first = evidence.unbounded(), decoded
+    decoded, assumed = _decode_open(evidence, decoder, rates, rng)
+    stats = {**decoded.stats, "misfits": first.stats["misfits"]}
+    return evidence, replace(decoded, status=first.status, stats=stats), assumed
 
 
-def _people(evidence: Evidence, decoded: Decoded) -> tuple[Array, npt.NDArray[np.integer[Any]], Array]:
-    """Each person's estimate, guess and the confidence in it."""
-    index = evidence.groups.index
-    share = decoded.value / evidence.system.size
-    if evidence.values == 1:
-        estimate, chance = share[index], decoded.chance[index]
-        guess = (estimate >= 0.5).astype(np.int8)
-        return estimate, guess, np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5)
-    shares, chances = (part.reshape(evidence.values, -1).T[index] for part in (share, decoded.chance))
-    chances = chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
-    codes = shares.argmax(axis=1)
-    sure = np.take_along_axis(chances, codes[:, None], axis=1)[:, 0]
-    return shares, codes, np.maximum(sure, 1 / evidence.values)
-
-
-def _decode(
-    evidence: Evidence, decoder: str, prior: float | Sequence[float] | None, rng: np.random.Generator
+def _decode_open(
+    evidence: Evidence, decoder: str, rates: Array | None, rng: np.random.Generator
 ) -> tuple[Decoded, Array]:
     """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
-    given = None if prior is None else check_prior(prior, evidence.values)
-    undecided = leave_undecided(evidence, given)
-    size = evidence.system.size
+    undecided = leave_undecided(evidence, rates)
     value = evidence.enclosure.lower.copy()
-    chance = value / size
-    if not undecided.places.size:
+    chance = value / evidence.system.size
+    if undecided.index.size:
+        found, assumed = decode(decoder, undecided, rng), undecided.rates
+        value[undecided.index], chance[undecided.index] = found.value, found.chance
+        proved = None
+        if found.proved is not None:
+            proved = np.zeros(value.size, dtype=bool)
+            proved[undecided.index] = found.proved
+        found = replace(found, value=value, chance=chance, proved=proved)
+        misfit = find_misfit(found, evidence, undecided)
+    else:
         held = value.reshape(evidence.values, -1).sum(axis=1)
-        rates = held / evidence.n if given is None else given
-        decided = Decoded(value, chance, Status("solved"), "bounds")
-        return _with_contradictions(decided, evidence, find_misfit(decided, evidence)), rates
-    found = decode(decoder, undecided, rng)
-    value[undecided.places] = found.value
-    chance[undecided.places] = found.chance
-    proved = None
-    if found.proved is not None:
-        proved = np.zeros(size.size, dtype=bool)
-        proved[undecided.places] = found.proved
-    whole = replace(found, value=value, chance=chance, proved=proved)
-    misfit = find_misfit(whole, evidence, undecided)
-    return _with_contradictions(whole, evidence, misfit), undecided.rates
-
-
-def _with_contradictions(decoded: Decoded, evidence: Evidence, misfit: Misfit) -> Decoded:
-    """The decoder's answer, its status changed where no secret comes near the published values."""
-    stats = {**decoded.stats, "misfit": misfit.excess, "misfits": float(misfit.values)}
-    status = decoded.status
-    if evidence.enclosure.empty and not misfit.values:
-        status = Status("contradictory", f"no secret satisfies the published values; {_DECLARE}")
-    elif misfit.excess > CONTRADICTION and decoded.name not in ("posterior", "exhaustive"):  # not minimisers
-        missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
-        status = Status("contradictory", f"{missed}; {_DECLARE}")
-    return replace(decoded, status=with_misfits(status, misfit.values, evidence.target.size), stats=stats)
+        assumed = held / evidence.n if rates is None else rates
+        found = Decoded(value, chance, Status("solved"), "bounds")
+        misfit = find_misfit(found, evidence)
+    return with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty), assumed
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
-    """The chance of one's own secret, where what the release tells is the secret held after swapping.
+    """The chance of a person's own secret, given the chance of the one they hold after swapping.
 
-    Exact but for the rate: a swapped person holds somebody else's. Several releases, swapped each in its own
-    way, are about different secrets; then the law of the error alone speaks.
+    Exact but for the rate: a swapped person holds somebody else's. Several releases, each swapped in its own
+    way, are about different secrets; there only the law of the error accounts for the swaps.
     """
     if len(releases) == 1:
         for protection in releases[0].protections:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.posterior.counts import CountPrior, CountProblem
 from tellall.algebra.posterior.solver import Posterior
-from tellall.algebra.solvers.base import Solution, Status
+from tellall.algebra.solvers.base import Solution
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.reconstruct.system import Undecided
+from tellall.attack.reconstruct.undecided import Decoded, Undecided
 from tellall.core.errors import invalid
 
 __all__ = [
     "DECODERS",
-    "Decoded",
     "decode",
     "nearest",
 ]
@@ -32,30 +30,6 @@ _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propaga
 _AS_GOOD = 1.3  # times the LP's misfit, which fits some of the noise as well
 _GROSS = 4.0  # a residual of so many of its usual size is a gross error
 _LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factorised Gram matrix
-
-
-@dataclass(frozen=True, eq=False)
-class Decoded:
-    """What a decoder concludes about each unknown count.
-
-    Attributes
-    ----------
-    value
-        The decoder's own minimiser.
-    chance
-        The probability that a person of the group is one of those counted.
-    name
-        The decoder that it came from.
-    proved
-        Which counts are the same in everything that fits, where the decoder found out.
-    """
-
-    value: Array
-    chance: Array
-    status: Status
-    name: str
-    stats: dict[str, float] = field(default_factory=dict)
-    proved: npt.NDArray[np.bool_] | None = None
 
 
 def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded:
@@ -212,7 +186,7 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     if undecided.rates.size > 1:  # that everybody has one of the values is the prior's business, not a row's
         rows = slice(0, undecided.rows.target.size - undecided.groups)
         operator = RowSelect(operator, np.arange(rows.stop))
-        group, left = undecided.places % undecided.groups, undecided.rows.target[rows.stop :]
+        group, left = undecided.index % undecided.groups, undecided.rows.target[rows.stop :]
     problem = CountProblem(
         operator,
         undecided.rows.rest[rows],

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
-from tellall.attack.reconstruct.decoders import Decoded, nearest
-from tellall.attack.reconstruct.system import Undecided
+from tellall.attack.reconstruct.decoders import nearest
+from tellall.attack.reconstruct.undecided import Decoded, Undecided
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
@@ -22,18 +22,17 @@ from tellall.release.protections.sampling import ComplementLaw, turn_back
 from tellall.release.release import Release
 
 __all__ = [
-    "CONTRADICTION",
     "Misfit",
     "find_misfit",
     "with_doubts",
     "with_little_shown",
-    "with_misfits",
+    "with_misfit",
 ]
 
 # Misfits: published values that no secret near the others can have.
 
-CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
-_GROSS = 20.0  # nor is a single one of so many times, of millions and under any law without gross errors
+CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
+_GROSS = 20.0  # nor is a single one this large, of millions and under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
 _LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
 
@@ -70,7 +69,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     if not solution.status.settled:
         return Misfit(excess)
     value = decoded.value.copy()
-    value[undecided.places] = solution.value
+    value[undecided.index] = solution.value
     excess = min(excess, _excess(evidence, value))
     if evidence.contaminated:
         return Misfit(excess)
@@ -78,13 +77,24 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
 
 
-def with_misfits(status: Status, misfits: int, values: int) -> Status:
-    """The status, changed where some values do not fit the others."""
-    if not misfits or status.word == "contradictory":
-        return status
-    do, it = ("does", "it has") if misfits == 1 else ("do", "they have")
-    said = f"{misfits:,} of {values:,} values {do} not fit the others"
-    return Status("contradictory", f"{said}; look for a mistake, or declare the noise {it}")
+def with_misfit(decoded: Decoded, misfit: Misfit, values: int, *, empty: bool = False) -> Decoded:
+    """The decoder's answer, its status changed where no secret comes near the published values.
+
+    ``empty`` says that the bounds leave no secret at all.
+    """
+    stats = {**decoded.stats, "misfit": misfit.excess, "misfits": float(misfit.values)}
+    minimises = decoded.name not in ("posterior", "exhaustive")
+    said = ""
+    if empty and not misfit.values:
+        said = "no secret satisfies the published values; declare the noise they have"
+    elif misfit.excess > CONTRADICTION and minimises:
+        missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
+        said = f"{missed}; declare the noise they have"
+    elif misfit.values and decoded.status.word != "contradictory":
+        do, it = ("does", "it has") if misfit.values == 1 else ("do", "they have")
+        some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
+        said = f"{some}; look for a mistake, or declare the noise {it}"
+    return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
 
 
 def _off(evidence: Evidence, value: Array) -> Array:
@@ -110,84 +120,65 @@ def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
     return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
 
 
+# What makes confidences doubtful, whatever the decoder found.
+
 _MINORITY = 0.45  # share of gross errors up to which they can be told from what is right
-_MUCH = (
-    0.5  # share of values that are hidden, above which those shown say little about the rate of the secret
-)
+_MUCH = 0.5  # share of hidden values above which those shown say little about the rate of the secret
 
 
 def with_doubts(status: Status, releases: Sequence[Release], public: Public, decoder: str) -> Status:
     """The status, changed where the model of the errors is known to be wrong."""
-    status = _with_unknown_law(status, releases)
-    status = _with_sampling(_with_selection(status, releases, decoder), releases)
-    status = _with_shared_noise(_with_gross_errors(status, releases), releases)
-    return _with_approximation(status, releases, public)
-
-
-def _with_unknown_law(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where nobody declared what was done to the values."""
-    if not status.settled or all(release.noise.known for release in releases):
+    if not status.settled:
         return status
+    checks = (_unknown_law, _selection, _sampling, _gross_errors, _shared_noise)
+    reasons = [check(release, decoder) for check in checks for release in releases]
+    reasons += [release.statistic.approximate(public, release.noise.std) for release in releases]
+    first = next(filter(None, reasons), "")
+    return Status("uncalibrated", first) if first else status
+
+
+def _unknown_law(release: Release, decoder: str) -> str:
+    """Nobody declared what was done to the values."""
+    if release.noise.known:
+        return ""
     reason = "the law of the errors is unknown, so nothing is proved and confidence may be too high"
-    return Status("uncalibrated", f"{reason}; declare the law of the protection")
+    return f"{reason}; declare the law of the protection"
 
 
-def _with_selection(status: Status, releases: Sequence[Release], decoder: str) -> Status:
-    """The status, changed where which values are shown depends on their noise and the decoder ignores it."""
-    misled = any(
-        any(protection.hides for protection in release.protections)
-        and release.noise.bound == np.inf
-        and not (decoder == "posterior" and _reckons_with_selection(release))
-        for release in releases
-    )
-    if not status.settled or not misled:
-        return status
-    return Status(
-        "uncalibrated", "noise and suppression together select what is shown; confidence may be too high"
-    )
+def _selection(release: Release, decoder: str) -> str:
+    """Which values are shown depends on their noise, and the decoder ignores that."""
+    hides = any(protection.hides for protection in release.protections)
+    if not hides or release.noise.bound < np.inf or (decoder == "posterior" and _models_selection(release)):
+        return ""
+    return "noise and suppression together select what is shown; confidence may be too high"
 
 
-def _reckons_with_selection(release: Release) -> bool:
-    """Whether the intervals of what is not shown say all that the choice says."""
+def _models_selection(release: Release) -> bool:
+    """Whether the intervals of hidden values say all that the choice of them says."""
     threshold = threshold_of(release.protections, 1.0) if release.statistic.counts_people else None
     return threshold is not None and threshold.complete
 
 
-def _with_approximation(status: Status, releases: Sequence[Release], public: Public) -> Status:
-    """The status, changed where equations that hold to first order meet noise too large for that."""
-    for release in releases:
-        reason = release.statistic.approximate(public, release.noise.std)
-        if status.settled and reason:
-            return Status("uncalibrated", reason)
-    return status
+def _sampling(release: Release, decoder: str) -> str:
+    """People were left out: what is missing is missing from all values at once."""
+    sampled = any(isinstance(each, Subsample) and each.fraction < 1 for each in release.protections)
+    return "who was left out of the sample is not known; confidence may be too high" if sampled else ""
 
 
-def _with_sampling(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where people were left out: what is missing is missing from all values at once."""
-    sampled = any(isinstance(p, Subsample) and p.fraction < 1 for r in releases for p in r.protections)
-    if not status.settled or not sampled:
-        return status
-    return Status("uncalibrated", "who was left out of the sample is not known; confidence may be too high")
+def _gross_errors(release: Release, decoder: str) -> str:
+    """Gross errors are not a minority that could be told from the rest.
 
-
-def _with_gross_errors(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where gross errors are no minority that could be told from the rest.
-
-    ComplementLaw counts are a minority again where they are nearly all: they are turned round, but then it is
-    not reckoned with what was hidden.
+    Complemented counts are a minority again where they are nearly all. They are then turned round, which
+    ignores how hidden values were selected.
     """
-    if not status.settled:
-        return status
-    for release in releases:
-        law, turned = turn_back(release.noise)
-        share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
-        if share >= _MINORITY:
-            reason = f"{share:.0%} of the values have gross errors, which nothing tells from the others"
-            return Status("uncalibrated", f"{reason}; confidence may be too high")
-        if turned and any(protection.hides for protection in release.protections):
-            reason = "gross errors and suppression together select what is shown"
-            return Status("uncalibrated", f"{reason}; confidence may be too high")
-    return status
+    law, turned = turn_back(release.noise)
+    share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
+    if share >= _MINORITY:
+        reason = f"{share:.0%} of the values have gross errors, which nothing tells from the others"
+        return f"{reason}; confidence may be too high"
+    if turned and any(protection.hides for protection in release.protections):
+        return "gross errors and suppression together select what is shown; confidence may be too high"
+    return ""
 
 
 def _gross_share(law: Noise) -> float:
@@ -195,12 +186,10 @@ def _gross_share(law: Noise) -> float:
     return law.fraction if isinstance(law, ComplementLaw | Corruption) and law.std else 0.0
 
 
-def _with_shared_noise(status: Status, releases: Sequence[Release]) -> Status:
-    """The status, changed where cells have noise in common, which decoders take for independent."""
-    shared = any(isinstance(p, WalshNoise) and p.std != 0 for r in releases for p in r.protections)
-    if not status.settled or not shared:
-        return status
-    return Status("uncalibrated", "cells share noise; confidence may be too high")
+def _shared_noise(release: Release, decoder: str) -> str:
+    """Cells have noise in common, which decoders take for independent."""
+    shared = any(isinstance(each, WalshNoise) and each.std != 0 for each in release.protections)
+    return "cells share noise; confidence may be too high" if shared else ""
 
 
 def with_little_shown(
@@ -211,10 +200,9 @@ def with_little_shown(
     Where values are hidden and nothing is known of them, as after complementary suppression, those shown are
     no fair sample of all: a rate read off them is wrong where they are the fewer.
     """
-    silent = all(part.hidden is None for part in evidence.parts)
-    if not status.settled or not silent:
+    if not status.settled or any(part.hidden is not None for part in evidence.parts):
         return status
-    if not evidence.target.size:
+    if not len(evidence.rows):
         return Status("uncalibrated", "nothing is published about the secret")
     hidden = float(np.isnan(np.concatenate([release.values for release in releases])).mean())
     if rate_known or hidden <= _MUCH:

@@ -2,85 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-
 import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.secret import Secret
+from tellall.attack.reconstruct.undecided import Decoded
 from tellall.core.errors import invalid
-from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
-from tellall.release.release import Release
 
 __all__ = [
-    "Factored",
-    "RealReconstruction",
-    "Whitened",
-    "reconstruct_reals",
+    "check_bounds",
+    "decode_reals",
+    "fit_population",
 ]
 
 _MOST_ENTRIES = 200_000_000
 _WIDEST, _GRID, _NEAR = 25.0, 25, 1e-5  # of the logarithm of the variance over people
-_GOLDEN = (5**0.5 - 1) / 2
-_CONTRADICTION = 5.0  # residuals so many times the declared noise are no bad luck
+_SUPPORT = 2.0  # a smaller gain in log-likelihood does not tell a variance from none
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RealReconstruction:
-    """What an attacker concludes about each person's real secret, in file order.
-
-    Attributes
-    ----------
-    estimate
-        The posterior mean, or the most probable value within the bounds where bounds were given.
-    std
-        The posterior standard deviation of each (without the bounds).
-    mean, spread
-        The mean and the standard deviation over people that the attack read off the releases.
-    """
-
-    estimate: Array
-    std: Array
-    mean: float
-    spread: float
-    status: Status
-    evidence: Evidence
-    public: Public
-    releases: tuple[Release, ...]
-    decoder: str = "least-squares"
-    stats: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def guess(self) -> Array:
-        """The estimate: real numbers are not rounded."""
-        return self.estimate
-
-    @property
-    def secret(self) -> Secret:
-        """What kind of secret was attacked."""
-        return Secret.of(0)
-
-    @property
-    def n(self) -> int:
-        """How many people."""
-        return self.estimate.size
-
-    def __repr__(self) -> str:
-        return (
-            f"Reconstruction of {self.n} real numbers from {self.evidence.target.size} equations: "
-            f"{self.status}; known to within {float(np.median(self.std)):.3g} (median standard deviation, "
-            f"{self.spread:.3g} without the releases)"
-        )
+def check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The least and the largest value of a real secret, as numbers."""
+    if bounds is None:
+        return None
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        raise invalid("bounds", "two numbers, the least and the largest value", bounds) from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise invalid("bounds", "two finite numbers, the first below the second", bounds)
+    return low, high
 
 
-def reconstruct_reals(
-    evidence: Evidence, public: Public, releases: Sequence[Release], bounds: tuple[float, float] | None
-) -> RealReconstruction:
-    """Everybody's real secret from the evidence.
+def decode_reals(evidence: Evidence, bounds: tuple[float, float] | None) -> tuple[Decoded, Array]:
+    """Each group's sum with its people's standard deviation, and the mean and spread over people.
 
     Notes
     -----
@@ -97,135 +53,61 @@ def reconstruct_reals(
             f"of at most {_MOST_ENTRIES:,} equations × people, where the secret is a real number",
             " × ".join(map(str, system.operator.shape)),
         )
-    whitened = Whitened.of(system)
-    estimate, mean, variance = whitened.estimate(system.rows.target)
-    shares = whitened.singular**2 / (variance * whitened.singular**2 + 1)
-    total_variance = np.maximum(variance - variance**2 * (shares @ whitened.right**2), 0.0)
+    root, spread = np.sqrt(system.size), system.rows.spread
+    rows = system.operator.to_dense() * root / spread[:, None]  # of unit noise
+    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    values, everybody = left.T @ (system.rows.target / spread), singular * (right @ root)
+    mean, variance, support = fit_population(values, everybody, singular)
+    precision = 1 / (variance * singular**2 + 1)
+    deviation = right.T @ (variance * singular * precision * (values - mean * everybody))
+    estimate = mean + deviation / root
+    shares = singular**2 * precision
+    total_variance = np.maximum(variance - variance**2 * (shares @ right**2), 0.0)
     status = Status("solved")
+    if support < _SUPPORT:
+        reason = "the values do not show how much people differ; the standard deviations may be far too small"
+        status = Status("uncalibrated", reason)
     if bounds is not None:
-        estimate, status = _within(system, mean, variance, bounds)
-    status = _with_trouble(status, system, estimate)
+        estimate, boxed = _within(system, mean, variance, bounds)
+        status = status if boxed.settled else boxed
     within_group = variance * (1 - 1 / system.size)  # people alike share a sum, not a value
     std = np.sqrt(within_group + total_variance / system.size)
-    index = evidence.groups.index
-    return RealReconstruction(
-        estimate[index], std[index], mean, float(np.sqrt(variance)), status, evidence, public, tuple(releases)
-    )
+    decoded = Decoded(estimate * system.size, std, status, "least-squares")
+    return decoded, np.array([mean, np.sqrt(variance)])
 
 
-def _with_trouble(status: Status, system: System, estimate: Array) -> Status:
-    """The status, changed where nothing was published or no secret comes near it."""
-    if not system.rows.target.size:
-        return Status("uncalibrated", "nothing is published about the secret")
-    misfit = (system.operator @ (estimate * system.size) - system.rows.target) / system.rows.spread
-    excess = float(np.sqrt(np.mean(misfit**2)))
-    if status.settled and excess > _CONTRADICTION:
-        missed = f"the best secret misses the values by {excess:.1f} times the declared noise"
-        return Status("contradictory", f"{missed}; declare the noise they have")
-    return status
+def fit_population(values: Array, everybody: Array, singular: Array) -> tuple[float, float, float]:
+    """The mean and variance over people that make the values most likely, and what a variance explains.
 
-
-@dataclass(frozen=True, eq=False)
-class Whitened:
-    """A system of which every row has unit noise, decomposed once for any target: U diag(s) Vᵀ."""
-
-    left: Array
-    singular: Array
-    right: Array
-    root: Array  # √ the people of each unknown
-    spread: Array
-
-    @classmethod
-    def of(cls, system: System) -> Whitened:
-        """The decomposition, O(m n min(m, n))."""
-        return Factored.of(system).whitened(system.rows.spread)
-
-    def scaled(self, factor: float) -> Whitened:
-        """The same system with the spread of every row so many times larger."""
-        return replace(self, singular=self.singular / factor, spread=self.spread * factor)
-
-    def estimate(self, target: Array) -> tuple[Array, float, float]:
-        """The posterior mean of each group's average, with the mean and variance over people."""
-        estimates, means, variances = self.estimates(target[:, None])
-        return estimates[:, 0], float(means[0]), float(variances[0])
-
-    def estimates(self, targets: Array) -> tuple[Array, Array, Array]:
-        """The same for each column of targets."""
-        values = self.left.T @ (targets / self.spread[:, None])
-        everybody = (self.singular * (self.right @ self.root))[:, None]
-        means, variances = _populations(values, everybody, self.singular)
-        precision = 1 / (variances * self.singular[:, None] ** 2 + 1)
-        weights = variances * self.singular[:, None] * precision
-        deviation = self.right.T @ (weights * (values - means * everybody))
-        return means + deviation / self.root[:, None], means, variances
-
-
-@dataclass(frozen=True, eq=False)
-class Factored:
-    """A system's rows as a small matrix times orthonormal columns, whatever the spread of the rows."""
-
-    small: Array
-    basis: Array
-    root: Array
-
-    @classmethod
-    def of(cls, system: System) -> Factored:
-        """A diag(√size) = L Qᵀ, O(m n min(m, n))."""
-        root = np.sqrt(system.size)
-        basis, triangle = np.linalg.qr((system.operator.to_dense() * root).T)
-        return cls(triangle.T, basis, root)
-
-    def whitened(self, spread: Array) -> Whitened:
-        """The system with rows of this spread, O(min(m, n)² (m + n))."""
-        left, singular, right = np.linalg.svd(self.small / spread[:, None], full_matrices=False)
-        return Whitened(left, singular, right @ self.basis.T, self.root, spread)
-
-
-def _populations(targets: Array, everybody: Array, singular: Array) -> tuple[Array, Array]:
-    """The mean and variance over people that make each column of published values most likely.
-
-    The logarithm of the variance from a coarse grid, then by golden sections to 1e-5.
+    values ~ N(mean · everybody, variance · singular² + 1). The third number is the gain in log-likelihood
+    over no variance at all. The logarithm of the variance from a coarse grid, then to 1e-5.
     """
-    columns = targets.shape[1]
-    if not targets.size or not singular.max(initial=0.0):
-        return np.zeros(columns), np.ones(columns)
-    # how large the secrets must be, overall, to explain the published values
-    scale = np.sqrt(np.mean(targets**2, axis=0)) / float(np.sqrt(np.mean(singular**2))) + 1e-300
-    centre = 2 * np.log(scale)
+    from scipy.optimize import minimize_scalar
+
+    if not values.size or not singular.max(initial=0.0):
+        return 0.0, 1.0, 0.0
     # about a first mean, so that no digits are lost where the mean is large beside the spread
-    ones = float((everybody**2).sum())
-    about = (everybody * targets).sum(axis=0) / ones if ones > 0 else np.zeros(columns)
-    rest, energy = targets - about * everybody, singular[:, None] ** 2
-    square, cross, weights = rest**2, everybody * rest, (everybody**2)[:, 0]
+    ones = float(everybody @ everybody)
+    about = float(everybody @ values) / ones if ones > 0 else 0.0
+    rest = values - about * everybody
 
-    def fit(logs: Array) -> tuple[Array, Array]:
-        precision = 1 / (np.exp(logs) * energy + 1)
-        weight, total = weights @ precision, (precision * cross).sum(axis=0)
-        means = np.divide(total, weight, out=np.zeros(columns), where=weight > 0)
-        misfit = (precision * square).sum(axis=0) - means * total
-        return about + means, 0.5 * (misfit - np.log(precision).sum(axis=0))
+    def fit(variance: float) -> tuple[float, float]:
+        precision = 1 / (variance * singular**2 + 1)
+        weight, total = float(precision @ everybody**2), float(precision @ (everybody * rest))
+        mean = total / weight if weight > 0 else 0.0
+        return about + mean, 0.5 * float(precision @ rest**2 - mean * total - np.log(precision).sum())
 
-    step = 2 * _WIDEST / _GRID
-    grid = centre - _WIDEST + step * np.arange(_GRID + 1)[:, None]
-    best = np.argmin([fit(logs)[1] for logs in grid], axis=0)
-    middle = grid[best, np.arange(columns)]
-    logs = _golden(lambda logs: fit(logs)[1], middle - step, middle + step)
-    logs = np.clip(logs, centre - _WIDEST, centre + _WIDEST)
-    return fit(logs)[0], np.exp(logs)
+    def loss(log: float) -> float:
+        return fit(np.exp(log))[1]
 
-
-def _golden(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """Where each of several functions of one number is least, between bounds that hold one minimum."""
-    first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_first, at_second = function(first), function(second)
-    while float((high - low).max()) > _NEAR:
-        left = at_first < at_second
-        low, high = np.where(left, low, first), np.where(left, second, high)
-        new = np.where(left, high - _GOLDEN * (high - low), low + _GOLDEN * (high - low))
-        at_new = function(new)
-        first, second = np.where(left, new, second), np.where(left, first, new)
-        at_first, at_second = np.where(left, at_new, at_second), np.where(left, at_first, at_new)
-    return (low + high) / 2
+    # how large the secrets must be, overall, to explain the published values
+    scale = np.sqrt(np.mean(values**2) / np.mean(singular**2)) + 1e-300
+    grid = 2 * np.log(scale) + np.linspace(-_WIDEST, _WIDEST, _GRID + 1)
+    best, step = grid[int(np.argmin([loss(log) for log in grid]))], grid[1] - grid[0]
+    within = (max(best - step, grid[0]), min(best + step, grid[-1]))
+    log = minimize_scalar(loss, bounds=within, method="bounded", options={"xatol": _NEAR}).x
+    mean, least = fit(float(np.exp(log)))
+    return mean, float(np.exp(log)), fit(0.0)[1] - least
 
 
 def _within(

@@ -1,19 +1,22 @@
-"""What is left to decide: the counts that the bounds leave open, and what is believed of them beforehand."""
+"""What a decoder is given, and what it returns: the counts that the bounds leave open, and their values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.posterior.channel import observation
 from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.solvers.base import Status
 from tellall.release.equations import Evidence, Rows, System
 
 __all__ = [
+    "Decoded",
     "Undecided",
     "estimate_rates",
     "leave_undecided",
@@ -28,12 +31,37 @@ _MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is 
 
 
 @dataclass(frozen=True, eq=False)
+class Decoded:
+    """What a decoder concludes about each unknown count.
+
+    Attributes
+    ----------
+    value
+        The decoder's own minimiser.
+    chance
+        The probability that a person of the group is one of those counted; of real numbers, the standard
+        deviation of a person's.
+    name
+        The decoder that it came from.
+    proved
+        Which counts are the same in everything that fits, where the decoder found out.
+    """
+
+    value: Array
+    chance: Array
+    status: Status
+    name: str
+    stats: dict[str, float] = field(default_factory=dict)
+    proved: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Undecided:
     """The unknown counts whose bounds are apart, and what the equations say about them.
 
     Attributes
     ----------
-    places
+    index
         Which unknowns of the evidence's system these are.
     operator, rows
         Their equations, less what is decided; no bound is below zero.
@@ -53,7 +81,7 @@ class Undecided:
         none; least squares, which has no use for them, does without.
     """
 
-    places: IntArray
+    index: IntArray
     operator: LinearOperator
     rows: Rows
     contaminated: bool | None
@@ -80,12 +108,12 @@ def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
     """The evidence less what its bounds settle; the rates are read off it where they are not given."""
     system, everything, box = evidence.system, evidence.everything, evidence.enclosure
     lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
-    places = np.flatnonzero(lower < upper)
+    index = np.flatnonzero(lower < upper)
     unknown = np.ones(evidence.values)  # rates to come
-    shown = _open_rows(system, evidence.contaminated, lower, upper, places, unknown)
+    shown = _open_rows(system, evidence.contaminated, lower, upper, index, unknown)
     whole = shown
     if everything is not system:
-        whole = _open_rows(everything, evidence.contaminated, lower, upper, places, unknown)
+        whole = _open_rows(everything, evidence.contaminated, lower, upper, index, unknown)
     if rates is None:
         rates = _rates(shown, whole, evidence.values)
     shown = replace(shown, rates=rates)
@@ -97,18 +125,18 @@ def _open_rows(
     contaminated: bool | None,
     lower: Array,
     upper: Array,
-    places: IntArray,
+    index: IntArray,
     rates: Array,
 ) -> Undecided:
     """The rows of a system less what is decided."""
     operator, target = system.operator, system.rows.target
-    if places.size < system.size.size:
+    if index.size < system.size.size:
         target = target - operator @ np.where(lower < upper, 0.0, lower)
-        operator = operator.take(places)
+        operator = operator.take(index)
     rows = replace(system.rows, target=target, bound=np.maximum(system.rows.bound, 0.0))
-    box = (lower[places], upper[places], system.size[places], system.value[places])
+    box = (lower[index], upper[index], system.size[index], system.value[index])
     groups = system.size.size // rates.size
-    return Undecided(places, operator, rows, contaminated, *box, rates, groups)
+    return Undecided(index, operator, rows, contaminated, *box, rates, groups)
 
 
 def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:

@@ -35,12 +35,14 @@ data = "people.csv"
 secret = "ill"
 public = ["age", "town", "car", "dog"]
 limit = {limit}
+exposed_limit = 60
 steps = false
 bins = 4
 [[releases]]
 name = "tables"
 statistic = {{ kind = "Marginals", ways = 4 }}
 """
+NOISE = 'protect = { kind = "Gaussian", std = 40.0 }\n'
 
 
 def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
@@ -61,13 +63,22 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("limit", "code", "word"), [(0.02, 1, "FAIL"), (1.0, 0, "PASS"), (0.35, 3, "REVIEW")]
+    ("limit", "noise", "code", "word"),
+    [(0.02, "", 1, "FAIL"), (1.0, NOISE, 0, "PASS"), (1.0, "", 3, "REVIEW"), (0.35, "", 3, "REVIEW")],
 )
-def test_exit_codes_follow_the_limit(tellall, people, limit, code, word):
-    Path("plan.toml").write_text(PLAN.format(limit=limit))
+def test_exit_codes_follow_the_limit(tellall, people, limit, noise, code, word):
+    """Exact tables prove people as a group, which a person has to judge; noise proves nothing."""
+    Path("plan.toml").write_text(PLAN.format(limit=limit) + noise)
     left, out, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert (left, out) == (code, "")
     assert err.startswith(f"{word}. ")
+
+
+def test_one_person_learnt_is_too_many_unless_the_plan_allows_it(tellall, people):
+    Path("plan.toml").write_text(PLAN.format(limit=1.0).replace("exposed_limit = 60\n", ""))
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert code == 1
+    assert "learns the sensitive value of single people" in " ".join(err.split())
 
 
 def test_reveal_writes_a_separate_marked_file_for_its_owner_alone(tellall, people):
@@ -282,7 +293,7 @@ def test_a_full_disk_is_one_line(tellall, people, monkeypatch):
 
 
 def test_the_audit_of_another_file(tellall, people, tmp_path):
-    Path("plan.toml").write_text(PLAN.format(limit=1.0).replace('data = "people.csv"\n', ""))
+    Path("plan.toml").write_text(PLAN.format(limit=1.0).replace('data = "people.csv"\n', "") + NOISE)
     assert "data is needed" in tellall("audit", "plan.toml")[2]
     assert tellall("audit", "plan.toml", "--data", str(people), "--jobs", "1")[0] == 0
 

@@ -1,15 +1,17 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tellall import cli
-from tellall.cli import demonstration
 from tests import likenesses
 from tests.conftest import SHARED
+
+DEMO = import_module("tellall.cli.demo")  # the package's own name `demo` is the command
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -44,10 +46,9 @@ def test_a_bad_output_place_is_one_line_before_any_work(tmp_path):
 def small(monkeypatch, tmp_path):
     """The demonstration as it is without the extra: scikit-learn's data, in this process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demonstration, "find_spec", lambda name: None)
-    monkeypatch.setattr(
-        demonstration, "attack_all", lambda d, real=demonstration.attack_all: real(d, processes=1)
-    )
+    attack_all = DEMO._attack_all
+    monkeypatch.setattr(DEMO, "find_spec", lambda name: None)
+    monkeypatch.setattr(DEMO, "_attack_all", lambda *given: attack_all(*given, processes=1))
 
 
 def test_the_demo_tells_the_story_and_what_to_type_next(small, capsys, monkeypatch):
@@ -68,7 +69,7 @@ def test_the_demo_tells_the_story_and_what_to_type_next(small, capsys, monkeypat
 
 
 def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(demonstration, "_WAYS", (3,))
+    monkeypatch.setattr(DEMO, "_WAYS", (3,))
     documents = []
     for name in ("one.json", "two.json"):
         out = tmp_path / name

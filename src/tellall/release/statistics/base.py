@@ -151,7 +151,7 @@ def check_sets(
     chosen = tuple(tuple(int(n) if isinstance(n, np.integer) else n for n in names) for names in loose)
     for names in chosen:
         if not all(isinstance(each, str | int) for each in names) or (size is None and not names):
-            raise invalid(name, f"sets of one or more {what}, by name or index", names)
+            raise invalid(name, f"sets of one {what[:-1]} or more, by name or index", names)
         if size is not None and len(names) != size:
             raise invalid(name, f"sets of {size} {what} (ways − 1)", names)
     return chosen

@@ -135,12 +135,21 @@ def test_the_largest_hidden_count_is_exact():
 
 
 def test_only_a_known_rule_gives_a_threshold():
-    class Mine:
-        def perturb(self, values, rng=None):
+    class Mine(ta.Protection):
+        law = Exact()
+        hides = True
+
+        def perturb(self, values, rng=None, context=None):
             return np.where(values < 20, np.nan, values)
+
+    class Unsaid(Mine):
+        law = ta.Unknown()
+        hides = False
 
     assert threshold_of((ta.Gaussian(1),), 1) is None
     assert threshold_of((ta.Suppression(3), Mine()), 1) is None
+    assert threshold_of((ta.Suppression(3), Unsaid()), 1) is None
+    assert threshold_of((Unsaid(), ta.Suppression(3)), 1) is None
     assert threshold_of((ta.Suppression(3), ta.Suppression(5)), 1) == threshold_of((ta.Suppression(5),), 1)
     assert threshold_of((ta.Suppression(3), ta.Gaussian(1), ta.Suppression(5)), 1) is None
     assert threshold_of((ta.Suppression(3), ta.Suppression(5, complementary=True)), 1) is None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, final
 
 import numpy as np
@@ -16,6 +17,8 @@ __all__ = [
     "Array",
     "IntArray",
     "LinearOperator",
+    "gram_of_rows",
+    "in_chunks",
     "split_rows",
     "stack_columns",
 ]
@@ -29,8 +32,8 @@ _BLOCK = 1024  # columns of the identity multiplied at once where no closed form
 class LinearOperator(ABC):
     """An m × n matrix A given by its products.
 
-    A subclass supplies ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``; the rest is derived,
-    and overridden where a closed form is faster.
+    A subclass supplies ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``. The rest is derived;
+    override it where a closed form is faster.
 
     Notes
     -----
@@ -125,10 +128,28 @@ def stack_columns(device: Device, product: Callable[[Array], Array], block: Arra
     return out
 
 
-def split_rows(rows: Array, operators: Sequence[LinearOperator]) -> list[Array]:
-    """The rows that belong to each of several operators whose rows come one after the other."""
+def split_rows(rows: Any, operators: Sequence[LinearOperator]) -> list[Any]:
+    """The rows of each of several operators whose rows come one after the other; None of None."""
+    if rows is None:
+        return [None] * len(operators)
     ends = np.cumsum([operator.shape[0] for operator in operators])
     return [rows[end - operator.shape[0] : end, ...] for end, operator in zip(ends, operators, strict=True)]
+
+
+def gram_of_rows(blocks: Iterable[Array], weights: Array, n: int) -> Array:
+    """Aᵀ diag(weights) A from the rows of A, some at a time."""
+    total, start = np.zeros((n, n)), 0
+    for rows in blocks:
+        total += rows.T @ (rows * weights[start : start + len(rows), None])
+        start += len(rows)
+    return total
+
+
+def in_chunks(choices: Iterable[tuple[int, ...]], size: int) -> Iterator[IntArray]:
+    """Index tuples as arrays, `size` of them at a time."""
+    rest = iter(choices)
+    while chunk := list(islice(rest, size)):
+        yield np.array(chunk, dtype=np.intp)
 
 
 @final

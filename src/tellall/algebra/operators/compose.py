@@ -1,4 +1,4 @@
-"""Partition: tables over people, each person in one cell of each table."""
+"""Operators made of others (stacked, block-diagonal, chosen or scaled rows), and the cells of tables."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ __all__ = [
     "RowSelect",
     "Stack",
 ]
-
-# BlockDiagonal: operators side by side, each on unknowns of its own.
 
 
 @final
@@ -53,7 +51,9 @@ class BlockDiagonal(LinearOperator):
 
     def rmatmat(self, block: Array) -> Array:
         xp = self.device.xp
-        found = [part.rmatmat(rows) for part, rows in zip(self.parts, self._split(block), strict=True)]
+        found = [
+            part.rmatmat(rows) for part, rows in zip(self.parts, split_rows(block, self.parts), strict=True)
+        ]
         out: Array = xp.take(xp.concat(found), self._order, axis=0)
         return out
 
@@ -62,9 +62,7 @@ class BlockDiagonal(LinearOperator):
 
     def gram(self, weights: Array | None = None) -> Array:
         out = np.zeros((self.shape[1], self.shape[1]))
-        split: Sequence[Array | None]
-        split = [None] * len(self.parts) if weights is None else self._split(weights)
-        for part, index, some in zip(self.parts, self.columns, split, strict=True):
+        for part, index, some in zip(self.parts, self.columns, split_rows(weights, self.parts), strict=True):
             out[np.ix_(index, index)] = part.gram(some)
         return out
 
@@ -94,9 +92,6 @@ class BlockDiagonal(LinearOperator):
     def _order(self) -> Any:
         """For each column its index when the parts' columns come one after the other."""
         return self.device.put(np.argsort(np.concatenate(self.columns), kind="stable"))
-
-    def _split(self, rows: Array) -> list[Array]:
-        return split_rows(rows, self.parts)
 
 
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
@@ -207,9 +202,6 @@ class Partition(LinearOperator):
         return [self.codes[i : i + step] for i in range(0, self.codes.shape[0], step)]
 
 
-# Operators made of operators: several releases, chosen rows, weighted rows.
-
-
 @final
 class Stack(LinearOperator):
     """The rows of several operators over the same people, one after the other."""
@@ -230,21 +222,16 @@ class Stack(LinearOperator):
         return out
 
     def rmatmat(self, block: Array) -> Array:
-        parts = self._split(block)
-        return sum(
-            (op.rmatmat(part) for op, part in zip(self.operators, parts, strict=True)),
-            start=self.device.zeros((self.shape[1], block.shape[1]), block.dtype),
-        )
+        parts = zip(self.operators, split_rows(block, self.operators), strict=True)
+        nothing = self.device.zeros((self.shape[1], block.shape[1]), block.dtype)
+        return sum((operator.rmatmat(part) for operator, part in parts), start=nothing)
 
     def on(self, device: Device) -> Stack:
         return Stack([operator.on(device) for operator in self.operators])
 
     def gram(self, weights: Array | None = None) -> Array:
-        parts: Sequence[Array | None]
-        parts = [None] * len(self.operators) if weights is None else self._split(weights)
-        total = self.operators[0].gram(parts[0])
-        for operator, part in zip(self.operators[1:], parts[1:], strict=True):
-            total = total + operator.gram(part)
+        parts = zip(self.operators, split_rows(weights, self.operators), strict=True)
+        total: Array = sum((operator.gram(part) for operator, part in parts), start=np.zeros(()))
         return total
 
     def take(self, columns: IntArray) -> Stack:
@@ -257,9 +244,6 @@ class Stack(LinearOperator):
         from scipy.sparse import csr_array, vstack
 
         return csr_array(vstack([operator.to_sparse() for operator in self.operators]))
-
-    def _split(self, rows: Array) -> list[Array]:
-        return split_rows(rows, self.operators)
 
 
 @final

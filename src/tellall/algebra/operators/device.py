@@ -42,7 +42,7 @@ class Device:
         A number type of half the width of single precision whose products are summed in single precision,
         where the device has such products.
     panel
-        Rows of a symmetric product computed at once: of what lies below the diagonal only their own square.
+        Rows of a symmetric product computed at once; below the diagonal only their own square is computed.
     home
         What the namespace calls the host.
     """
@@ -55,7 +55,7 @@ class Device:
     home: Any = "cpu"
 
     def put(self, array: Any) -> Any:
-        """The same numbers here; a single number is at home everywhere."""
+        """The same numbers on this device; a single number needs no move."""
         if self.xp is HOST.xp or isinstance(array, float):
             return array
         return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
@@ -81,7 +81,7 @@ class Device:
         return self.xp.zeros(shape, dtype=dtype, device=self.handle)
 
     def parts(self, array: Any, dtype: Any) -> list[Any]:
-        """Arrays of that type that add up to the array; two of a narrow type leave 2⁻¹⁶ of each number."""
+        """Arrays of that type that add up to the array; two of a narrow type are off by a 2⁻¹⁶th."""
         if array.dtype == dtype:
             return [array]
         if dtype != self.narrow:
@@ -91,7 +91,7 @@ class Device:
 
     @contextmanager
     def short_of_memory(self) -> Iterator[None]:
-        """What the libraries raise where a device has too little memory becomes a MemoryError."""
+        """Turns the libraries' out-of-memory errors into MemoryError."""
         try:
             yield
         except Exception as error:
@@ -100,10 +100,10 @@ class Device:
             raise
 
     def product(self, left: Any, right: Any) -> Any:
-        """The matrix product; of narrow factors summed, and given, in single precision."""
+        """The matrix product; of narrow factors in single precision."""
         if self.narrow is None or left.dtype != self.narrow:
             return left @ right
-        if not self.name.startswith("cuda"):  # no such products there: the same numbers by a slower way
+        if not self.name.startswith("cuda"):  # has no such products: the same numbers, slower
             return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
         import torch
 
@@ -142,7 +142,7 @@ class Device:
 
     @property
     def free_memory(self) -> int:
-        """Bytes of the device, or of the host, that can still be had."""
+        """Bytes that are free on the device, or on the host."""
         if not self.name.startswith("cuda"):
             return _free_on_host()
         cuda = self.xp.cuda
@@ -163,17 +163,17 @@ HOST = Device("cpu", _host_namespace())
 
 
 def _free_on_host() -> int:
-    """Bytes that programs can still have, caches given up; as many as there can be where nobody says."""
+    """Free bytes, caches included; the largest number there is where the system does not say."""
     try:
         with Path("/proc/meminfo").open(encoding="ascii") as lines:
-            told = dict(line.split(":", 1) for line in lines)
-        return 1024 * int(told["MemAvailable"].split()[0])
+            found = dict(line.split(":", 1) for line in lines)
+        return 1024 * int(found["MemAvailable"].split()[0])
     except (OSError, KeyError, ValueError):
         return sys.maxsize
 
 
 def find_device(name: str) -> Device:
-    """The device of that name, "cpu", "cuda" or "cuda:1"; the host, with a warning, where there is none."""
+    """The device of that name, "cpu", "cuda" or "cuda:1"; if it is missing, the host with a warning."""
     if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
         raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", name)
     if name == "cpu":

@@ -12,7 +12,14 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator, stack_columns
+from tellall.algebra.operators.base import (
+    Array,
+    IntArray,
+    LinearOperator,
+    gram_of_rows,
+    in_chunks,
+    stack_columns,
+)
 from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.packed import Packed, is_two_valued
 from tellall.core.errors import invalid
@@ -25,8 +32,6 @@ __all__ = [
     "triples_transposed",
     "upper_triangle",
 ]
-
-# Products of three rows, summed over people: no product taken twice, in blocks that stay in the cache.
 
 _MIDDLES = 4  # middle rows whose products share one matrix product
 _NUMBERS = 2**18  # products of two rows held at once on the host
@@ -119,7 +124,7 @@ def _pairs(device: Device, block: _Block, T: Any, scaled: Any) -> Any:
 
 
 def _people(device: Device, parts: Iterable[Part]) -> Iterator[tuple[int, Any]]:
-    """The factor's columns, so many at a time as the products of a block's pairs leave room for."""
+    """The factor's columns, as many at a time as there is room for the products of a block's pairs."""
     for start, stop, T in parts:
         width, count = _width(device, T.shape[0]), stop - start
         for first in range(0, count, width):
@@ -178,7 +183,7 @@ class Moments(LinearOperator):
     -----
     A s is read off ``(T * s) @ T.T`` and Aᵀ y is ``sum((Y @ T) * T, axis=0)``, Y the upper triangle filled
     with y: two matrix products, O(d^order n) flops, O(n d + d²) memory, instead of C(d, order) × n entries.
-    Of order 3 the same for the products of two rows with the rows after them: see the functions below.
+    Order 3 does the same for the products of two rows with the rows after them: see `triples`.
     A packed factor takes n d / 8 bytes and is expanded in blocks of columns.
     Entry (a, b) of the gram is the elementary symmetric polynomial of the numbers T[i, a] T[i, b], which
     Newton's identities give from the power sums P_j = (T^j)ᵀ (T^j):
@@ -224,13 +229,7 @@ class Moments(LinearOperator):
         if scale is not None:
             return scale * _elementary_symmetric(self._whole(), self.order)
         assert weights is not None
-        out = np.zeros((self.shape[1], self.shape[1]))
-        start = 0
-        for rows in self._row_blocks():
-            stop = start + rows.shape[0]
-            out += rows.T @ (rows * weights[start:stop, None])
-            start = stop
-        return out
+        return gram_of_rows(self._row_blocks(), weights, self.shape[1])
 
     def take(self, columns: IntArray) -> Moments:
         if isinstance(self.factor, Packed):
@@ -351,14 +350,8 @@ class Moments(LinearOperator):
     def _row_blocks(self) -> Iterator[Array]:
         """The rows of the matrix, some thousand at a time."""
         factor = self._whole()
-        chosen: list[tuple[int, ...]] = []
-        for choice in combinations(range(factor.shape[0]), self.order):
-            chosen.append(choice)
-            if len(chosen) == _ROWS:
-                yield factor[np.array(chosen)].prod(axis=1)
-                chosen = []
-        if chosen:
-            yield factor[np.array(chosen)].prod(axis=1)
+        for chosen in in_chunks(combinations(range(factor.shape[0]), self.order), _ROWS):
+            yield factor[chosen].prod(axis=1)
 
 
 def _add_pairs(device: Device, total: Any, T: Any, s: Any) -> None:
@@ -416,4 +409,4 @@ def _elementary_symmetric(T: Array, order: int) -> Array:
         return p1
     if order == 2:
         return (p1 * p1 - p2) / 2
-    return (p1**3 - 3 * p1 * p2 + 2 * p3) / 6
+    return (p1 * (p1 * p1 - 3 * p2) + 2 * p3) / 6

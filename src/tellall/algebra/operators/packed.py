@@ -1,4 +1,4 @@
-"""OnDevice: an operator whose work is done on a device, NumPy in and NumPy out."""
+"""Packed: a matrix of two numbers, one bit each. OnDevice: an operator computed on a device."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ __all__ = [
     "Packed",
 ]
 
-# Packed: a matrix of two numbers, one bit each, expanded in blocks of columns where it is used.
-
 _WORK = 16  # bytes that a product needs for each entry of a block: the block, a multiple of it, an image
 _WIDTH = 512  # a block's columns are a multiple of this
 
@@ -35,7 +33,7 @@ class Packed:
     bits
         d × ⌈n/8⌉ bytes as `numpy.packbits` makes them: the first column is the highest bit.
     columns
-        n; what the last byte holds beyond is ignored.
+        n; further bits of the last byte are ignored.
 
     Notes
     -----
@@ -136,10 +134,10 @@ def is_two_valued(array: npt.NDArray[Any]) -> bool:
 
 @final
 class OnDevice(LinearOperator):
-    """An operator of another device behind products of NumPy arrays.
+    """An operator on another device whose products take and give NumPy arrays.
 
-    What iterates asks for ``resident`` and stays on the device; everything else need not know. What has to be
-    formed (a gram, the matrix itself) comes from the ``source`` on the host, where there is one.
+    Iterative solvers ask for ``resident`` and stay on the device; other callers need not know. A gram or the
+    matrix itself is formed from the ``source`` on the host, where there is one.
     """
 
     def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:

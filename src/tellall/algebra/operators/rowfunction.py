@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, islice, permutations, product
+from itertools import combinations, permutations, product
 from math import comb, factorial, perm
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator, stack_columns
+from tellall.algebra.operators.base import (
+    Array,
+    IntArray,
+    LinearOperator,
+    gram_of_rows,
+    in_chunks,
+    stack_columns,
+)
 from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments, upper_triangle
 from tellall.algebra.operators.packed import Packed
@@ -24,8 +31,6 @@ __all__ = [
     "closed_gram",
     "row_values",
 ]
-
-# The gram of a row-function matrix in closed form, from how people's attributes agree.
 
 _PEOPLE = 256  # rows of the gram made at once, so that its terms stay in cache
 
@@ -187,7 +192,7 @@ class RowFunction(LinearOperator):
 
     @property
     def _whole(self) -> Array:
-        """The attributes as an array, where they are few enough to form something of them."""
+        """The attributes as one array, for work that forms the matrix or its gram."""
         if not isinstance(self.bits, Packed):
             whole: Array = self.bits
             return whole
@@ -201,13 +206,7 @@ class RowFunction(LinearOperator):
         if weights is None or weights.size == 0 or np.all(weights == weights[0]):
             one = 1.0 if weights is None or weights.size == 0 else float(weights[0])
             return one * closed_gram(self.table, self._whole, self.tuples)
-        total = np.zeros((self.shape[1], self.shape[1]))
-        start = 0
-        for rows in self._row_blocks():
-            stop = start + rows.shape[0]
-            total += rows.T @ (rows * weights[start:stop, None])
-            start = stop
-        return total
+        return gram_of_rows(self._row_blocks(), weights, self.shape[1])
 
     def take(self, columns: IntArray) -> RowFunction:
         packed = isinstance(self.bits, Packed)
@@ -323,9 +322,9 @@ class RowFunction(LinearOperator):
 
     def _row_blocks(self) -> Iterator[Array]:
         """The rows of the matrix, some at a time, from the function's values themselves."""
-        indices, bits = _index_tuples(self.bits.shape[0], self.k, self.tuples), self._whole
-        while chunk := list(islice(indices, _ROWS)):
-            yield row_values(self.table, bits, np.array(chunk, dtype=np.intp))
+        bits = self._whole
+        for chosen in in_chunks(_index_tuples(self.bits.shape[0], self.k, self.tuples), _ROWS):
+            yield row_values(self.table, bits, chosen)
 
 
 def row_values(table: npt.ArrayLike, bits: Array, chosen: IntArray) -> Array:

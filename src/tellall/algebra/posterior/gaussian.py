@@ -65,7 +65,7 @@ class GaussianSteps:
         self._kept: tuple[Array, Array] | None = None
 
     def affordable(self, limit: int) -> bool:
-        """Whether the shorter side has at most so many, so that it can be factorised again and again."""
+        """Whether the shorter side is at most this long, short enough to be factorised many times."""
         m, n = self.operator.shape
         return n <= limit or (m <= min(limit, _NARROW * n) and m * n <= _MOST_ENTRIES)
 

@@ -20,8 +20,6 @@ __all__ = [
     "WholeProblem",
 ]
 
-# Depth-first search for whole numbers that keep every row within its bounds, many boxes at a time.
-
 _ROUND = 1e-7  # a bound this far past a whole number is that number
 _NUMBERS = 1 << 19  # matrix entries times boxes, in one batch
 _SMALLEST_SCALE = 1e-3  # of a row in the ball: exact rows count a thousandfold, not infinitely
@@ -232,8 +230,8 @@ class Enumeration:
     solutions
         One row per solution found, in lexicographic order.
     status
-        "solved" when every solution was found; "contradictory" when there is none; "not converged" when the
-        search stopped at the cap or the limit of nodes, and then nothing is claimed about what was not seen.
+        "solved": every solution was found. "contradictory": no solution exists. "not converged": the search
+        stopped at the cap or the limit of nodes; nothing is claimed about what was not seen.
     complete
         Whether ``solutions`` are all there are.
     secrets

@@ -21,7 +21,7 @@ _SLACK = 1e-6  # floating-point room before a bound is rounded to a whole number
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """Every whole-numbered solution lies in [lower, upper]; ``empty`` says that there is none."""
+    """Every whole-numbered solution lies in [lower, upper]; ``empty`` says that no solution exists."""
 
     lower: Array
     upper: Array

@@ -24,8 +24,6 @@ __all__ = [
     "saddle_point",
 ]
 
-# A matrix made even: rows and columns scaled, the few directions far above the others split off.
-
 _OUTLYING = 3.0  # a singular value this many times the typical one is split off
 _FIRST_BLOCK = 32  # directions tried first, then twice as many, and so on
 _MOST_ENTRIES = 64_000_000  # numbers kept for the directions split off

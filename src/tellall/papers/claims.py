@@ -211,16 +211,16 @@ def run_parts(
         for (run, work), stream in zip(parts, streams, strict=True):
             left = work
 
-            def told(done: int) -> None:
+            def report(done: int) -> None:
                 nonlocal left
                 step = min(done, left)
                 left -= step
                 tell(step)
 
-            drawn, found = run(stream, told)
+            drawn, found = run(stream, report)
             figures.extend(drawn)
             cases.extend(found)
-            told(work)
+            report(work)
     return figures, cases
 
 

@@ -20,6 +20,8 @@ __all__ = [
     "FITTED",
     "KINDS",
     "CrowdStatistic",
+    "Effort",
+    "Rng",
     "bound",
     "coins",
     "equations",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import permutations, product
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.papers.claims import Array, Found, Joined, NamedCase, Tell
-from tellall.papers.linear_attacks import coins, equations, lp, random_function
+from tellall.papers.linear_attacks import Effort, Rng, coins, equations, lp, random_function
 from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
@@ -23,19 +23,16 @@ __all__ = [
     "remedies",
 ]
 
-Effort = Mapping[str, Any]
-Rng = np.random.Generator
 _ROWS = 4  # a person
 _IID = 1 - 1 / math.sqrt(_ROWS)  # what σ_min/√m of independent signs tends to
 _CLOSE = 0.9
 _FLAT = 0.8  # how much of its own σ_min a random matrix must keep
 _ROUNDOFF = 1e-9
-_NOT_ALL_EQUAL = tuple(map(int, ta.truth_table("nae", 3)))
 _SHOWN: dict[str, tuple[int, ...]] = {
     "xor": tuple(ta.truth_table("xor", 3)),
     "or": tuple(ta.truth_table("or", 3)),
     "majority": tuple(ta.truth_table("majority", 3)),
-    "not-all-equal": _NOT_ALL_EQUAL,
+    "not-all-equal": tuple(ta.truth_table("nae", 3)),
     "x₁ ? s : x₂": (0, 0, 1, 1, 0, 1, 0, 1),
     "x₁ and s": (0, 0, 0, 0, 0, 1, 0, 1),
     "s ? x₁ : x₂": (0, 0, 1, 0, 0, 1, 1, 1),
@@ -145,7 +142,7 @@ def _least_values(sizes: tuple[int, ...], runs: int, rng: Rng) -> tuple[Figure, 
         "or": lambda d, n: equations("or", coins(d, n, rng)),
         "majority": lambda d, n: equations("majority", coins(d, n, rng)),
         "random function": lambda d, n: _ordered(random_function(rng), coins(d, n, rng)),
-        "not-all-equal": lambda d, n: equations(_NOT_ALL_EQUAL, coins(d, n, rng)),
+        "not-all-equal": lambda d, n: equations(_SHOWN["not-all-equal"], coins(d, n, rng)),
     }
     ratios: dict[str, list[float]] = {name: [] for name in makers}
     for d in sizes:
@@ -375,10 +372,8 @@ def low_rank(effort: Effort, rng: Rng, tell: Tell) -> Found:
         for power in (0.5, 1.0, 2.0):
             values = []
             for _ in range(runs):
-                low: Array = np.zeros((d, n))
-                if rank:
-                    left, right = (np.linalg.qr(rng.normal(size=(side, rank)))[0] for side in (d, n))
-                    low = d**power * (left @ right.T)
+                left, right = (np.linalg.qr(rng.normal(size=(side, rank)))[0] for side in (d, n))
+                low = d**power * (left @ right.T)
                 values.append(_least(rng.uniform(-1, 1, (d, n)) + low, rng))
             found.setdefault(f"‖D‖ = d^{power:g}", []).append(float(np.median(values)))
     figure = Figure(
@@ -501,6 +496,4 @@ def _fitted(public: Array, secret: Array) -> Array:
 
 
 def _sigmoid(score: Array) -> Array:
-    from scipy.special import expit
-
-    return np.asarray(expit(score))
+    return np.asarray(1 / (1 + np.exp(-score)))

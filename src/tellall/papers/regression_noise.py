@@ -398,10 +398,10 @@ def equal_utility(noise: NoisyBits) -> str:
         return np.asarray(cut - gaussian)
 
     drawn = [np.arange(samples), *rng.integers(samples, size=(500, samples))]
-    told = []
+    found = []
     for level, spread in zip(levels, np.array([gains(some) for some in drawn]).T, strict=True):
         if np.isnan(spread[0]) or np.isnan(spread).mean() > 0.05:  # not reached by the noise tried
             continue
         low, high = np.nanquantile(spread, [0.025, 0.975])
-        told.append(f"{spread[0]:+.1%} [{low:+.1%}, {high:+.1%}] at ×{level:g}")
-    return ", ".join(told)
+        found.append(f"{spread[0]:+.1%} [{low:+.1%}, {high:+.1%}] at ×{level:g}")
+    return ", ".join(found)

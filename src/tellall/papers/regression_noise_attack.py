@@ -84,15 +84,15 @@ class RegressionData:
         return np.sort(rng.choice(self.n, n, replace=False))
 
 
-def load(place: str | Path = ".") -> RegressionData:
+def load(folder: str | Path = ".") -> RegressionData:
     """The paper's data from a file or a folder that holds it; scikit-learn's diabetes patients otherwise.
 
     Notes
     -----
     Text and columns with missing values are left out, as in the paper (Sec. 4.1). The stand-in is taken only
-    where no place is named and the file is not in the current folder.
+    where no folder is named and the file is not in the current one.
     """
-    path = Path(place) / _FILE if Path(place).is_dir() else Path(place)
+    path = Path(folder) / _FILE if Path(folder).is_dir() else Path(folder)
     if path.is_file():
         people = ta.read(path, secret=_SECRET, kind="reals")
         named = zip(people.public.names, people.public.numbers, strict=True)
@@ -104,8 +104,8 @@ def load(place: str | Path = ".") -> RegressionData:
             np.asarray(people.secret, dtype=np.float64),
         )
         return RegressionData("counties", features, secret, tuple(numbers), True)
-    if Path(place) != Path():
-        raise invalid("folder", f"{_FILE}, or a folder that holds it", str(place))
+    if Path(folder) != Path():
+        raise invalid("folder", f"{_FILE}, or a folder that holds it", str(folder))
     from sklearn.datasets import load_diabetes
 
     bunch = load_diabetes(scaled=False)

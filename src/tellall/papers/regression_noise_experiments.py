@@ -407,7 +407,7 @@ def collect(
     bit_sizes = sorted({edge // 2, edge, round(1.8 * edge), round(2.5 * edge), round(3.6 * edge), 200})
     bits = effort["logistic_repeats"]
 
-    def told(found: Any) -> Any:
+    def done(found: Any) -> Any:
         tell(1)
         return found
 
@@ -421,9 +421,9 @@ def collect(
         return ta.Dataset.from_arrays(prepare(data.features, some), data.secret[some], kind="reals")
 
     near = variants(data, (10, n), effort["variant_repeats"], rng) if data.paper else ()
-    table_2 = told(sizes(data, [s for s in size if s <= data.n], effort["size_repeats"], rng))
-    checks = told(_checks(data, n, rng))
-    sweep, nearest = told(noise_sweep(data, n, SCALES, effort["repeats"], rng)), None
+    table_2 = done(sizes(data, [s for s in size if s <= data.n], effort["size_repeats"], rng))
+    checks = done(_checks(data, n, rng))
+    sweep, nearest = done(noise_sweep(data, n, SCALES, effort["repeats"], rng)), None
     if near:
         how, unit = near[0].how, near[0].unit
         nearest = noise_sweep(data, near[0].n, SCALES, effort["repeats"], rng, how=how, unit=unit)
@@ -435,10 +435,10 @@ def collect(
         sweep,
         near,
         nearest,
-        fair=told(fair(data, n, levels, effort["fair_samples"], effort["fair_draws"], rng)),
-        trade_off=told(trade_off(data, n, effort["stds"], effort["trade_repeats"], rng)),
-        known=told(known(effort["known"], real_sample, _LINEAR)),
-        logistic=told(logistic_sizes(data, bit_sizes, bits, rng)),
-        logistic_noise=told(logistic_noise(data, edge, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), bits, rng)),
-        logistic_known=told(known(effort["logistic_known"], lambda m: cut_sample(data, m, rng), _LOGISTIC)),
+        fair=done(fair(data, n, levels, effort["fair_samples"], effort["fair_draws"], rng)),
+        trade_off=done(trade_off(data, n, effort["stds"], effort["trade_repeats"], rng)),
+        known=done(known(effort["known"], real_sample, _LINEAR)),
+        logistic=done(logistic_sizes(data, bit_sizes, bits, rng)),
+        logistic_noise=done(logistic_noise(data, edge, (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), bits, rng)),
+        logistic_known=done(known(effort["logistic_known"], lambda m: cut_sample(data, m, rng), _LOGISTIC)),
     )

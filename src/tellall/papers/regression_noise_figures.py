@@ -176,13 +176,17 @@ def _fair(found: Everything) -> Figure:
     )
 
 
-def _attacks(found: Everything) -> Figure:
-    trade = found.trade_off
-    series = [
-        Series(f"{family}, {name}", trade.stds, errors[k].mean(axis=1), kind="both")
+def _both_attacks(trade: Any, x: Any, kept: Any) -> tuple[Series, ...]:
+    """The paper's attack and ours for each family, at the noises kept, against x (one row per family)."""
+    return tuple(
+        Series(f"{family}, {name}", x[k], errors[k, kept].mean(axis=1), kind="both")
         for name, errors in (("paper's attack", trade.plain), ("ours", trade.bayes))
         for k, family in enumerate(FAMILIES)
-    ]
+    )
+
+
+def _attacks(found: Everything) -> Figure:
+    trade = found.trade_off
     return Figure(
         "A stronger attack: the same coefficients, decoded with the noise in mind",
         "The paper's least-squares solution beside tellall's, which takes records as normal with a mean and "
@@ -191,24 +195,15 @@ def _attacks(found: Everything) -> Figure:
         "families have equal standard deviations.",
         Axis(_NOISE, log=True),
         Axis("mean absolute error", log=True),
-        tuple(series),
+        _both_attacks(trade, [trade.stds] * len(FAMILIES), slice(None)),
         (Rule(trade.nothing, "the median for everybody"),),
     )
 
 
 def _trade_off(found: Everything) -> Figure:
     trade = found.trade_off
-    kept = [place for place, std in enumerate(trade.stds) if std >= 3]  # less noise costs nothing that shows
-    series = [
-        Series(
-            f"{family}, {name}",
-            trade.utility[k, kept].mean(axis=1) - 1,
-            errors[k, kept].mean(axis=1),
-            kind="both",
-        )
-        for name, errors in (("paper's attack", trade.plain), ("ours", trade.bayes))
-        for k, family in enumerate(FAMILIES)
-    ]
+    kept = [k for k, std in enumerate(trade.stds) if std >= 3]  # less noise costs nothing that shows
+    added = trade.utility[:, kept].mean(axis=2) - 1
     return Figure(
         "Privacy against utility",
         "Attack error against what the noise adds to the prediction error of the regressions: higher is more "
@@ -216,7 +211,7 @@ def _trade_off(found: Everything) -> Figure:
         f"{trade.stds[-1]:g}, the same steps for all families.",
         Axis("prediction error added", unit="share of the clean one", log=True),
         Axis("mean absolute error of the attack", log=True),
-        tuple(series),
+        _both_attacks(trade, added, kept),
         (Rule(trade.nothing, "the median for everybody"),),
     )
 

@@ -1,4 +1,4 @@
-"""Conformance checks for whoever adds an operator, a statistic, a protection or a solver.
+"""Conformance checks for a new operator, statistic, protection or solver, written here or elsewhere.
 
 Each raises AssertionError with the law that does not hold.
 """

@@ -24,7 +24,7 @@ __all__ = ["KIND", "build", "kinds", "label", "parameters", "problems", "publish
 
 KIND = "kind"
 _DEEPEST = 5  # deeper than any sum of laws that somebody writes
-_LONGEST_WORD = 60  # longer words are no misspelling of anything
+_LONGEST_WORD = 60  # nobody misspells a longer word
 
 
 def kinds(what: str) -> dict[str, type[Any]]:
@@ -130,7 +130,7 @@ def label(chosen: Sequence[Protection]) -> str:
 
 
 def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
-    """The advice for a misspelt word, empty where nothing is near."""
+    """The advice for a misspelt word; empty if no known word is near."""
     if not isinstance(word, str) or len(word) > _LONGEST_WORD:
         return ""
     lower = {name.lower(): name for name in known}

@@ -149,7 +149,7 @@ class ReleaseEquations:
     skipped
         Values that give no equation, and why.
     notes
-        What is odd about the values, which are used all the same.
+        What is odd about the values; they are used anyway.
     """
 
     source: LinearOperator
@@ -176,7 +176,7 @@ class ReleaseEquations:
 
     @cached_property
     def hidden(self) -> Self | None:
-        """The intervals of values that are not shown; None where nothing is known of them."""
+        """The intervals of values that are not shown; None if nothing is known of them."""
         unseen = self.rows.unseen
         if not unseen.any():
             return None
@@ -299,7 +299,7 @@ class Evidence:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is odd about the published values, which are used all the same."""
+        """What is odd about the published values; they are used anyway."""
         return tuple(note for part in self.parts for note in part.notes)
 
     @cached_property

@@ -20,7 +20,7 @@ from tellall.release.protections.law import Noise
 from tellall.release.release import Release
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients
-from tellall.release.statistics.losses import Loss, loss_of
+from tellall.release.statistics.losses import FitLoss, loss_of
 
 __all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_from_fits"]
 
@@ -180,7 +180,7 @@ def _unfit(rule: str, value: object, advice: str = "") -> InvalidInput:
 
 # Releases of coefficients that other programs fitted or other people printed.
 
-_NOT_THESE = 0.01  # a share of the gradient this large is no rounding: other people, or another loss
+_NOT_THESE = 0.01  # a share of the gradient this large is not rounding: other people, or another loss
 
 
 def release_from_fits(
@@ -248,7 +248,7 @@ def release_from_fits(
 def read_coefficients(
     table: str | Path | Mapping[str, Any] | Any,
     public: Public | Dataset | npt.ArrayLike,
-    loss: str | Loss = "linear",
+    loss: str | FitLoss = "linear",
     *,
     intercept: bool | None = None,
     penalty: float = 0.0,

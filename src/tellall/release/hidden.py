@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.release.equations import COUNT_FLOOR, Equations, Rows
 from tellall.release.protections.base import noise_of
+from tellall.release.protections.discrete import LatticeNoise
 from tellall.release.protections.law import Exact, Noise, Sum
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
@@ -184,7 +185,9 @@ def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, flo
             return (-_HALF, most + _HALF, 0.0, most)
         std = hypot(earlier.ordinary.std, jitter)
         return (-_FAR * std, top + last.base / 2, std, hard)
-    whole = threshold.units == 1 and all(hasattr(part, "logpmf") or not part.ordinary.std for part in laws)
+    whole = threshold.units == 1 and all(
+        isinstance(part, LatticeNoise) or not part.ordinary.std for part in laws
+    )
     edge = threshold.most_hidden + _HALF if whole else threshold.below
     size: Array | float = law.ordinary.std
     if law.ordinary.varies:

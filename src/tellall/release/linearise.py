@@ -27,7 +27,7 @@ _LARGEST = 1e100  # of a published value: beyond, squares overflow
 def linearise(
     release: Release, public: Public | Dataset | npt.ArrayLike, *, device: Device = HOST
 ) -> Evidence:
-    """The equations about people that a release gives to whoever knows their public columns.
+    """The equations that a release gives about people whose public columns are known.
 
     ``device`` is where products with them are computed, where they have a form there.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,13 +19,25 @@ if TYPE_CHECKING:
     from tellall.people.dataset import Public
     from tellall.release.statistics.base import Statistic
 
-__all__ = ["DiscreteGaussian", "Finite", "Geometric"]
+__all__ = ["DiscreteGaussian", "Finite", "Geometric", "LatticeNoise"]
 
 _WIDE = 10.0  # from here on the sums over whole numbers equal the integrals to every digit
 
 
+class LatticeNoise(Noise):
+    """Noise that has probabilities instead of a density."""
+
+    @abstractmethod
+    def logpmf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x, −∞ for errors that cannot be."""
+
+    def logpdf(self, x: npt.ArrayLike) -> Array:
+        """The log-probability of x: this law has no density."""
+        return self.logpmf(x)
+
+
 @dataclass(frozen=True)
-class DiscreteGaussian(Noise):
+class DiscreteGaussian(LatticeNoise):
     """Noise on the multiples k of ``unit`` with probability ∝ exp(−k²/(2 sigma²)).
 
     Notes
@@ -79,15 +92,10 @@ class DiscreteGaussian(Noise):
         return out * self.unit
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x, −∞ off the multiples of the unit."""
         k, on = _lattice(x, self.unit)
         if self.sigma == 0:
             return np.where(on & (k == 0), 0.0, -np.inf)
         return np.where(on, -0.5 * (k / self.sigma) ** 2 - math.log(self._moments[0]), -np.inf)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x: this law has no density."""
-        return self.logpmf(x)
 
     def scaled(self, factor: float) -> Noise:
         return DiscreteGaussian(self.sigma, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
@@ -103,7 +111,7 @@ class DiscreteGaussian(Noise):
 
 
 @dataclass(frozen=True)
-class Geometric(Noise):
+class Geometric(LatticeNoise):
     """Two-sided geometric noise on the multiples k of ``unit``: probability ∝ exp(−|k|/scale).
 
     Notes
@@ -136,16 +144,11 @@ class Geometric(Noise):
         return self.unit * _two_sided(self.scale, size, as_rng(rng))
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x, −∞ off the multiples of the unit."""
         k, on = _lattice(x, self.unit)
         if self.scale == 0:
             return np.where(on & (k == 0), 0.0, -np.inf)
         front = math.log(math.tanh(1 / (2 * self.scale)))  # (1 − α)/(1 + α)
         return np.where(on, front - np.abs(k) / self.scale, -np.inf)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x: this law has no density."""
-        return self.logpmf(x)
 
     def scaled(self, factor: float) -> Noise:
         return Geometric(self.scale, self.unit * abs(factor)) if factor else Finite(((0.0, 1.0),))
@@ -160,7 +163,7 @@ class Geometric(Noise):
 
 
 @dataclass(frozen=True)
-class Finite(Noise):
+class Finite(LatticeNoise):
     """A table of errors: pairs of an error and its probability."""
 
     table: tuple[tuple[float, float], ...]
@@ -194,15 +197,10 @@ class Finite(Noise):
         return np.asarray(self.errors[np.minimum(index, steps.size - 1)])
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x, −∞ for errors that are not in the table."""
         at = np.asarray(x, dtype=float)[..., None]
         near = np.abs(at - self.errors) <= 1e-9 * max(1.0, self.bound)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log((near * self.probabilities).sum(axis=-1)))
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x: this law has no density."""
-        return self.logpmf(x)
 
     def scaled(self, factor: float) -> Finite:
         return Finite(tuple((error * factor, probability) for error, probability in self.table))

@@ -13,7 +13,7 @@ from tellall.core.checks import above_zero, is_whole, share
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
-from tellall.release.protections.discrete import Finite
+from tellall.release.protections.discrete import Finite, LatticeNoise
 from tellall.release.protections.law import Array, Exact, Noise, Rng, Unknown, as_rng
 from tellall.release.protections.protection import (
     CellLayout,
@@ -64,7 +64,7 @@ _WORD = np.uint64
 
 
 @dataclass(frozen=True, init=False)
-class CellKey(Noise):
+class CellKey(LatticeNoise):
     """Noise from a table, chosen by the people in the cell: same people, same noise.
 
     Parameters
@@ -127,11 +127,6 @@ class CellKey(Noise):
         return self.errors.sample(size, rng)
 
     def logpmf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x."""
-        return self.errors.logpmf(x)
-
-    def logpdf(self, x: npt.ArrayLike) -> Array:
-        """The log-probability of x: this law has no density."""
         return self.errors.logpmf(x)
 
     def scaled(self, factor: float) -> Finite:
@@ -198,7 +193,7 @@ class Complement(OfAFraction):
 def person_keys(dataset: Dataset, key: int) -> npt.NDArray[np.int64]:
     """Every person's permanent key, a function of the curator's key and of the record alone.
 
-    People with equal records are told apart by how many such there are before them.
+    People with equal records are numbered in file order.
     """
     secret = np.zeros(dataset.n, dtype=np.int64) if dataset.secret is None else dataset.secret
     record = np.vstack([dataset.public.codes, np.asarray(secret)[None, :].astype(np.int64)])

@@ -24,7 +24,7 @@ class Corruption(Noise):
     Each value is hit independently with that probability, so the law is the mixture
     (1 − fraction) · (no error) + fraction · N(0, size²), of standard deviation size √fraction. Its density is
     fraction times the normal one away from zero and infinite at zero, where most values are. Robust decoders
-    are told apart from least squares by it (linear-reconstruction, Theorem 2.2; E-LR-8 for what is promised).
+    differ from least squares here (linear-reconstruction, Theorem 2.2; E-LR-8 for what is promised).
     """
 
     fraction: float

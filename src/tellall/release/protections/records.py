@@ -71,7 +71,7 @@ class Subsample(OfAFraction):
     -----
     N = round(fraction · n) people without replacement, counts times n/N (contingency-tables, Proposition
     B.1 with fraction 1/2); the error's law is ``SamplingLaw``, its tail Serfling's
-    (E-CT-7). Not differentially private: whoever is in the sample is exposed as without it. The attacker
+    (E-CT-7). Not differentially private: those in the sample are exposed as without it. The attacker
     treats the errors of different values as independent, which they are not.
     """
 

@@ -56,7 +56,7 @@ class Columns(np.ndarray[Any, Any]):
 
 @dataclass(frozen=True)
 class Tree:
-    """A condition with what is predicted where it holds and where not: a bit, or a tree again."""
+    """A condition, and what is predicted if it holds and if not: a bit, or another tree."""
 
     condition: Condition
     then: Tree | int = 1

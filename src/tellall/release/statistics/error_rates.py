@@ -51,14 +51,14 @@ class ErrorRates(Statistic):
         columns (``lambda x: x["age"] >= 40``; x is also an array of people × columns), a condition such as
         ``"age >= 40"``, or a tree of conditions ``{"if": "age >= 40", "then": 1, "else": {...}}``.
     subset
-        The people it was measured on, a mask or a condition; everybody where not given. Where nobody
+        The people it was measured on, a mask or a condition; everybody by default. Where nobody
         satisfies the condition the rates are missing.
     scale
         "fractions" of those people, or "counts" of errors.
 
     Notes
     -----
-    Predictions p_i are known to whoever knows the public columns and the classifier, so that over N people
+    With the public columns and the classifier everybody knows the predictions p_i, so that over N people
 
         N rate = Σ p_i + Σ (1 − 2 p_i) s_i.
 

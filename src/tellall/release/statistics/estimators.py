@@ -20,7 +20,7 @@ from tellall.people.outline import left_out_note
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets, numbers_of
 from tellall.release.statistics.fitting import Fit, fit, is_affine
-from tellall.release.statistics.losses import Loss, Squared, loss_name, loss_of
+from tellall.release.statistics.losses import FitLoss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import (
     Conditions,
     PublishedModel,
@@ -135,7 +135,7 @@ class Estimator(Statistic):
     for any differentiable ℓ, and in real s where ∂ℓ is affine in it (linear-reconstruction, Sec. 4; E-LR-2,
     E-LR-3, E-LR-7). Noise e on θ leaves the rows Xᵀs = XᵀXθ~ with the correlated error XᵀX e; weighting
     "noise" multiplies by the inverse Hessian H⁻¹ at θ~: exact for squared loss; for others the error is e to
-    first order only (and H is reckoned with half of all answers yes where it depends on them), so their
+    first order only (and H is computed with half of all answers yes where it depends on them), so their
     rows never prove anything. Memory rows × n.
 
     Exact coefficients are given a spread of 1e-3 of their row's typical entry, far below anybody's
@@ -166,7 +166,7 @@ class Estimator(Statistic):
 
     def __init__(
         self,
-        loss: str | Loss,
+        loss: str | FitLoss,
         block: int = 1,
         intercept: bool = False,
         penalty: float = 0.0,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
-from tellall.release.statistics.losses import Loss, ScoreLoss, Squared
+from tellall.release.statistics.losses import FitLoss, ScoreLoss, Squared
 
 __all__ = [
     "COLLINEAR",
@@ -32,7 +32,7 @@ _FLAT = 1e-6  # curvature below this share of that at zero: the fit ran away
 _NEAR, _FAR = 1e-7, 1e-4
 
 
-def gradients(loss: Loss, theta: Array, x: Array, y: Array) -> Array:
+def gradients(loss: FitLoss, theta: Array, x: Array, y: Array) -> Array:
     """The gradient of each person's loss, n × k, its shape checked."""
     out = np.asarray(loss.gradient(theta, x, y), dtype=np.float64)
     if out.shape != x.shape:
@@ -40,7 +40,7 @@ def gradients(loss: Loss, theta: Array, x: Array, y: Array) -> Array:
     return out
 
 
-def hessian(loss: Loss, theta: Array, x: Array, y: Array) -> Array:
+def hessian(loss: FitLoss, theta: Array, x: Array, y: Array) -> Array:
     """The Hessian of the summed loss: the loss's own, or central differences of its gradient."""
     own = getattr(loss, "hessian", None)
     if own is not None:
@@ -55,7 +55,7 @@ def hessian(loss: Loss, theta: Array, x: Array, y: Array) -> Array:
     return out
 
 
-def expected_hessian(loss: Loss, theta: Array, x: Array) -> Array:
+def expected_hessian(loss: FitLoss, theta: Array, x: Array) -> Array:
     """The Hessian for somebody who does not know the answers: half that of all no, half of all yes.
 
     It is the Hessian itself for squared, logistic and Poisson loss, where it does not depend on the answers.
@@ -73,7 +73,7 @@ def is_collinear(x: Array) -> bool:
     return bool(singular[-1] < COLLINEAR * singular[0])
 
 
-def is_flat(loss: Loss, theta: Array, x: Array, ridge: Array) -> bool:
+def is_flat(loss: FitLoss, theta: Array, x: Array, ridge: Array) -> bool:
     """Whether the summed loss hardly bends at theta, in some direction, compared with theta = 0.
 
     Notes
@@ -100,7 +100,7 @@ def is_flat(loss: Loss, theta: Array, x: Array, ridge: Array) -> bool:
     return bool(np.abs(shares).min() < _FLAT)
 
 
-def is_kinked(loss: Loss, theta: Array, x: Array) -> bool:
+def is_kinked(loss: FitLoss, theta: Array, x: Array) -> bool:
     """Whether somebody's gradient jumps at theta for one of the two answers.
 
     Notes
@@ -127,7 +127,7 @@ def is_kinked(loss: Loss, theta: Array, x: Array) -> bool:
     return False
 
 
-def is_affine(loss: Loss, theta: Array, x: Array) -> bool:
+def is_affine(loss: FitLoss, theta: Array, x: Array) -> bool:
     """Whether the gradient is affine in the answer, so that real answers give linear equations."""
     levels = (gradients(loss, theta, x, np.full(x.shape[0], y)) for y in (-1.5, 0.0, 1.0, 3.0))
     low, zero, one, high = levels
@@ -157,7 +157,7 @@ class Fit:
     trouble: str = ""
 
 
-def fit(loss: Loss, x: Array, y: Array, ridge: Array) -> Fit:
+def fit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Fit:
     """The minimiser of Σ_i ℓ(θ; x_i, y_i) + ½ Σ_j ridge_j θ_j².
 
     Notes
@@ -178,13 +178,13 @@ def fit(loss: Loss, x: Array, y: Array, ridge: Array) -> Fit:
     return Fit(theta, trouble_at(loss, theta, x, ridge))
 
 
-_FLAT_FITTING = "no finite fit (separable answers); its signs may tell them all the same, they are not used"
+_FLAT_FITTING = "no finite fit (separable answers); its signs may still give them away; they are not used"
 
 
-def trouble_at(loss: Loss, theta: Array, x: Array, ridge: Array) -> str:
+def trouble_at(loss: FitLoss, theta: Array, x: Array, ridge: Array) -> str:
     """Why the gradient at these coefficients gives no equations, as far as one without the answers can see.
 
-    Empty where nothing speaks against it. A minimum on the boundary of a constraint cannot be seen.
+    Empty if no reason is found. A minimum on the boundary of a constraint cannot be seen.
     """
     if isinstance(loss, Squared):
         return ""
@@ -206,7 +206,7 @@ def _least_squares(x: Array, y: Array, ridge: Array) -> Array:
     return solution / scale
 
 
-def _newton(loss: Loss, x: Array, y: Array, ridge: Array) -> tuple[Array, float]:
+def _newton(loss: FitLoss, x: Array, y: Array, ridge: Array) -> tuple[Array, float]:
     """Where damped Newton steps from zero end, and the share of the gradient that is left there."""
     theta: Array = np.zeros(x.shape[1])
     merit = _merit(loss, x, y, ridge)
@@ -229,7 +229,7 @@ def _newton(loss: Loss, x: Array, y: Array, ridge: Array) -> tuple[Array, float]
     return best, left
 
 
-def _newton_step(loss: Loss, theta: Array, x: Array, y: Array, ridge: Array) -> Array:
+def _newton_step(loss: FitLoss, theta: Array, x: Array, y: Array, ridge: Array) -> Array:
     """−|H|⁻¹ G: downhill also where the loss is not convex."""
     from scipy.linalg import eigh
 
@@ -245,7 +245,7 @@ def _newton_step(loss: Loss, theta: Array, x: Array, y: Array, ridge: Array) -> 
     return out
 
 
-def _merit(loss: Loss, x: Array, y: Array, ridge: Array) -> Callable[[Array], float]:
+def _merit(loss: FitLoss, x: Array, y: Array, ridge: Array) -> Callable[[Array], float]:
     """What a step must not raise: the summed loss where it is known, else the size of its gradient."""
     value = getattr(loss, "value", None)
 
@@ -272,7 +272,7 @@ def _shorten(merit: Callable[[Array], float], theta: Array, step: Array) -> Arra
     return None
 
 
-def _left(loss: Loss, theta: Array, x: Array, y: Array, ridge: Array) -> float:
+def _left(loss: FitLoss, theta: Array, x: Array, y: Array, ridge: Array) -> float:
     """The largest entry of the gradient as a share of the sizes it is a sum of."""
     with np.errstate(over="ignore", invalid="ignore"):
         each = gradients(loss, theta, x, y)

@@ -13,11 +13,21 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 
-__all__ = ["LOSSES", "LogCosh", "Logistic", "Loss", "Poisson", "ScoreLoss", "Squared", "loss_name", "loss_of"]
+__all__ = [
+    "LOSSES",
+    "FitLoss",
+    "LogCosh",
+    "Logistic",
+    "Poisson",
+    "ScoreLoss",
+    "Squared",
+    "loss_name",
+    "loss_of",
+]
 
 
 @runtime_checkable
-class Loss(Protocol):
+class FitLoss(Protocol):
     """Anything with the gradient of a differentiable loss.
 
     Notes
@@ -146,7 +156,7 @@ class Poisson(ScoreLoss):
             return np.exp(score)
 
 
-LOSSES: dict[str, Loss] = {
+LOSSES: dict[str, FitLoss] = {
     "linear": Squared(),
     "logistic": Logistic(),
     "log-cosh": LogCosh(),
@@ -154,7 +164,7 @@ LOSSES: dict[str, Loss] = {
 }
 
 
-def loss_of(loss: Any) -> Loss:
+def loss_of(loss: Any) -> FitLoss:
     """The loss that a name or an object stands for.
 
     Notes
@@ -171,7 +181,7 @@ def loss_of(loss: Any) -> Loss:
         near = difflib.get_close_matches(loss[:60].lower(), LOSSES, n=1)
         advice = f"Did you mean '{near[0]}'?" if near else ""
         raise invalid("loss", f"one of {', '.join(LOSSES)}, or an object with a gradient", loss, advice)
-    if isinstance(loss, type) or not isinstance(loss, Loss) or not callable(loss.gradient):
+    if isinstance(loss, type) or not isinstance(loss, FitLoss) or not callable(loss.gradient):
         raise invalid("loss", "a name such as 'linear', or an object with gradient(theta, x, y)", loss)
     return loss
 
@@ -195,7 +205,7 @@ def loss_name(loss: Any) -> str:
     )
 
 
-def _held(name: str) -> Loss:
+def _held(name: str) -> FitLoss:
     """The loss that an imported module holds under "module:NAME"."""
     module, _, attribute = name.partition(":")
     if module not in sys.modules:
@@ -206,7 +216,7 @@ def _held(name: str) -> Loss:
             "Import it first; reading a release imports nothing.",
         )
     thing = vars(sys.modules[module]).get(attribute)
-    if isinstance(thing, type) or not isinstance(thing, Loss):
+    if isinstance(thing, type) or not isinstance(thing, FitLoss):
         raise invalid("loss", "the name of an object with gradient(theta, x, y)", name)
     return thing
 

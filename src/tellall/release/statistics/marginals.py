@@ -39,7 +39,7 @@ class Marginals(Statistic):
     ----------
     ways
         The number of columns in each table, the secret among them. People without a secret publish
-        :class:`Tables` of so many public columns instead.
+        :class:`Tables` of this many public columns instead.
     attributes
         The public column sets to tabulate instead of all of that size: names or indices.
     scale

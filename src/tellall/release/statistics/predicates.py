@@ -136,12 +136,12 @@ def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -
 
 
 def counting_type(people: int) -> type[np.floating[Any]]:
-    """A number type in which sums of 0, 1 and −1 over so many people are exact, and of halves of them."""
+    """A number type in which sums over people of 0, 1, −1 and their halves are exact."""
     return np.float32 if people < 2**24 else np.float64  # sums of halves stay below 2^23, in steps of 1/2
 
 
 def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:
-    """Bytes of so many attributes of these people as a factor of products; ``packed`` in any case."""
+    """Bytes that `count` attributes take as a factor of products; ``packed`` whatever their number."""
     bits = count * people
     return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # as they are and turned round
 
@@ -166,12 +166,12 @@ class Predicates(Statistic):
         "and", "or", "xor", "majority", "nae", "mux", or a truth table of 2**ways bits: the index of a point
         is its bits read as a binary number, the first attribute most significant, the secret last.
     ways
-        The number of variables, the secret counted: 2 to 5. Read off a truth table where not given.
+        The number of variables, the secret counted: 2 to 5. By default read off the truth table.
     attributes
         The attribute sets to count instead of all: names or indices among the attributes (see Notes).
     tuples
         "distinct": sets of different attributes where f is symmetric in them, ordered tuples of different
-        attributes where not; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
+        attributes otherwise; "all": {1..d}^(ways − 1) with repetitions, as in the paper, in C order.
     scale
         "counts", or "fractions" of all people.
 
@@ -361,7 +361,7 @@ def _exact_type(operator: LinearOperator) -> type[np.floating[Any]]:
 
 
 def _rows_are_cheaper(used: int, sets: int, k: int) -> bool:
-    """Whether so many sets of k are few of all tuples of the attributes used: then their rows are written."""
+    """Whether the sets of k are few among all tuples of the attributes used: then their rows are formed."""
     return bool(used**k > _WORTH_ALL * sets)
 
 

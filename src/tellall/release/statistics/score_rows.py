@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.release.statistics.fitting import COLLINEAR, expected_hessian, gradients, hessian, trouble_at
-from tellall.release.statistics.losses import Loss, ScoreLoss, Squared
+from tellall.release.statistics.losses import FitLoss, ScoreLoss, Squared
 
 __all__ = ["Conditions", "PublishedModel", "ScoreRows", "conditions", "score_rows"]
 
@@ -58,7 +58,7 @@ class ScoreRows:
     trouble: str = ""
 
 
-def score_rows(loss: Loss, model: PublishedModel, weighting: str) -> ScoreRows:
+def score_rows(loss: FitLoss, model: PublishedModel, weighting: str) -> ScoreRows:
     """What the coefficients of one model say about people.
 
     Notes
@@ -198,7 +198,7 @@ class Conditions:
         )
 
 
-def conditions(loss: Loss, models: Sequence[PublishedModel], intercept: bool) -> Conditions:
+def conditions(loss: FitLoss, models: Sequence[PublishedModel], intercept: bool) -> Conditions:
     """The conditions at the published coefficients; models with a missing one are passed over."""
     shown = [model for model in models if not np.isnan(model.theta).any()]
     people = float(models[0].counts.sum()) if models else 0.0
@@ -210,7 +210,7 @@ def conditions(loss: Loss, models: Sequence[PublishedModel], intercept: bool) ->
     return Conditions(each, everywhere, total, variance, float(noise))
 
 
-def _largest_each(loss: Loss, model: PublishedModel) -> float:
+def _largest_each(loss: FitLoss, model: PublishedModel) -> float:
     """The Lipschitz constant of the worst person's gradient."""
     answers = [np.zeros(model.counts.size), np.ones(model.counts.size)]
     if isinstance(loss, ScoreLoss):
@@ -226,12 +226,12 @@ def _largest_each(loss: Loss, model: PublishedModel) -> float:
     return worst
 
 
-def _largest_total(loss: Loss, model: PublishedModel) -> float:
+def _largest_total(loss: FitLoss, model: PublishedModel) -> float:
     matrix: Array = expected_hessian(loss, model.theta, model.everybody)
     return float(np.abs(np.linalg.eigvalsh(matrix)).max())
 
 
-def _least_variance(loss: Loss, model: PublishedModel, intercept: bool) -> float:
+def _least_variance(loss: FitLoss, model: PublishedModel, intercept: bool) -> float:
     no, yes = np.zeros(model.counts.size), np.ones(model.counts.size)
     slopes = gradients(loss, model.theta, model.x, yes) - gradients(loss, model.theta, model.x, no)
     slopes = slopes[:, : slopes.shape[1] - intercept]

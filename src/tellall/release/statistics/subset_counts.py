@@ -43,7 +43,7 @@ class SubsetCounts(Statistic):
     Parameters
     ----------
     subsets
-        One entry per count: a mask (a bit per person, in file order; an array of subsets × people serves) or
+        One entry per count: a mask (a bit per person, in file order; or an array of subsets × people) or
         a condition on the public columns such as ``"age >= 40 and sex == 'f'"``.
     scale
         "counts", or "fractions" of all people.

@@ -62,17 +62,14 @@ class Planned:
     @property
     def label(self) -> str:
         """The protections in a few words."""
-        try:
-            return catalogue.label(self.protections)
-        except TellallError:  # one of the user's own
-            return ", ".join(map(repr, self.protections))
+        return catalogue.label(self.protections)
 
     def as_json(self) -> dict[str, object]:
         """The release as a plan writes it."""
         return {
             "name": self.name,
             "statistic": catalogue.to_plain(self.statistic),
-            "protect": [catalogue.to_plain(protection) for protection in self.protections],
+            "protect": [catalogue.published(protection) for protection in self.protections],
         }
 
 

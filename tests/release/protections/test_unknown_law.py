@@ -165,16 +165,27 @@ def test_a_saved_release_keeps_an_unknown_law(tmp_path):
     assert "Unknown" not in catalogue.kinds("protection")  # nobody plans it
 
 
+def test_rows_under_an_unknown_law_are_not_solved():
+    candidates = np.random.default_rng(0).integers(0, 2, (40, 14))
+    members = ta.Dataset.from_arrays(candidates[:20])
+    assert ta.reconstruct_rows(ta.publish(members, ta.Tables(3)), candidates).status.settled
+    found = ta.reconstruct_rows(ta.publish(members, ta.Tables(3), Trifle(Unknown())), candidates)
+    assert not found.status.settled
+
+
 def test_nothing_is_published_with_an_unknown_law_alone():
     with pytest.raises(ta.InvalidInput, match="from_values"):
         ta.publish(EIGHT, ta.Marginals(3), Unknown())
 
 
-def test_audits_and_sweeps_of_an_unknown_law_are_not_settled():
+def test_audits_and_sweeps_of_an_unknown_law_are_not_settled(tmp_path):
     people = random_people(30, 5, seed=1)
     plan = ta.Plan((Planned("tables", ta.Marginals(3), (FlipSome(Unknown()),)),), steps=False)
-    (finding,) = ta.audit(people, plan).findings
+    audit = ta.audit(people, plan)
+    (finding,) = audit.findings
     assert not finding.outcome.settled
+    assert "unknown" in finding.outcome.status
+    audit.save(tmp_path)
     found = ta.sweep(people, ta.Marginals(3), [FlipSome(Unknown())], repeats=2)
     assert found.rows[0]["std"] is None
 

@@ -24,8 +24,7 @@ Row = dict[str, Any]
 _HEAD = [
     "advantage [95\N{NO-BREAK SPACE}%]",
     "named right",
-    "proved alone",
-    "proved as a group",
+    "proved (alone + group)",
     "exposed",
     "sensitive",
 ]
@@ -38,7 +37,7 @@ def render(document: dict[str, Any]) -> str:
     steps, word = _steps(found), document["verdict"]["word"]
     baselines = list(judged[0]["summary"]["baselines"]) if judged else []
     real = bool(judged) and judged[0]["summary"]["real"]
-    unit = "% of the strongest baseline's error" if real else "points, people in 100"
+    unit = "% of the strongest baseline's error" if real else "points (people in 100)"
     return fill(
         "audit.html",
         document=document,
@@ -90,10 +89,8 @@ def _cells(row: Row, baselines: Sequence[str], sensitive: Sequence[str] | None) 
             ),
             with_interval(found["advantage"], found["interval"], real),
             f"{found['named_right']:,} of {found['named']:,}",
-            *(
-                f"{sum(counts.values()):,}"
-                for counts in (found["proved_alone"], found["proved_group"], found["exposed"]["0.95"])
-            ),
+            " + ".join(f"{sum(found[name].values()):,}" for name in ("proved_alone", "proved_group")),
+            f"{sum(found['exposed']['0.95'].values()):,}",
             f"{sum(learnt):,}",
         ],
         "beside": [
@@ -106,8 +103,8 @@ def _cells(row: Row, baselines: Sequence[str], sensitive: Sequence[str] | None) 
 
 def _legend(data: dict[str, Any], baselines: Sequence[str], real: bool) -> dict[str, str]:
     """The meaning of the table's columns, with the names of the baselines and of the secret's value."""
-    words = legend("right", "baseline", "advantage", "named", "proved alone", "proved as a group", "exposed")
-    words |= legend("sensitive", "foreseen", "promised")
+    words = legend("right", "baseline", "advantage", "named", "proved", "exposed", "sensitive")
+    words |= legend("foreseen", "promised")
     secret, meaning = data["secret"], data["meaning"]
     value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"a certain {secret}"
     words["named"] = words["named"].replace("{value}", value)

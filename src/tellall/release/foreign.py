@@ -1,4 +1,4 @@
-"""Reading fits made elsewhere: statsmodels results and scikit-learn estimators, neither of them imported."""
+"""Releases of coefficients fitted elsewhere: by statsmodels or scikit-learn (not imported), or printed."""
 
 from __future__ import annotations
 
@@ -177,8 +177,6 @@ def _finite(values: Array) -> Array:
 def _unfit(rule: str, value: object, advice: str = "") -> InvalidInput:
     return invalid("results", rule, value, advice)
 
-
-# Releases of coefficients that other programs fitted or other people printed.
 
 _NOT_THESE = 0.01  # a share of the gradient this large is not rounding: other people, or another loss
 

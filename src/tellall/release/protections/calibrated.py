@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.walsh import cells
 from tellall.core.checks import at_least_zero
-from tellall.core.errors import InvalidInput, invalid
+from tellall.core.errors import invalid
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget, sensitivity_of
@@ -78,7 +78,8 @@ class SuLQ(Protection):
 
         known = sensitivity_of(statistic, public)
         if known is None:
-            raise no_sensitivity(self, statistic)
+            rule = "one that fits the statistic; SuLQ needs a known sensitivity"
+            raise invalid("protect", rule, type(statistic).__name__)
         return replace(self, noise=Gaussian(gaussian_std(self.epsilon, self.delta, sensitivity=known[1])))
 
     @property
@@ -163,14 +164,6 @@ class Trivial(Protection):
     def guarantee(self, statistic: Statistic, public: Public, *, delta: float = 1e-6) -> Guarantee:
         """Nothing is given away."""
         return Guarantee(0.0, 0.0, REPLACED, "does not look at the people")
-
-
-def no_sensitivity(protection: object, statistic: object) -> InvalidInput:
-    """The error for a mechanism that needs a sensitivity which the statistic does not know."""
-    name = type(protection).__name__
-    return invalid(
-        "protect", f"one that fits the statistic; {name} needs a known sensitivity", type(statistic).__name__
-    )
 
 
 @dataclass(frozen=True)

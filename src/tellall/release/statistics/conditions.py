@@ -1,4 +1,4 @@
-"""Subsets of people: a mask, or a condition on the public columns."""
+"""Subsets of people: a mask, or a condition on the public columns such as "age >= 40 and sex == 'f'"."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ __all__ = [
     "read_condition",
     "subset_to_plain",
 ]
-
-# How a condition is read: from text to a tree of comparisons.
 
 Value = float | str
 Bits = npt.NDArray[np.bool_]
@@ -226,8 +224,6 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
 def _value(kind: str, word: str) -> Value:
     return float(word) if kind == "number" else re.sub(r"\\(.)", r"\1", word[1:-1])
 
-
-# Conditions on public columns, written as text: "age >= 40 and sex == 'f'".
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,

@@ -31,8 +31,6 @@ from tellall.release.statistics.score_rows import (
 
 __all__ = ["WEIGHTINGS", "Blocks", "Estimator", "Models"]
 
-# Which public columns each of several fitted models uses, and people's numbers in them.
-
 Blocks = tuple[tuple[str | int, ...], ...]
 
 

@@ -25,8 +25,6 @@ __all__ = [
     "trouble_at",
 ]
 
-# How a summed loss bends: Hessians, and the places where its gradient says nothing about people.
-
 COLLINEAR = 1e-10  # singular values of unit columns below this share of the largest count as zero
 _FLAT = 1e-6  # curvature below this share of that at zero: the fit ran away
 _NEAR, _FAR = 1e-7, 1e-4

@@ -37,8 +37,6 @@ from tellall.release.statistics.boolean import (
 
 __all__ = ["Indicators", "Predicates", "counting_type", "factor_bytes", "packed_or_plain"]
 
-# Public columns as 0/1 attributes: bits as they are, any other column by its indicators "column = value".
-
 Factor = npt.NDArray[np.float32] | Packed
 
 

@@ -1,4 +1,4 @@
-"""What the theorem about M-estimators asks of a loss, measured at the published coefficients."""
+"""Score rows: the equations that the coefficients of one model give, and the conditions of the theorem."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tellall.release.statistics.fitting import COLLINEAR, expected_hessian, grad
 from tellall.release.statistics.losses import FitLoss, ScoreLoss, Squared
 
 __all__ = ["Conditions", "PublishedModel", "ScoreRows", "conditions", "score_rows"]
-
-# From published coefficients to rows: the score equations of one model, plain or weighted by its noise.
 
 _LOST = "not published (suppressed, or there is no such fit)"
 

@@ -261,6 +261,7 @@ def areas_of(dataset: Dataset, by: str) -> list[Area]:
 
 
 def each_area(
+    what: str,
     function: Callable[[Any], dict[str, Any]],
     areas: Sequence[Area],
     statistic: Statistic,
@@ -275,7 +276,8 @@ def each_area(
 ) -> list[tuple[Area, Any]]:
     """Each area with what the function made of it, or why it made nothing.
 
-    The function gets (people, statistic, seed, options) and gives plain data.
+    The function gets (people, statistic, seed, options) and gives plain data; ``what`` names it in the
+    checkpoint.
     """
     found: dict[int, Any] = {
         index: why for index, area in enumerate(areas) if (why := unanswerable(area)) is not None
@@ -286,7 +288,7 @@ def each_area(
         Task(
             areas[index].name,
             partial(_study_payload, areas[index], statistic, areas[index].seed(seed), options),
-            None if kept is None else _study_key(function.__name__, areas[index], statistic, seed, options),
+            None if kept is None else _study_key(what, areas[index], statistic, seed, options),
             areas[index].n,
         )
         for index in indices

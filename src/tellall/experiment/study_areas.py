@@ -275,7 +275,7 @@ def sweep_areas(
     }
     workers = Workers(processes, cluster)
     found = each_area(
-        _sweep_area, areas, statistic, seed, options, workers, work, progress, parse=Sweep.from_plain
+        "sweep", _sweep_area, areas, statistic, seed, options, workers, work, progress, parse=Sweep.from_plain
     )
     swept = [
         StudiedArea(area.name, area.n, area.seed(seed), sweep=piece)
@@ -341,6 +341,7 @@ def calibrate_areas(
     workers = Workers(processes, cluster)
     first, second = _halves(progress)
     found = each_area(
+        "calibrate",
         _calibrate_area,
         areas,
         statistic,

@@ -312,7 +312,7 @@ def score(
     return _risk(reconstruction, truth, baselines)
 
 
-def _risk(attack: Any, truth: npt.NDArray[Any], baselines: Sequence[Baseline]) -> Risk:
+def _risk(attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline]) -> Risk:
     guess = attack.guess
     confidence = attack.confidence if attack.secret.levels else attack.std
     if attack.secret.levels and np.abs(attack.estimate - attack.prior).max() < _NOTHING_LEARNT:
@@ -358,7 +358,7 @@ def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
     return np.asarray(np.clip(ndtr((off + half) / spread) - ndtr((off - half) / spread), 0.001, 0.999))
 
 
-def _proofs(attack: Any) -> npt.NDArray[np.str_]:
+def _proofs(attack: Reconstruction) -> npt.NDArray[np.str_]:
     """For each person "group" where one cell of two or more people, all alike, is proof enough; or "alone".
 
     Notes

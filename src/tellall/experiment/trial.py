@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
@@ -177,7 +176,7 @@ class Trial:
         drawn = [releases[0] for releases in self.published[:2]]
         self.setting.shared.warm(drawn, self.setting.people.public)
 
-    def attack(self, decoder: str = "auto") -> list[Any]:
+    def attack(self, decoder: str = "auto") -> list[Reconstruction]:
         """The attack on each draw; least squares on many draws shares one decomposition."""
         public, setting = self.setting.people.public, self.setting
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
@@ -188,7 +187,7 @@ class Trial:
             for known, releases in zip(found, self.published, strict=True)
         ]
 
-    def scored(self, decoder: str = "auto") -> tuple[list[Any], list[Risk]]:
+    def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""
         baselines = self.setting.baselines([planned.statistic for planned in self.releases])
         attacks = self.attack(decoder)

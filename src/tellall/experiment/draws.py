@@ -12,6 +12,7 @@ from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.intervals import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.attack.reconstruct.reals import decompose
 from tellall.attack.reconstruct.undecided import rates_of_bits
 from tellall.attack.secret import Secret
 from tellall.people.dataset import Public
@@ -45,6 +46,18 @@ class SharedSystem:
 
     def __init__(self) -> None:
         self._ready: ManyTargets | None = None
+        self._decomposed: tuple[Array, tuple[Array, Array, Array]] | None = None
+
+    def svd(self, rows: Array) -> tuple[Array, Array, Array]:
+        """The singular value decomposition of equations, kept for others that are a multiple of these."""
+        if self._decomposed is not None:
+            known, (left, singular, right) = self._decomposed
+            if known.shape == rows.shape and known.size and known.flat[known.argmax()]:
+                factor = float(rows.flat[known.argmax()] / known.flat[known.argmax()])
+                if factor > 0 and np.allclose(rows, factor * known, rtol=_SAME, atol=0):
+                    return left, factor * singular, right
+        self._decomposed = rows, decompose(rows)
+        return self._decomposed[1]
 
     def attack(self, releases: Sequence[Release], public: Public) -> list[Reconstruction | None]:
         """The attack on each release, None where it must be made alone."""

@@ -10,7 +10,7 @@ from math import isfinite
 import numpy as np
 
 from tellall.attack.baselines import Baseline, before_any_release, population
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct, reconstruct_from
 from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
@@ -21,6 +21,8 @@ from tellall.experiment.utility import Loss, readers_of
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
+from tellall.release.equations import Evidence
+from tellall.release.linearise import linearise
 from tellall.release.protections.base import is_random, prepare
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.law import Noise, Rng, as_rng
@@ -182,6 +184,17 @@ class Trial:
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         if len(self.releases) == 1 and (decoder == "least-squares"):
             found = setting.shared.attack([releases[0] for releases in self.published], public)
+        if not setting.secret.levels:
+            return [
+                reconstruct_from(
+                    Evidence.together([linearise(release, public) for release in releases]),
+                    public,
+                    releases,
+                    decoder,
+                    svd=setting.shared.svd,
+                )
+                for releases in self.published
+            ]
         return [
             known or reconstruct(releases, public, decoder, device=setting.device)
             for known, releases in zip(found, self.published, strict=True)

@@ -16,7 +16,7 @@ from tellall.algebra.solvers.base import Status
 from tellall.attack import prove
 from tellall.attack.reconstruct.decoders import DECODERS, decode
 from tellall.attack.reconstruct.doubts import find_misfit, with_doubts, with_little_shown, with_misfit
-from tellall.attack.reconstruct.reals import check_bounds, decode_reals
+from tellall.attack.reconstruct.reals import Decompose, check_bounds, decode_reals, decompose
 from tellall.attack.reconstruct.undecided import Decoded, leave_undecided
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import invalid
@@ -173,14 +173,18 @@ def reconstruct_from(
     rng: Rng = None,
     *,
     bounds: tuple[float, float] | None = None,
+    svd: Decompose = decompose,
 ) -> Reconstruction:
-    """The best guess at everybody's secret from the evidence of these releases."""
+    """The best guess at everybody's secret from the evidence of these releases.
+
+    ``svd`` decomposes the equations of a real secret; draws of one release can share it.
+    """
     secret = Secret.of(releases[0].levels)
     known = None if prior is None else secret.check_prior(prior)
     if isinstance(secret, Real):
         if decoder not in ("auto", "least-squares"):
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
-        decoded, assumed = decode_reals(evidence, check_bounds(bounds))
+        decoded, assumed = decode_reals(evidence, check_bounds(bounds), svd)
         decoded = with_misfit(decoded, find_misfit(decoded, evidence), len(evidence.rows))
     else:
         if bounds is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tellall.algebra.operators.base import Array
@@ -12,10 +14,14 @@ from tellall.core.errors import invalid
 from tellall.release.equations import Evidence, System
 
 __all__ = [
+    "Decompose",
     "check_bounds",
     "decode_reals",
+    "decompose",
     "fit_population",
 ]
+
+Decompose = Callable[[Array], tuple[Array, Array, Array]]
 
 _MOST_ENTRIES = 200_000_000
 _WIDEST, _GRID, _NEAR = 25.0, 25, 1e-5  # of the logarithm of the variance over people
@@ -35,7 +41,15 @@ def check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | No
     return low, high
 
 
-def decode_reals(evidence: Evidence, bounds: tuple[float, float] | None) -> tuple[Decoded, Array]:
+def decompose(rows: Array) -> tuple[Array, Array, Array]:
+    """The singular value decomposition of a matrix, as many singular values as it has rows or columns."""
+    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    return left, singular, right
+
+
+def decode_reals(
+    evidence: Evidence, bounds: tuple[float, float] | None, svd: Decompose = decompose
+) -> tuple[Decoded, Array]:
     """Each group's sum with its people's standard deviation, and the mean and spread over people.
 
     Notes
@@ -44,7 +58,7 @@ def decode_reals(evidence: Evidence, bounds: tuple[float, float] | None) -> tupl
     published values, z ~ N(μ A1, v A Aᵀ + diag(spread²)) (empirical Bayes), and the estimate is the posterior
     mean: ridge regression about μ, which for an exact release is the least-squares solution nearest to
     "everybody at the mean". With bounds, the most probable point of the box. One singular value decomposition
-    of the whitened operator: O(m n min(m, n)).
+    of the whitened operator, O(m n min(m, n)), which ``svd`` may know already.
     """
     system = evidence.system
     if system.operator.shape[0] * system.operator.shape[1] > _MOST_ENTRIES:
@@ -55,12 +69,12 @@ def decode_reals(evidence: Evidence, bounds: tuple[float, float] | None) -> tupl
         )
     root, spread = np.sqrt(system.size), system.rows.spread
     rows = system.operator.to_dense() * root / spread[:, None]  # of unit noise
-    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    left, singular, right = svd(rows)
     values, everybody = left.T @ (system.rows.target / spread), singular * (right @ root)
     mean, variance, support = fit_population(values, everybody, singular)
     precision = 1 / (variance * singular**2 + 1)
     deviation = right.T @ (variance * singular * precision * (values - mean * everybody))
-    estimate = mean + deviation / root
+    estimate: Array = mean + deviation / root
     shares = singular**2 * precision
     total_variance = np.maximum(variance - variance**2 * (shares @ right**2), 0.0)
     status = Status("solved")

@@ -103,10 +103,10 @@ class Bits:
     def __iter__(self) -> Iterator[Bytes]:
         return (self._row(row) for row in self.packed)
 
-    def __getitem__(self, places: Any) -> Any:
-        if isinstance(places, int | np.integer):
-            return self._row(self.packed[places])
-        return Bits(self.packed[places], self.people)
+    def __getitem__(self, indices: Any) -> Any:
+        if isinstance(indices, int | np.integer):
+            return self._row(self.packed[indices])
+        return Bits(self.packed[indices], self.people)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         whole = np.unpackbits(self.packed, axis=1, count=self.people)
@@ -119,18 +119,18 @@ class Bits:
             return np.ones(len(self), dtype=bool)
         tail = np.uint8(255 << -self.people % 8 & 255)  # of the last byte, the people that are there
         same = np.empty(len(self), dtype=bool)
-        for place, row in enumerate(self.packed):
+        for index, row in enumerate(self.packed):
             ones = np.uint8(255 * (row[0] >> 7))
-            same[place] = not ((row[-1] ^ ones) & tail) and bool((row[:-1] == ones).all())
+            same[index] = not ((row[-1] ^ ones) & tail) and bool((row[:-1] == ones).all())
         return same
 
     def take(self, people: IntArray) -> Bits:
-        """Some of the people, in this order; by place or by mask."""
-        places = np.arange(self.people)[people]
-        out = np.empty((len(self), -(-places.size // 8)), dtype=np.uint8)
+        """Some of the people, in this order; by index or by mask."""
+        indices = np.arange(self.people)[people]
+        out = np.empty((len(self), -(-indices.size // 8)), dtype=np.uint8)
         for row, codes in zip(out, self, strict=True):
-            row[:] = np.packbits(codes[places])
-        return Bits(out, places.size)
+            row[:] = np.packbits(codes[indices])
+        return Bits(out, indices.size)
 
     def between(self, start: int, stop: int) -> Bits:
         """The people from start, a multiple of 8, to stop; their bytes are not copied."""
@@ -187,8 +187,8 @@ def sum_tokens(codes: IntArray | Bits | Sequence[IntArray], tokens: Sequence[Wor
         end = min(begin + _CHUNK, people)
         sums = out[begin:end]
         if isinstance(codes, Bits):
-            for place, table in enumerate(tables):
-                sums += table[codes.bytes_of(8 * place, begin, end)]
+            for index, table in enumerate(tables):
+                sums += table[codes.bytes_of(8 * index, begin, end)]
         else:
             for token, row in zip(tokens, codes, strict=True):
                 sums += token[row[begin:end]]
@@ -258,9 +258,9 @@ def group_rows(codes: IntArray | Bits, sums: npt.NDArray[np.uint64] | None = Non
         )
         index = index.ravel()
     order = np.argsort(first)
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    return Patterns(codes, counts[order], place[index], first[order])
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return Patterns(codes, counts[order], rank[index], first[order])
 
 
 def _hashed(codes: IntArray | Bits) -> npt.NDArray[Any]:

@@ -278,7 +278,7 @@ class Numbers(Sequence[Array | None]):
     codes
         Columns × people.
     others
-        The values of the columns whose codes are not their values, None for text, by place.
+        The values of the columns whose codes are not their values, None for text, by index.
 
     Examples
     --------
@@ -307,13 +307,13 @@ class Numbers(Sequence[Array | None]):
         return len(self._codes)
 
     @overload
-    def __getitem__(self, place: int) -> Array | None: ...
+    def __getitem__(self, index: int) -> Array | None: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Array | None]: ...
-    def __getitem__(self, place: int | slice) -> Array | Sequence[Array | None] | None:
-        if isinstance(place, slice):
-            return [self[one] for one in range(len(self))[place]]
-        one = range(len(self))[place]
+    def __getitem__(self, index: slice) -> Sequence[Array | None]: ...
+    def __getitem__(self, index: int | slice) -> Array | Sequence[Array | None] | None:
+        if isinstance(index, slice):
+            return [self[one] for one in range(len(self))[index]]
+        one = range(len(self))[index]
         return self._others[one] if one in self._others else self._codes[one].astype(np.float64)
 
     def take(self, codes: IntArray | Bits, people: IntArray) -> Numbers:
@@ -321,9 +321,9 @@ class Numbers(Sequence[Array | None]):
         some = {j: None if values is None else values[people] for j, values in self._others.items()}
         return Numbers(codes, some)
 
-    def choose(self, codes: IntArray | Bits, places: Sequence[int]) -> Numbers:
+    def choose(self, codes: IntArray | Bits, indices: Sequence[int]) -> Numbers:
         """Those of some of the columns, whose codes are given."""
-        return Numbers(codes, {k: self._others[j] for k, j in enumerate(places) if j in self._others})
+        return Numbers(codes, {k: self._others[j] for k, j in enumerate(indices) if j in self._others})
 
 
 def is_code(column: Column, codes: IntArray, values: Array | None) -> bool:
@@ -345,12 +345,12 @@ def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int
     others: dict[int, Array | None] = {}
     rows: list[npt.NDArray[Any]] = []
     many, people = False, 0
-    for place, (column, codes, values) in enumerate(encoded):
+    for index, (column, codes, values) in enumerate(encoded):
         people = codes.size
         many = count * people >= PACKED
         columns.append(column)
         if not is_code(column, codes, values):
-            others[place] = values
+            others[index] = values
         rows.append(np.packbits(codes) if many and column.levels <= 2 else codes)
     found: IntArray | Bits
     if many and all(column.levels <= 2 for column in columns):

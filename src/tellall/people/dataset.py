@@ -25,7 +25,7 @@ from tellall.people.columns import (
     is_numeric,
     telling,
 )
-from tellall.people.imprint import Imprint, imprint, tokens_of
+from tellall.people.imprint import Imprint, digests, tokens_of
 from tellall.people.outline import Outline, bins_by_column, choose_columns, unique_names
 
 __all__ = [
@@ -76,7 +76,8 @@ class Public(Outline):
     @cached_property
     def imprint(self) -> Imprint:
         """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
-        return imprint(self.columns, self.codes, self.numbers, self._sums)
+        sums = digests(self.columns, self.codes, self.numbers, self._sums)
+        return Imprint.of(self.columns, self.n, sums)
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
@@ -89,11 +90,11 @@ class Public(Outline):
         kept = numbers.take(codes, people) if isinstance(numbers, Numbers) else ()
         return Public(self.columns, codes, kept, self.left_out)
 
-    def choose(self, places: Sequence[int]) -> Public:
-        """Some of the columns, by place, for everybody."""
-        codes, numbers = self.codes[list(places)], self.numbers
-        kept = numbers.choose(codes, places) if isinstance(numbers, Numbers) else ()
-        return Public(tuple(self.columns[place] for place in places), codes, kept, self.left_out)
+    def choose(self, indices: Sequence[int]) -> Public:
+        """Some of the columns, by index, for everybody."""
+        codes, numbers = self.codes[list(indices)], self.numbers
+        kept = numbers.choose(codes, indices) if isinstance(numbers, Numbers) else ()
+        return Public(tuple(self.columns[index] for index in indices), codes, kept, self.left_out)
 
     @cached_property
     def _sums(self) -> npt.NDArray[np.uint64]:

@@ -1,4 +1,4 @@
-"""Imprint: what a release remembers of the public table it was made for, so that it meets no other."""
+"""Imprint: what a release remembers of its public table, so that it is never matched with another."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from tellall.people.columns import Bins, Column
 __all__ = [
     "Imprint",
     "digests",
-    "imprint",
-    "sealed",
     "tokens_of",
 ]
 
@@ -32,7 +30,7 @@ class Imprint:
     Attributes
     ----------
     names, levels, cuts
-        What each column is called, how many categories it has, where it was cut (None where it was not).
+        What each column is called, how many categories it has, where it was cut (None: not cut).
     people
         How many rows.
     fingerprint
@@ -45,38 +43,35 @@ class Imprint:
     people: int
     fingerprint: str
 
+    @classmethod
+    def of(cls, columns: Sequence[Column], people: int, sums: Sequence[int]) -> Imprint:
+        """The imprint of a table from its columns and the :func:`digests` of its people.
+
+        Examples
+        --------
+        >>> columns = [Column("x", ("0", "1"))]
+        >>> one, same, other = (
+        ...     Imprint.of(columns, 3, digests(columns, np.array([codes])))
+        ...     for codes in ([0, 1, 1], [1, 0, 1], [0, 0, 1])
+        ... )
+        >>> one == same, one == other
+        (True, False)
+        """
+        return cls(
+            names=tuple(column.name for column in columns),
+            levels=tuple(column.levels for column in columns),
+            cuts=tuple(column.cuts for column in columns),
+            people=people,
+            fingerprint="".join(f"{total % 2**64:016x}" for total in sums),
+        )
+
     @property
     def bins(self) -> dict[str, Bins]:
-        """The bins that make a reader of the same table cut it the same way."""
+        """The bins with which a reader cuts the same table in the same way."""
         return {
             name: list(cuts) if cuts else max(2, levels + 1)
             for name, levels, cuts in zip(self.names, self.levels, self.cuts, strict=True)
         }
-
-
-def imprint(
-    columns: Sequence[Column],
-    codes: npt.NDArray[np.integer[Any]] | Bits,
-    numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
-    sums: npt.NDArray[np.uint64] | None = None,
-) -> Imprint:
-    """The imprint of coded columns (columns × people), with their numbers where they have them.
-
-    ``sums`` are those of each person's tokens, where they are known.
-
-    Notes
-    -----
-    Each (column, category) gets 64 bits from BLAKE2; a row is the mixed sum of its own, the table the sum of
-    its rows, twice with different mixing. That notices an accident, not a forger. O(columns × people).
-
-    Examples
-    --------
-    >>> columns = [Column("x", ("0", "1"))]
-    >>> one, other = imprint(columns, np.array([[0, 1, 1]])), imprint(columns, np.array([[1, 0, 1]]))
-    >>> one == other, one == imprint(columns, np.array([[0, 0, 1]]))
-    (True, False)
-    """
-    return sealed(columns, int(codes.shape[1]), digests(columns, codes, numbers, sums))
 
 
 def digests(
@@ -85,33 +80,30 @@ def digests(
     numbers: Sequence[npt.NDArray[np.floating[Any]] | None] = (),
     sums: npt.NDArray[np.uint64] | None = None,
 ) -> tuple[int, ...]:
-    """Sums over these people that add up, modulo 2⁶⁴, to those of the table they are part of."""
+    """Sums over these people that add up, modulo 2⁶⁴, to those of the table they are part of.
+
+    ``sums`` are those of each person's tokens, if they are known.
+
+    Notes
+    -----
+    Each (column, category) gets 64 bits from BLAKE2; a row is the mixed sum of its own, the table the sum of
+    its rows, twice with different mixing. That notices an accident, not a forger. O(columns × people).
+    """
     whole = sum_tokens(codes, tokens_of(columns)) if sums is None else sums
     measured = []
-    for place in range(len(numbers)):
-        values = None if columns[place].cuts is None else numbers[place]  # else the category says it all
+    for index in range(len(numbers)):
+        values = None if columns[index].cuts is None else numbers[index]  # else the category says it all
         if values is not None:
-            measured.append((np.uint64(2 * place + 1), values))
+            measured.append((np.uint64(2 * index + 1), values))
     totals = [0] * len(_MIXERS)
     for begin in range(0, whole.size, _CHUNK):
         some = slice(begin, begin + _CHUNK)
         rows = whole[some]
         for mixer, values in measured:
             rows = rows + _mix(np.nan_to_num(values[some] + 0.0).view(np.uint64), mixer)
-        for place, mixing in enumerate(_MIXERS):
-            totals[place] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
+        for index, mixing in enumerate(_MIXERS):
+            totals[index] += int(np.sum(_mix(rows, np.uint64(mixing)), dtype=np.uint64))
     return tuple(total % 2**64 for total in totals)
-
-
-def sealed(columns: Sequence[Column], people: int, sums: Sequence[int]) -> Imprint:
-    """The imprint of a table whose people's digests have these sums."""
-    return Imprint(
-        names=tuple(column.name for column in columns),
-        levels=tuple(column.levels for column in columns),
-        cuts=tuple(column.cuts for column in columns),
-        people=people,
-        fingerprint="".join(f"{total % 2**64:016x}" for total in sums),
-    )
 
 
 def tokens_of(columns: Sequence[Column]) -> list[npt.NDArray[np.uint64]]:
@@ -126,7 +118,7 @@ def _tokens(column: Column) -> npt.NDArray[np.uint64]:
 
 
 def _mix(rows: npt.NDArray[np.uint64], mixer: np.uint64) -> npt.NDArray[np.uint64]:
-    """Every bit of the outcome depends on every bit of the row, so that sums do not cancel."""
+    """Mixes each row, so that every bit depends on every other and sums do not cancel."""
     mixed = (rows ^ (rows >> np.uint64(30))) * mixer
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(_MIXERS[1])
     return mixed ^ (mixed >> np.uint64(31))

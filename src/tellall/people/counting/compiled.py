@@ -24,7 +24,7 @@ def _ones(context: Any, word: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _add_run(head, planes, start, stop, begin, end, place, counts):
+def _add_run(head, planes, start, stop, begin, end, index, counts):
     # one-dimensional slices: a two-dimensional index inside the loop keeps LLVM from vectorising it
     plane = start
     while plane + 4 <= stop:
@@ -37,24 +37,24 @@ def _add_run(head, planes, start, stop, begin, end, place, counts):
             in_b += _ones(word & b[w])
             in_c += _ones(word & c[w])
             in_d += _ones(word & d[w])
-        counts[place] += np.int64(in_a)
-        counts[place + 1] += np.int64(in_b)
-        counts[place + 2] += np.int64(in_c)
-        counts[place + 3] += np.int64(in_d)
+        counts[index] += np.int64(in_a)
+        counts[index + 1] += np.int64(in_b)
+        counts[index + 2] += np.int64(in_c)
+        counts[index + 3] += np.int64(in_d)
         plane += 4
-        place += 4
+        index += 4
     while plane < stop:
         a = planes[plane, begin:end]
         in_a = np.uint64(0)
         for w in range(head.size):
             in_a += _ones(head[w] & a[w])
-        counts[place] += np.int64(in_a)
+        counts[index] += np.int64(in_a)
         plane += 1
-        place += 1
+        index += 1
 
 
 @njit(nogil=True, cache=True)
-def add_all(planes, heads, starts, stops, places, width, counts):
+def add_all(planes, heads, starts, stops, indices, width, counts):
     """Add the counts of all runs, block by block of words, so that a block's planes stay in the cache."""
     order = heads.shape[1]
     for begin in range(0, planes.shape[1], width):
@@ -70,4 +70,4 @@ def add_all(planes, heads, starts, stops, places, width, counts):
                 plane = planes[heads[run, j], begin:end]
                 for w in range(here.size):
                     here[w] = above[w] & plane[w]
-            _add_run(common[order, :], planes, starts[run], stops[run], begin, end, places[run], counts)
+            _add_run(common[order, :], planes, starts[run], stops[run], begin, end, indices[run], counts)

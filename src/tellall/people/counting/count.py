@@ -30,7 +30,7 @@ __all__ = [
 
 MOST_CELLS = 50_000_000
 _STEP = 2**20  # people between two calls of progress, at most
-_ENTRIES = 2**27  # codes that are unpacked at once
+_ENTRIES = 2**27  # codes unpacked at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,43 +40,39 @@ class Cells:
     Attributes
     ----------
     names, levels
-        The columns and how many categories each has, the secret last where it is in the tables.
-    places
-        The columns of each table, by place.
+        The columns and how many categories each has; the secret, if it is in the tables, last.
+    sets
+        The columns of each table, by index.
     counts
         People per cell: the tables one after the other, cells in C order.
     """
 
     names: tuple[str, ...]
     levels: tuple[int, ...]
-    places: Sequence[tuple[int, ...]]
+    sets: Sequence[tuple[int, ...]]
     counts: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.sets)
 
     @cached_property
-    def _starts(self) -> dict[tuple[int, ...], int]:
-        """Where the table over each set of columns begins among the counts."""
-        sizes = accumulate((prod(self._shape(chosen)) for chosen in self.places), initial=0)
-        return {tuple(sorted(chosen)): start for chosen, start in zip(self.places, sizes, strict=False)}
-
-    @cached_property
-    def _by_set(self) -> dict[tuple[int, ...], tuple[int, ...]]:
-        return {tuple(sorted(chosen)): chosen for chosen in self.places}
+    def _found(self) -> dict[tuple[int, ...], tuple[tuple[int, ...], int]]:
+        """By the sorted columns of a table: their order in it, and where it begins among the counts."""
+        starts = accumulate((prod(self._shape(chosen)) for chosen in self.sets), initial=0)
+        return {tuple(sorted(chosen)): (chosen, at) for chosen, at in zip(self.sets, starts, strict=False)}
 
     def _shape(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(self.levels[place] for place in chosen)
+        return tuple(self.levels[index] for index in chosen)
 
     def table(self, *names: str) -> npt.NDArray[np.int64]:
         """The table over these columns, an axis each in this order."""
         asked = tuple(self.names.index(name) if name in self.names else -1 for name in names)
-        found = self._by_set.get(tuple(sorted(asked)))
-        if found is None:
+        if tuple(sorted(asked)) not in self._found:
             raise invalid("names", "the columns of a table that was counted", ", ".join(names))
-        begin, shape = self._starts[tuple(sorted(asked))], self._shape(found)
+        chosen, begin = self._found[tuple(sorted(asked))]
+        shape = self._shape(chosen)
         table = self.counts[begin : begin + prod(shape)].reshape(shape)
-        return table.transpose([found.index(place) for place in asked])
+        return table.transpose([chosen.index(index) for index in asked])
 
     def __repr__(self) -> str:
         return f"Cells({len(self)} tables, {self.counts.size} cells)"
@@ -98,18 +94,18 @@ def count_cells(
         People in memory, people in a store (`scan`), or what ``scan`` takes: the path of
         Parquet files, an Ibis table, a Spark frame.
     ways
-        The number of columns in each table, the secret counted where it is in them.
+        The number of columns in each table, the secret counted if it is in them.
     attributes
-        The public column sets to tabulate instead of all of that size: names or places.
+        The sets of public columns to tabulate instead of all of that size: names or indices.
     secret
-        Whether the secret is the last column of every table; None: where the people have one.
+        Whether the secret is the last column of every table; None: if the people have one.
     progress
         Called with (people counted, people in all).
 
     Notes
     -----
     Tables come in lexicographic order of their columns, cells in C order. In memory and for Parquet the
-    people pass by in blocks of bits and are counted by AND and popcount (:class:`Tally`); on a cluster
+    people pass by in chunks of bits and are counted by AND and popcount (:class:`Tally`); on a cluster
     they are grouped there. Whatever counts, the numbers are the same.
 
     Examples
@@ -150,7 +146,7 @@ def _cells_of_all(levels: Sequence[int], k: int) -> int:
 
 
 def _cells(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
-    """How many cells there are together; a float's error does not matter to a limit."""
+    """About how many cells all tables have: floats are exact enough for a limit."""
     logs = np.log2(np.array([*sizes, 1], dtype=np.float64))
     lengths = np.fromiter(map(len, sets), dtype=np.intp, count=len(sets))
     longest = int(lengths.max(initial=0))
@@ -162,19 +158,19 @@ def _cells(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
 def _counts(
     people: Dataset | Public | Stored,
     sizes: Sequence[int],
-    places: Sequence[tuple[int, ...]],
+    sets: Sequence[tuple[int, ...]],
     progress: Progress | None,
 ) -> npt.NDArray[np.int64]:
     if isinstance(people, Stored):
         codings = [*people.codings, *([people.secret] if len(sizes) > len(people.codings) else [])]
         known = [coding for coding in codings if coding is not None]
-        return people.engine.count(known, places, progress or people.progress)
+        return people.engine.count(known, sets, progress or people.progress)
     view = people if isinstance(people, Public) else people.public
     secret: npt.NDArray[Any] | None = None
     if len(sizes) > len(view.codes):
         assert isinstance(people, Dataset)
         secret = people.secret
-    tally = Tally(sizes, places, view.n)
+    tally = Tally(sizes, sets, view.n)
     step = max(2**14, min(_STEP, _ENTRIES // max(len(sizes), 1) // 64 * 64))
     for begin in range(0, view.n, step):
         rows = list(between(view.codes, begin, begin + step))
@@ -185,7 +181,7 @@ def _counts(
 
 
 def _secret_levels(people: Dataset | Public | Stored, secret: bool | None) -> tuple[int, str]:
-    """How many values the secret has, zero where it is in no table."""
+    """How many values the secret has, and its name; zero if it is in no table."""
     if isinstance(people, Public) or people.secret is None:
         if secret:
             raise invalid("people", "people with a secret, to tabulate it", "no secret")
@@ -200,12 +196,12 @@ def _secret_levels(people: Dataset | Public | Stored, secret: bool | None) -> tu
 def _sets(
     layout: Outline, ways: int | None, attributes: Sequence[Sequence[str | int]] | None, with_secret: int
 ) -> list[tuple[int, ...]]:
-    """The public columns of each table, by place."""
+    """The public columns of each table, by index."""
     d = len(layout.columns)
     if attributes is None:
         least, most = with_secret, d + with_secret
         k = whole("ways", ways, least, most) - with_secret
-        _refuse_too_many(_cells_of_all(layout.levels, k))  # before so many sets are listed
+        _refuse_too_many(_cells_of_all(layout.levels, k))  # before the sets are listed
         return list(combinations(range(d), k))
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
         raise invalid("attributes", "a list of sets of columns", attributes)

@@ -94,7 +94,7 @@ def _can_compile() -> bool:
 
 
 def add_counts(kernel: str, planes: Words, runs: Runs, counts: Counts) -> None:
-    """Add to the counts of some runs, in place, the people of these planes who have all bits of each set."""
+    """Add to the counts of some runs, in index, the people of these planes who have all bits of each set."""
     if not runs.starts.size or not planes.shape[1]:
         return
     if kernel == "numba":

@@ -1,4 +1,4 @@
-"""People in Parquet files, larger than memory or not: DuckDB reads, codes and streams them block by block."""
+"""People in Parquet files, larger than memory or not: DuckDB reads and codes them chunk by chunk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "Parquet",
 ]
 
-_BLOCK_BYTES = 2**25
+_CHUNK_BYTES = 2**25
 _MOST_ROWS = 2**20
 _TYPES = {
     "whole": "BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT",
@@ -49,19 +49,18 @@ class Parquet(Engine):
     files
         The files, in order.
     memory
-        What DuckDB may take, such as "1GiB"; a block of people takes some 32 MiB beside it.
+        What DuckDB may take, such as "1GiB"; a chunk of people takes some 32 MiB beside it.
     threads
-        How many threads DuckDB uses; one per core where None.
+        How many threads DuckDB uses; None: one per core.
 
     Notes
     -----
-    Rows come in blocks by file and row number, so that DuckDB reads each row group once and nothing waits in
+    Rows come in chunks by file and row number, so that DuckDB reads each row group once and nothing waits in
     memory; codes are made inside DuckDB, where a dictionary of values is coded once. A GROUP BY over all
-    columns, from which the tables would still be folded, takes about as long where people have few distinct
-    rows (10⁸ people of 20 bits, one thread: 18 s against 20 s), and its memory grows with them (10⁷ distinct
-    rows: 1 GiB against 0.3 GiB), which here it does not.
+    columns takes about as long if people have few distinct rows (10⁸ people of 20 bits, one thread: 18 s
+    against 20 s), but its memory grows with them (10⁷ distinct rows: 1 GiB against 0.3 GiB).
 
-    Counts are refused where the files, their sizes or the times they were written are not those of the scan.
+    Counts are refused if the files, their sizes or their times are not those of the scan.
     """
 
     files: tuple[str, ...]
@@ -109,8 +108,8 @@ class Parquet(Engine):
             return {}  # nothing but missing values in some column
         ends = [int(value[0]) for value in found]
         return {
-            name: (ends[3 * place], ends[3 * place + 1], self.people - ends[3 * place + 2])
-            for place, name in enumerate(asked)
+            name: (ends[3 * index], ends[3 * index + 1], self.people - ends[3 * index + 2])
+            for index, name in enumerate(asked)
         }
 
     def gaps(self, name: str) -> tuple[int, int]:
@@ -123,31 +122,24 @@ class Parquet(Engine):
     def count(
         self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
     ) -> npt.NDArray[np.int64]:
-        used = sorted({place for places in sets for place in places})
-        levels, inside = [codings[place].column.levels for place in used], {p: i for i, p in enumerate(used)}
-        tally = Tally(levels, [tuple(inside[place] for place in places) for places in sets], self.people)
-        if not used:
-            self._check_unchanged()
+        used = sorted({index for chosen in sets for index in chosen})
+        some, inside = [codings[index] for index in used], {old: new for new, old in enumerate(used)}
+        inner = [tuple(inside[index] for index in chosen) for chosen in sets]
+        tally = Tally([coding.column.levels for coding in some], inner, self.people)
+        if used:
+            for chunk in self._chunks(self._codes_and_numbers(some, ()), progress):
+                tally.add(_codes_and_numbers(chunk, some, ())[0])
+        else:
             tally.add_nameless(self.people)
-            return tally.counts()
-        chosen = [self._code(codings[place]) for place in used]
-        for block in self._blocks(chosen, progress):
-            codes = [_known(row, codings[place].name) for place, row in zip(used, block, strict=True)]
-            tally.add(codes)
         self._check_unchanged()
         return tally.counts()
 
     def digests(self, codings: Sequence[Coding], progress: Progress | None) -> tuple[int, ...] | None:
         columns = [coding.column for coding in codings]
-        cut = [place for place, column in enumerate(columns) if column.cuts is not None]
-        chosen = [self._code(coding) for coding in codings]
-        chosen += [number_of(codings[place].name, self.types[codings[place].name]) for place in cut]
+        cut = [index for index, column in enumerate(columns) if column.cuts is not None]
         sums = [0, 0]
-        for block in self._blocks(chosen, progress):
-            codes = [_known(row, column.name) for row, column in zip(block, columns, strict=False)]
-            numbers: list[npt.NDArray[Any] | None] = [None] * len(columns)
-            for place, row in zip(cut, block[len(columns) :], strict=True):
-                numbers[place] = _with_nan(row)
+        for chunk in self._chunks(self._codes_and_numbers(codings, cut), progress):
+            codes, numbers = _codes_and_numbers(chunk, codings, cut)
             sums = [a + b for a, b in zip(sums, digests(columns, codes, numbers), strict=True)]
         self._check_unchanged()
         return tuple(sums)
@@ -155,21 +147,14 @@ class Parquet(Engine):
     def rows(
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
-        numeric = [coding.above is not None for coding in codings]
-        chosen = [self._code(coding) for coding in codings]
-        chosen += [
-            number_of(coding.name, self.types[coding.name])
-            for coding, number in zip(codings, numeric, strict=True)
-            if number
-        ]
+        numeric = [index for index, coding in enumerate(codings) if coding.above is not None]
+        chosen = self._codes_and_numbers(codings, numeric)
         tests = [has_code(coding, code, self.types[coding.name]) for coding, code in having]
         tests += [f"{quoted(name)} = ?" for name in equal]
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
         listed = self._ask(select(chosen), where, list(equal.values()))
-        codes = [_known(row, coding.name) for row, coding in zip(listed, codings, strict=False)]
-        rest = iter(listed[len(codings) :])
         self._check_unchanged()
-        return codes, [_with_nan(next(rest)) if number else None for number in numeric]
+        return _codes_and_numbers(listed, codings, numeric)
 
     def _check_unchanged(self) -> None:
         """Refuse files that are not those that were scanned."""
@@ -180,6 +165,11 @@ class Parquet(Engine):
             same = False
         if not same:
             raise changed(self.source_name)
+
+    def _codes_and_numbers(self, codings: Sequence[Coding], numeric: Sequence[int]) -> list[str]:
+        """SQL for the codes of all columns and then the numbers of some."""
+        named = [codings[index].name for index in numeric]
+        return [*map(self._code, codings), *(number_of(name, self.types[name]) for name in named)]
 
     def _code(self, coding: Coding) -> str:
         boolean = self._described[coding.name] == "BOOLEAN"
@@ -202,22 +192,21 @@ class Parquet(Engine):
             sizes += [known[file] for file in self.files[begin : begin + 1000]]
         return tuple(sizes)
 
-    def _blocks(self, chosen: Sequence[str], progress: Progress | None) -> Iterator[list[npt.NDArray[Any]]]:
+    def _chunks(self, chosen: Sequence[str], progress: Progress | None) -> Iterator[list[npt.NDArray[Any]]]:
         """The chosen expressions for all people, some of them at a time."""
-        most = max(2**14, min(_MOST_ROWS, _BLOCK_BYTES // max(len(chosen), 1)))
+        most = max(2**14, min(_MOST_ROWS, _CHUNK_BYTES // max(len(chosen), 1)))
         done, total = 0, self.people
         if progress:
             progress(0, total)
         with self._connection() as connection:
             for files, begin, rows in portions(self.files, self._sizes, most):
-                whole = begin is None
-                query = f"{select(chosen)} FROM {self._portion(files, numbered=not whole)}"
+                query = f"{select(chosen)} FROM {self._portion(files, numbered=begin is not None)}"
                 if begin is not None:
                     query += f" WHERE file_row_number >= {begin} AND file_row_number < {begin + rows}"
-                block = list(connection.execute(query).fetchnumpy().values())
-                if len(block[0]) != rows:
+                chunk = list(connection.execute(query).fetchnumpy().values())
+                if len(chunk[0]) != rows:
                     raise changed(self.source_name)
-                yield block
+                yield chunk
                 done += rows
                 if progress:
                     progress(done, total)
@@ -231,7 +220,7 @@ class Parquet(Engine):
 
     @contextmanager
     def _connection(self) -> Iterator[Any]:
-        """A connection that reads these files, keeps to its memory, and does nothing else."""
+        """A connection that keeps to its memory; its errors become ours."""
         import duckdb
 
         threads = {} if self.threads is None else {"threads": self.threads}
@@ -254,7 +243,7 @@ class Parquet(Engine):
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
 
     def _portion(self, files: Sequence[str], *, numbered: bool) -> str:
-        """Some of the files with the columns of all: NULL in those that none of these has, the same types."""
+        """Some of the files with the columns and types of all; a column that they lack is NULL."""
         source = self._source(files, numbered=numbered)
         if len(self.files) == 1:
             return source
@@ -264,13 +253,24 @@ class Parquet(Engine):
 
     @cached_property
     def _keys(self) -> tuple[str, ...]:
-        """The columns that the names of folders give: ``county=Kent/part-0.parquet``."""
+        """The columns given by the names of folders: ``county=Kent/part-0.parquet``."""
         inside = Path(self.files[0]).relative_to(self.folder).parts[:-1] if self.folder else ()
         return tuple(part.split("=", 1)[0] for part in inside if "=" in part)
 
 
+def _codes_and_numbers(
+    rows: Sequence[npt.NDArray[Any]], codings: Sequence[Coding], numeric: Sequence[int]
+) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
+    """The codes of each column, and its numbers or None, from rows in the order of the SQL."""
+    codes = [_known(row, coding.name) for row, coding in zip(rows, codings, strict=False)]
+    numbers: list[npt.NDArray[np.floating[Any]] | None] = [None] * len(codings)
+    for index, row in zip(numeric, rows[len(codings) :], strict=True):
+        numbers[index] = _with_nan(row)
+    return codes, numbers
+
+
 def _known(row: npt.NDArray[Any], name: str) -> npt.NDArray[np.integer[Any]]:
-    """The codes, if every person has one."""
+    """The codes; people without one were not there at the scan."""
     if isinstance(row, np.ma.MaskedArray):
         if np.ma.getmaskarray(row).any():
             raise changed(f"column '{name}'")

@@ -42,17 +42,17 @@ def cover(
     >>> cover([2, 2, 2, 2], [(0, 1), (1, 2), (2, 3)], 8)
     [((0, 1, 2), [0, 1]), ((2, 3), [2])]
     """
-    masks = [sum(1 << place for place in places) for places in sets]
+    masks = [sum(1 << index for index in indices) for indices in sets]
     waiting, found = list(range(len(sets))), []
     while waiting:
         whole = set(sets[waiting[0]])
-        cells = prod(levels[place] for place in whole)
+        cells = prod(levels[index] for index in whole)
         for number in waiting:
             more = set(sets[number]) - whole
-            larger = cells * prod(levels[place] for place in more)
+            larger = cells * prod(levels[index] for index in more)
             if larger <= most:
                 whole, cells = whole | more, larger
-        mask = sum(1 << place for place in whole)
+        mask = sum(1 << index for index in whole)
         inside = [number for number in waiting if not masks[number] & ~mask]
         found.append((tuple(sorted(whole)), inside))
         taken = set(inside)
@@ -112,9 +112,9 @@ class BehindIbis(Engine):
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         if not names:
             return {}
-        asked = {f"c{place}": self.table[name].approx_nunique() for place, name in enumerate(names)}
+        asked = {f"c{index}": self.table[name].approx_nunique() for index, name in enumerate(names)}
         row = self.table.aggregate(**asked).execute()
-        return {name: int(row[f"c{place}"].iloc[0]) for place, name in enumerate(names)}
+        return {name: int(row[f"c{index}"].iloc[0]) for index, name in enumerate(names)}
 
     def values(self, name: str) -> Values:
         grouped = self.table.group_by(value=self.table[name]).aggregate(people=self.table.count())
@@ -136,12 +136,12 @@ class BehindIbis(Engine):
         if progress:
             progress(0, self.people)
         for whole, inside in cover(levels, sets, _MOST_GROUPS):
-            keys, people = self._grouped([codings[place] for place in whole])
+            keys, people = self._grouped([codings[index] for index in whole])
             if people.sum() != self.people:
                 raise changed(self.source_name)
-            shape = [levels[place] for place in whole]
+            shape = [levels[index] for index in whole]
             for number in inside:
-                found[number] = fold(keys, people, shape, [whole.index(place) for place in sets[number]])
+                found[number] = fold(keys, people, shape, [whole.index(index) for index in sets[number]])
             if progress:
                 progress(self.people * len(found) // len(sets), self.people)
         return np.concatenate([found[number] for number in range(len(sets))] or [np.zeros(0, np.int64)])
@@ -152,22 +152,22 @@ class BehindIbis(Engine):
     def rows(
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:
-        chosen = {f"c{place}": self._code(coding) for place, coding in enumerate(codings)}
-        numeric = [place for place, coding in enumerate(codings) if coding.above is not None]
-        chosen |= {f"n{place}": self._number(codings[place].name) for place in numeric}
+        chosen = {f"c{index}": self._code(coding) for index, coding in enumerate(codings)}
+        numeric = [index for index, coding in enumerate(codings) if coding.above is not None]
+        chosen |= {f"n{index}": self._number(codings[index].name) for index in numeric}
         wanted = [self._code(coding) == code for coding, code in having]
         wanted += [self.table[name] == value for name, value in equal.items()]
         frame = self.table.filter(*wanted) if wanted else self.table
         found = frame.select(**chosen).execute()
         codes = [
-            _known(found[f"c{place}"], coding.name).astype(
+            _known(found[f"c{index}"], coding.name).astype(
                 np.min_scalar_type(max(coding.column.levels - 1, 0))
             )
-            for place, coding in enumerate(codings)
+            for index, coding in enumerate(codings)
         ]
         numbers: list[npt.NDArray[Any] | None] = [None] * len(codings)
-        for place in numeric:
-            numbers[place] = found[f"n{place}"].to_numpy().astype(np.float64)
+        for index in numeric:
+            numbers[index] = found[f"n{index}"].to_numpy().astype(np.float64)
         return codes, numbers
 
     def _grouped(self, codings: Sequence[Coding]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -201,10 +201,10 @@ class BehindIbis(Engine):
         nothing = ibis.null("int64")
         if coding.texts is not None:
             column = self.table[coding.name].cast("string")
-            places = [
-                (column == text, ibis.literal(place, "int64")) for place, text in enumerate(coding.texts)
+            indices = [
+                (column == text, ibis.literal(index, "int64")) for index, text in enumerate(coding.texts)
             ]
-            code = ibis.cases(*places, else_=nothing) if places else nothing
+            code = ibis.cases(*indices, else_=nothing) if indices else nothing
         else:
             number, code = self._number(coding.name), ibis.literal(0, "int64")
             for point in coding.above or ():

@@ -76,4 +76,4 @@ def _missing(name: str, kind: str) -> str:
 
 def select(chosen: Sequence[str]) -> str:
     """A SELECT of these expressions, each under a name of its own."""
-    return "SELECT " + ", ".join(f"{expression} AS c{place}" for place, expression in enumerate(chosen))
+    return "SELECT " + ", ".join(f"{expression} AS c{index}" for index, expression in enumerate(chosen))

@@ -17,7 +17,7 @@ from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.dataset import Dataset, Public
-from tellall.people.imprint import Imprint, sealed
+from tellall.people.imprint import Imprint
 from tellall.people.outline import Outline, bins_by_column, choose_columns, unknown_name
 
 __all__ = [
@@ -77,7 +77,7 @@ class Stored:
     def imprint(self) -> Imprint | None:
         """What a release remembers of these people, after one pass over them; None on a cluster."""
         sums = self.engine.digests(self.codings, self.progress)
-        return None if sums is None else sealed(self.public.columns, self.n, sums)
+        return None if sums is None else Imprint.of(self.public.columns, self.n, sums)
 
     def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
         """Each category of a public column with its people in memory, where two people or more have it."""
@@ -164,7 +164,7 @@ def scan(
 
     People who changed after the scan are noticed and refused: in files by their number, sizes and times,
     behind Ibis by how many people there are and by categories that are new. Behind Ibis other numbers of a
-    column that is cut, and people who changed places among known categories, are counted as they are then.
+    column that is cut, and people who changed indices among known categories, are counted as they are then.
 
     Examples
     --------

@@ -92,8 +92,8 @@ class Tally:
             planes = pack(chunk, self.levels, [self._planes[plane] for plane in self._used.tolist()])
             for order, runs in self._runs.items():
                 add_counts(self.kernel, planes, runs, self._found[order])
-            for number, places in self._by_codes:
-                flat = _flat_codes(chunk, self.levels, places)
+            for number, indices in self._by_codes:
+                flat = _flat_codes(chunk, self.levels, indices)
                 self._flat[number] += np.bincount(flat, minlength=self._flat[number].size)
         self.people += people
 
@@ -120,9 +120,9 @@ class Tally:
         self._wanted = {order: _distinct(np.concatenate(keys)) for order, keys in wanted.items()}
         total = len(self._planes)
         sets = {order: _digits(keys, total, order) for order, keys in self._wanted.items()}
-        used = np.unique(np.concatenate([places.ravel() for places in sets.values()] or [np.zeros(0, int)]))
+        used = np.unique(np.concatenate([indices.ravel() for indices in sets.values()] or [np.zeros(0, int)]))
         self._used = used.astype(np.int64)  # planes that no table asks for are not packed
-        self._runs = {order: runs_of(np.searchsorted(self._used, places)) for order, places in sets.items()}
+        self._runs = {order: runs_of(np.searchsorted(self._used, indices)) for order, indices in sets.items()}
         self._found = {order: np.zeros(keys.size, np.int64) for order, keys in self._wanted.items()}
 
     def _keys(self, shape: tuple[int, ...], columns: Indices, axes: tuple[int, ...]) -> Indices:
@@ -146,7 +146,7 @@ class Tally:
         return keys
 
     def _cells(self, shape: tuple[int, ...], columns: Indices) -> Counts:
-        """The tables of one shape: AND-counts in their places, then exclusion column by column."""
+        """The tables of one shape: AND-counts in their indices, then exclusion column by column."""
         out = np.zeros((len(columns), *shape), dtype=np.int64)
         out.reshape(len(columns), -1)[:, :1] = self.people
         for axes in _subsets(len(shape)):
@@ -174,9 +174,9 @@ def _by_shape(levels: Indices, sets: Sequence[tuple[int, ...]]) -> tuple[Indices
         if (shapes == shapes[:1]).all():  # often so, and sorting rows is slow
             groups.append((tuple(shapes[0].tolist()), numbers, columns))
             continue
-        distinct, index = np.unique(shapes, axis=0, return_inverse=True)
-        for place, shape in enumerate(distinct):
-            same = np.flatnonzero(index.ravel() == place)
+        distinct, which = np.unique(shapes, axis=0, return_inverse=True)
+        for index, shape in enumerate(distinct):
+            same = np.flatnonzero(which.ravel() == index)
             groups.append((tuple(shape.tolist()), numbers[same], columns[same]))
     return sizes, groups
 
@@ -242,9 +242,9 @@ def _digits(keys: Indices, base: int, count: int) -> Indices:
     return out
 
 
-def _flat_codes(codes: Codes, levels: Sequence[int], places: tuple[int, ...]) -> Indices:
+def _flat_codes(codes: Codes, levels: Sequence[int], indices: tuple[int, ...]) -> Indices:
     """The cell of each person in C order."""
     flat = np.zeros(len(codes[0]) if len(codes) else 0, dtype=np.int64)
-    for place in places:
-        flat = flat * levels[place] + codes[place]
+    for index in indices:
+        flat = flat * levels[index] + codes[index]
     return flat

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.people.counting.tally import Tally
+from tellall.people.counting.tally import CellTally
 from timing import least_time, peak
 
 
@@ -52,7 +52,7 @@ KERNELS = {
 def count(people: np.ndarray, k: int, kernel: str) -> np.ndarray:
     """All k-way cells, planning and packing and exclusion in it."""
     d, n = people.shape
-    tally = Tally([2] * d, list(combinations(range(d), k)), n, kernel)
+    tally = CellTally([2] * d, list(combinations(range(d), k)), n, kernel)
     tally.add(list(people))
     return tally.counts()
 

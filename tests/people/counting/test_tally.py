@@ -19,7 +19,7 @@ from tellall.people.counting.kernels import (
     runs_of,
 )
 from tellall.people.counting.spark import cover, fold
-from tellall.people.counting.tally import Tally, pack
+from tellall.people.counting.tally import CellTally, pack
 
 
 @pytest.fixture(scope="module", params=KERNELS)
@@ -58,7 +58,7 @@ def test_counts_equal_a_loop_over_people(kernel, case):
     codes, levels, sets = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally_room, "_BY_CODES", (0.0, 1e12))  # never
-        tally = Tally(levels, sets, kernel=kernel)
+        tally = CellTally(levels, sets, kernel=kernel)
     tally.add(codes)
     assert not tally._by_codes
     assert tally.counts().tolist() == one_by_one(codes, levels, sets).tolist()
@@ -70,7 +70,7 @@ def test_tables_too_large_for_planes_are_counted_all_the_same(case, some):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tally_room, "_BY_SHAPE", 0.0)
         patch.setattr(tally_room, "_BY_CODES", (0.0, 2000.0 if some else 0.0))  # as two AND-counts, as none
-        tally = Tally(levels, sets)
+        tally = CellTally(levels, sets)
         tally.add(codes)
     assert tally.counts().tolist() == one_by_one(codes, levels, sets).tolist()
 
@@ -78,7 +78,7 @@ def test_tables_too_large_for_planes_are_counted_all_the_same(case, some):
 @given(counting(), st.integers(1, 64))
 def test_it_does_not_matter_in_which_blocks_people_come(case, size):
     codes, levels, sets = case
-    whole, parts = Tally(levels, sets), Tally(levels, sets)
+    whole, parts = CellTally(levels, sets), CellTally(levels, sets)
     whole.add(codes)
     for begin in range(0, codes.shape[1], size):
         parts.add(codes[:, begin : begin + size])
@@ -88,7 +88,7 @@ def test_it_does_not_matter_in_which_blocks_people_come(case, size):
 @given(counting())
 def test_every_table_counts_everybody_once(case):
     codes, levels, sets = case
-    tally = Tally(levels, sets)
+    tally = CellTally(levels, sets)
     tally.add(codes)
     ends = np.cumsum([prod(levels[place] for place in places) for places in sets])
     assert [part.sum() for part in np.split(tally.counts(), ends[:-1])] == [codes.shape[1]] * len(sets)
@@ -99,7 +99,7 @@ def test_many_planes_go_through_blocks_of_words(kernel):
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 2, (9, 70_001), dtype=np.uint8)
     sets = list(combinations(range(9), 3))
-    tally = Tally([2] * 9, sets, 70_001, kernel)
+    tally = CellTally([2] * 9, sets, 70_001, kernel)
     assert not tally._by_codes
     tally.add(codes)
     flat = [np.bincount(codes[a] * 4 + codes[b] * 2 + codes[c], minlength=8) for a, b, c in sets]
@@ -107,7 +107,7 @@ def test_many_planes_go_through_blocks_of_words(kernel):
 
 
 def test_counts_have_room_for_more_people_than_32_bits():
-    tally = Tally([2], [(0,)], 1e9)
+    tally = CellTally([2], [(0,)], 1e9)
     tally.add([np.ones(3, np.uint8)])
     tally._found[1] += 2**40
     tally.add_nameless(2**40)

@@ -264,7 +264,7 @@ class CalibratedAreas(_Strict):
     areas: Annotated[list[CalibratedAreaDocument], Field(description="Those that need most noise first.")]
 
 
-class NoAnswer(_Strict):
+class UnansweredDocument(_Strict):
     """A statistic for which no noise of the family keeps the limit, or none was found."""
 
     name: str
@@ -290,4 +290,4 @@ class CalibrateDocument(_Strict):
     max_advantage: Annotated[float, Field(gt=0)]
     exposed_limit: ExposedLimit = None
     releases: list[CalibratedRelease | CalibratedAreas]
-    skipped: list[NoAnswer]
+    skipped: list[UnansweredDocument]

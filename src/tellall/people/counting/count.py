@@ -18,7 +18,7 @@ from tellall.core.errors import invalid
 from tellall.core.jobs import Progress
 from tellall.people.bits import between
 from tellall.people.counting.stored import Stored, scan
-from tellall.people.counting.tally import Tally
+from tellall.people.counting.tally import CellTally
 from tellall.people.dataset import Dataset, Public
 from tellall.people.outline import Outline
 
@@ -105,7 +105,7 @@ def count_cells(
     Notes
     -----
     Tables come in lexicographic order of their columns, cells in C order. In memory and for Parquet the
-    people pass by in chunks of bits and are counted by AND and popcount (:class:`Tally`); on a cluster
+    people pass by in chunks of bits and are counted by AND and popcount (:class:`CellTally`); on a cluster
     they are grouped there. Whatever counts, the numbers are the same.
 
     Examples
@@ -170,7 +170,7 @@ def _counts(
     if len(sizes) > len(view.codes):
         assert isinstance(people, Dataset)
         secret = people.secret
-    tally = Tally(sizes, sets, view.n)
+    tally = CellTally(sizes, sets, view.n)
     step = max(2**14, min(_STEP, _ENTRIES // max(len(sizes), 1) // 64 * 64))
     for begin in range(0, view.n, step):
         rows = list(between(view.codes, begin, begin + step))

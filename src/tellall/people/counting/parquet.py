@@ -21,7 +21,7 @@ from tellall.people.counting.coding import Coding, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of
 from tellall.people.counting.sql import code_of, has_code, number_of, select
-from tellall.people.counting.tally import Tally
+from tellall.people.counting.tally import CellTally
 from tellall.people.imprint import digests
 
 __all__ = [
@@ -125,7 +125,7 @@ class Parquet(Engine):
         used = sorted({index for chosen in sets for index in chosen})
         some, inside = [codings[index] for index in used], {old: new for new, old in enumerate(used)}
         inner = [tuple(inside[index] for index in chosen) for chosen in sets]
-        tally = Tally([coding.column.levels for coding in some], inner, self.people)
+        tally = CellTally([coding.column.levels for coding in some], inner, self.people)
         if used:
             for chunk in self._chunks(self._codes_and_numbers(some, ()), progress):
                 tally.add(_codes_and_numbers(chunk, some, ())[0])

@@ -1,4 +1,4 @@
-"""Tally: a plan of what to count; people pass by in chunks and none needs to stay in memory."""
+"""CellTally: a plan of what to count; people pass by in chunks and none needs to stay in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tellall.people.counting.kernels import Counts, Words, add_counts, choose, runs_of
 
 __all__ = [
-    "Tally",
+    "CellTally",
     "pack",
 ]
 
@@ -31,7 +31,7 @@ _BY_SHAPE = 60_000.0
 _BY_CODES = (1.5, 20_000.0)
 
 
-class Tally:
+class CellTally:
     """Counts of the cells of some tables over coded columns.
 
     Parameters

@@ -103,7 +103,7 @@ def test_the_worst_areas_come_first_and_those_not_attacked_last(done):
 
 
 def with_numbers(outcome, advantage, low, high):
-    return replace(outcome, advantage=advantage, interval=(low, high), tally=None)
+    return replace(outcome, advantage=advantage, interval=(low, high), hits=None)
 
 
 def with_intervals(area, *numbers):

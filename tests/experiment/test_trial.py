@@ -70,7 +70,7 @@ def test_an_outcome_survives_json():
         noisy = Planned("noisy", TABLES, (ta.Gaussian(2.0), ta.Rounding(5)))
         outcome = Trial(Setting(PEOPLE), (noisy,), draws=2).run(decoder)
         assert Outcome.from_plain(outcome.to_plain()) == outcome
-        assert "tally" not in outcome.as_json()
+        assert "hits" not in outcome.as_json()
 
 
 def test_the_strongest_has_the_largest_advantage():

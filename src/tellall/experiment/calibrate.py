@@ -13,7 +13,7 @@ from tellall.experiment.families import Family, as_family, least_scale
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
-from tellall.experiment.utility import Loss, Utility
+from tellall.experiment.utility import ReaderLoss, Utility
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
 from tellall.release.protections.base import noise_of, prepare
@@ -102,7 +102,7 @@ class Calibration:
         return max(outcome.exposed_people for outcome in self.outcomes)
 
     @property
-    def _loss(self) -> Loss:
+    def _loss(self) -> ReaderLoss:
         assert self.worst.loss is not None
         return self.worst.loss
 

@@ -11,10 +11,10 @@ from typing import Any
 from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
+from tellall.experiment.hits import Hits, Total
 from tellall.experiment.intervals import CHANCE
 from tellall.experiment.risk import LEVELS, Luck, Risk
-from tellall.experiment.tally import Tally, Total
-from tellall.experiment.utility import Loss
+from tellall.experiment.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
 __all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up"]
@@ -146,10 +146,10 @@ class Outcome:
     curve: tuple[tuple[float, int], ...] = ()
     skipped: tuple[str, ...] = ()
     wrong: tuple[int, ...] = ()
-    loss: Loss | None = None
+    loss: ReaderLoss | None = None
     foreseen: Foreseen | None = None
     promised: Promised | None = None
-    tally: Tally | None = None
+    hits: Hits | None = None
 
     @property
     def proved(self) -> int:
@@ -181,23 +181,23 @@ class Outcome:
         return self.advantage / unit, self.interval[0] / unit, self.interval[1] / unit
 
     def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data; the tally is not part of documents."""
-        plain = asdict(replace(self, tally=None))
-        del plain["tally"]
+        """The outcome as plain data; the hits is not part of documents."""
+        plain = asdict(replace(self, hits=None))
+        del plain["hits"]
         plain["proved"] = self.proved
         plain["recovery"] = [one.as_dict() for one in self.recovery]
         listed: dict[str, Any] = _listed(plain)
         return listed
 
     def to_plain(self) -> dict[str, Any]:
-        """The outcome with its tally, from which it can be made again."""
-        return {**self.as_json(), "tally": None if self.tally is None else _listed(asdict(self.tally))}
+        """The outcome with its hits, from which it can be made again."""
+        return {**self.as_json(), "hits": None if self.hits is None else _listed(asdict(self.hits))}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Outcome:
         """The outcome that :meth:`to_plain` gave."""
         known = {field.name: plain[field.name] for field in fields(cls)}
-        foreseen, tally = known["foreseen"], known["tally"]
+        foreseen, hits = known["foreseen"], known["hits"]
         known |= {name: tuple(known[name]) for name in ("accuracy_interval", "interval", "skipped", "wrong")}
         return cls(
             **{
@@ -205,10 +205,10 @@ class Outcome:
                 "found": math.nan if known["found"] is None else known["found"],
                 "curve": tuple((level, count) for level, count in known["curve"]),
                 "luck": Luck(**known["luck"]),
-                "loss": known["loss"] and Loss.from_plain(known["loss"]),
+                "loss": known["loss"] and ReaderLoss.from_plain(known["loss"]),
                 "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
                 "promised": known["promised"] and Promised(**known["promised"]),
-                "tally": tally and Tally.from_json(tally),
+                "hits": hits and Hits.from_json(hits),
             }
         )
 
@@ -222,7 +222,7 @@ class Outcome:
         statistic: str,
         protection: str,
         tried: int = 1,
-        loss: Loss | None = None,
+        loss: ReaderLoss | None = None,
         foreseen: Foreseen | None = None,
         promised: Promised | None = None,
     ) -> Outcome:
@@ -232,9 +232,9 @@ class Outcome:
         """
         first, real = risks[0], not risks[0].secret.levels
         guessed = {name: off == 0 for name, off in first._baseline_off.items()}
-        tally = None if real else Tally.of([risk.right for risk in risks], guessed)
+        hits = None if real else Hits.of([risk.right for risk in risks], guessed)
         chance = CHANCE / tried
-        whole = Total.of_reals(risks, chance) if tally is None else Total.of([tally], chance)
+        whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
         troubled = [str(attack.status) for attack in attacks if str(attack.status) not in SETTLED]
         status = troubled[0] if troubled else str(attacks[0].status)
         named = [_named(risk) for risk in risks]
@@ -272,7 +272,7 @@ class Outcome:
             loss=loss,
             foreseen=foreseen,
             promised=promised,
-            tally=tally,
+            hits=hits,
         )
 
 
@@ -284,7 +284,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
     Counts add up; accuracy, baselines and advantage are those of `Total`. Where fewer than ``areas`` could be
     attacked, the status says so: what was not attacked everywhere is not settled.
     """
-    whole = Total.of([one.tally for one in outcomes if one.tally is not None], CHANCE / tried)
+    whole = Total.of([one.hits for one in outcomes if one.hits is not None], CHANCE / tried)
     holders = sum(outcome.holders for outcome in outcomes)
     found = math.fsum(outcome.found * outcome.holders for outcome in outcomes if outcome.holders)
     return Outcome(
@@ -320,7 +320,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
             for index, (level, _) in enumerate(outcomes[0].curve)
         ),
         skipped=max((outcome.skipped for outcome in outcomes), key=len),
-        loss=Loss.mean([outcome.loss for outcome in outcomes if outcome.loss is not None]),
+        loss=ReaderLoss.mean([outcome.loss for outcome in outcomes if outcome.loss is not None]),
         foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
         promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
     )

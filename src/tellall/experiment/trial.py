@@ -17,7 +17,7 @@ from tellall.core.errors import TellallError, invalid
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
 from tellall.experiment.risk import Risk, score
-from tellall.experiment.utility import Loss, readers_of
+from tellall.experiment.utility import ReaderLoss, readers_of
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
@@ -229,7 +229,7 @@ class Trial:
         return tuple(self.run(decoder, tried=len(decoders)) for decoder in decoders)
 
     @cached_property
-    def _loss(self) -> Loss | None:
+    def _loss(self) -> ReaderLoss | None:
         """What the reader of one release loses; of several releases each trial alone says it."""
         if len(self.releases) != 1:
             return None
@@ -237,7 +237,7 @@ class Trial:
         drawn = [releases[0] for releases in self.published]
         if np.isnan(clean.values).any():
             return None
-        return Loss.of(clean, drawn, self.setting.people, readers_of(clean, self.setting.people))
+        return ReaderLoss.of(clean, drawn, self.setting.people, readers_of(clean, self.setting.people))
 
     @cached_property
     def _promised(self) -> Promised:

@@ -21,8 +21,8 @@ from tellall.release.statistics.estimators import Estimator
 __all__ = [
     "CoefficientUtility",
     "Coefficients",
-    "Loss",
     "Reader",
+    "ReaderLoss",
     "Utility",
     "coefficient_utility",
     "cramers_v",
@@ -368,7 +368,7 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
-class Loss:
+class ReaderLoss:
     """What the reader of a release loses, averaged over draws of the noise.
 
     Attributes
@@ -390,7 +390,7 @@ class Loss:
     @classmethod
     def of(
         cls, clean: Release, drawn: Sequence[Release], dataset: Dataset, readers: Sequence[Reader] = ()
-    ) -> Loss:
+    ) -> ReaderLoss:
         """The loss of several draws of one release."""
         losses = [mean_error(clean, release, dataset) for release in drawn]
         mean = float(np.mean(losses))
@@ -404,7 +404,7 @@ class Loss:
         )
 
     @classmethod
-    def mean(cls, parts: Sequence[Loss]) -> Loss | None:
+    def mean(cls, parts: Sequence[ReaderLoss]) -> ReaderLoss | None:
         """The mean over areas, each of which publishes as many values."""
         if not parts:
             return None
@@ -421,7 +421,7 @@ class Loss:
         return cls(error, (error - half, error + half), whole, coefficients)
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Loss:
+    def from_plain(cls, plain: Mapping[str, Any]) -> ReaderLoss:
         """The loss that was written as plain data."""
         lost: dict[str, Any] = {n: math.nan if v is None else v for n, v in plain["utility"].items()}
         read = plain["coefficients"]

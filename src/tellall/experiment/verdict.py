@@ -309,7 +309,7 @@ def judge_area(
     """One area among ``looked_at`` attacks on areas in all."""
     above = [pair for pair in found if pair[1].share_gained[1] > limits.advantage]
     sure = any(
-        one.tally.surely(_CHANCE / looked_at) > limits.advantage for _, one in above if one.tally is not None
+        one.hits.surely(_CHANCE / looked_at) > limits.advantage for _, one in above if one.hits is not None
     )
     worst = max(above or found, key=lambda pair: pair[1].advantage, default=None)
     why = reason or (None if worst is not None else "nothing in it could be attacked")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
 from tellall.people.bits import IntArray
 from tellall.people.columns import encode
@@ -19,8 +20,6 @@ __all__ = [
     "FEWEST",
     "Area",
     "area_seed",
-    "count_areas",
-    "count_people",
     "fingerprint",
     "split",
     "too_small",
@@ -103,32 +102,11 @@ def too_small(area: Area) -> str | None:
     if area.n >= FEWEST:
         return None
     about = "that person" if area.n == 1 else "each of them"
+    people = count_of(area.n, "person", "people")
     return (
-        f"{count_people(area.n)}: whatever is published about the area is nearly about {about}. "
+        f"{people}: whatever is published about the area is nearly about {about}. "
         f"Baselines need {FEWEST} people, so the risk is unknown; better publish nothing about it alone."
     )
-
-
-def count_areas(count: int, kind: str = "") -> str:
-    """A number of areas, for a sentence.
-
-    Examples
-    --------
-    >>> count_areas(1), count_areas(3142), count_areas(1, "more")
-    ('1 area', '3,142 areas', '1 more area')
-    """
-    return f"{count:,} {kind}{' ' if kind else ''}{'area' if count == 1 else 'areas'}"
-
-
-def count_people(count: int) -> str:
-    """A number of people, for a sentence.
-
-    Examples
-    --------
-    >>> count_people(1), count_people(3142)
-    ('1 person', '3,142 people')
-    """
-    return f"{count:,} {'person' if count == 1 else 'people'}"
 
 
 def area_seed(seed: int, name: str) -> int:

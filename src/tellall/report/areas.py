@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tellall.core.amounts import count_of
 from tellall.experiment.answers import least_enough
 from tellall.experiment.verdict import area_name
-from tellall.people.areas import count_areas, count_people
 from tellall.report.html import bar_figure
 
 __all__ = [
@@ -84,9 +84,13 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
     lines = _aligned(head, [*worst, *whole])
     more, missing = view["attacked"] - len(worst), view["areas"] - view["attacked"]
-    listed = [f"... and {count_areas(more, 'more')}, in audit.json"] if more > 0 else []
+    listed = [f"... and {count_of(more, 'more area')}, in audit.json"] if more > 0 else []
     left_out = view["people_not_attacked"]
-    gone = [f"not attacked: {count_areas(missing)} with {count_people(left_out)}"] if left_out else []
+    gone = (
+        [f"not attacked: {count_of(missing, 'area')} with {count_of(left_out, 'person', 'people')}"]
+        if left_out
+        else []
+    )
     return [*lines[: 1 + len(worst)], *listed, *lines[1 + len(worst) :], *gone]
 
 
@@ -109,7 +113,7 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
         for row in view["shown"][:_LINES]
     ]
     more = view["measured"] - len(body)
-    return [*_aligned(head, body), *([f"... and {count_areas(more, 'more')}"] if more > 0 else [])]
+    return [*_aligned(head, body), *([f"... and {count_of(more, 'more area')}"] if more > 0 else [])]
 
 
 def _worst(row: Row) -> Row | None:

@@ -1,4 +1,4 @@
-"""Tallies: how many people an attack and each baseline got right, added up over draws and areas."""
+"""Hits: how many people an attack and each baseline got right, added up over draws and areas."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tellall.core.errors import invalid
 from tellall.experiment.intervals import CHANCE, NORMAL, exact_interval, gain_interval, share_interval
 from tellall.experiment.risk import Mask, Risk
 
-__all__ = ["Tally", "Total"]
+__all__ = ["Hits", "Total"]
 
 
 @dataclass(frozen=True)
-class Tally:
+class Hits:
     """How many people an attack and each baseline got right: what can be added up over areas.
 
     Attributes
@@ -41,13 +41,13 @@ class Tally:
     gains: Mapping[str, tuple[tuple[int, int], ...]]
 
     @classmethod
-    def of(cls, right: Sequence[Mask], baselines: Mapping[str, Mask]) -> Tally:
-        """The tally of who was guessed right: by the attack in each draw, and by each baseline.
+    def of(cls, right: Sequence[Mask], baselines: Mapping[str, Mask]) -> Hits:
+        """The hits: who was guessed right: by the attack in each draw, and by each baseline.
 
         Examples
         --------
         >>> truth = np.array([True, True, False, True])
-        >>> Tally.of([truth], {"majority": ~truth}).gains
+        >>> Hits.of([truth], {"majority": ~truth}).gains
         {'majority': ((-1, 1), (1, 3))}
         """
         attack = np.stack(right).astype(np.int64)
@@ -80,8 +80,8 @@ class Tally:
         return exact_interval(won, lost, self.people, 2 * chance)[0]  # one of its two ends
 
     @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> Tally:
-        """The tally that was written as plain data."""
+    def from_json(cls, plain: Mapping[str, Any]) -> Hits:
+        """The hits that were written as plain data."""
         return cls(
             int(plain["people"]),
             tuple(int(count) for count in plain["right"]),
@@ -103,7 +103,7 @@ class Total:
     interval: tuple[float, float]
 
     @classmethod
-    def of(cls, tallies: Sequence[Tally], chance: float = CHANCE) -> Total:
+    def of(cls, parts: Sequence[Hits], chance: float = CHANCE) -> Total:
         """All people of one or several areas together.
 
         Notes
@@ -113,21 +113,20 @@ class Total:
         baseline counts with its own strongest. The interval is the bootstrap over all people
         (`gain_interval`); areas have noise of their own, so the variances of their draws add.
         """
-        if not tallies:
-            raise invalid("tallies", "one or more", "none")
-        people = sum(tally.people for tally in tallies)
-        names = dict.fromkeys(name for tally in tallies for name in tally.baselines)
+        if not parts:
+            raise invalid("parts", "one or more", "none")
+        people = sum(part.people for part in parts)
+        names = dict.fromkeys(name for part in parts for name in part.baselines)
         shares = {
-            name: sum(tally.baselines[tally.standing_in(name)] for tally in tallies) / people
-            for name in names
+            name: sum(part.baselines[part.standing_in(name)] for part in parts) / people for name in names
         }
         strongest = max(shares, key=lambda name: shares[name])
-        accuracy = math.fsum(fmean(tally.right) for tally in tallies) / people
-        variance = math.fsum(_over_draws(tally.right) for tally in tallies) / people**2
+        accuracy = math.fsum(fmean(part.right) for part in parts) / people
+        variance = math.fsum(_over_draws(part.right) for part in parts) / people**2
         gains: dict[float, int] = {}
-        for tally in tallies:
-            for gain, count in tally.gains[tally.standing_in(strongest)]:
-                gains[gain / tally.draws] = gains.get(gain / tally.draws, 0) + count
+        for part in parts:
+            for gain, count in part.gains[part.standing_in(strongest)]:
+                gains[gain / part.draws] = gains.get(gain / part.draws, 0) + count
         return cls(
             people,
             accuracy,

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
+from tellall.experiment.hits import Hits, Total
 from tellall.experiment.intervals import exact_interval
-from tellall.experiment.tally import Tally, Total
 
 
 def tally_of(n, draws, seed, *, share=0.7, baseline=0.5, names=("majority", "public")):
     rng = np.random.default_rng(seed)
     right = [rng.random(n) < share for _ in range(draws)]
     fixed = {name: rng.random(n) < baseline for name in names}
-    return Tally.of(right, fixed), right, fixed
+    return Hits.of(right, fixed), right, fixed
 
 
 @given(n=st.integers(1, 60), draws=st.integers(1, 4), seed=st.integers(0, 99))
@@ -26,14 +26,14 @@ def test_a_tally_counts_and_survives_json(n, draws, seed):
         assert sum(count for _, count in tally.gains[name]) == n
         net = sum(gain * count for gain, count in tally.gains[name])
         assert net == sum(tally.right) - draws * int(mask.sum())
-    assert Tally.from_json(json.loads(json.dumps(asdict(tally)))) == tally
+    assert Hits.from_json(json.loads(json.dumps(asdict(tally)))) == tally
 
 
 @given(parts=st.lists(st.integers(1, 30), min_size=1, max_size=5), draws=st.integers(1, 3))
 def test_totals_are_those_of_all_people_at_once(parts, draws):
     """Areas added up are the people laid side by side."""
     areas = [tally_of(n, draws, seed) for seed, n in enumerate(parts)]
-    whole = Tally.of(
+    whole = Hits.of(
         [np.concatenate([right[draw] for _, right, _ in areas]) for draw in range(draws)],
         {name: np.concatenate([fixed[name] for *_, fixed in areas]) for name in ("majority", "public")},
     )
@@ -101,14 +101,14 @@ def test_a_sure_limit_is_wrong_as_seldom_as_it_says(chance):
 
 
 def test_a_sure_limit_finds_what_is_plain():
-    everybody = Tally(20, (20,), {"majority": 0}, {"majority": ((1, 20),)})
+    everybody = Hits(20, (20,), {"majority": 0}, {"majority": ((1, 20),)})
     assert everybody.surely(0.05 / 3000) > 0.1
-    nobody = Tally(20, (0,), {"majority": 20}, {"majority": ((-1, 20),)})
+    nobody = Hits(20, (0,), {"majority": 20}, {"majority": ((-1, 20),)})
     assert nobody.surely(0.05) == -1
 
 
 def test_areas_in_which_all_is_alike_have_an_interval_together():
-    alike = Tally(20, (12,), {"majority": 12}, {"majority": ((0, 20),)})
+    alike = Hits(20, (12,), {"majority": 12}, {"majority": ((0, 20),)})
     assert Total.of([alike, alike]).interval == pytest.approx(exact_interval(0, 0, 40))
 
 

@@ -55,7 +55,7 @@ def test_of_several_the_one_that_costs_least_is_named():
     assert (answer.kind, answer.word) == ("review", "some is enough")
     assert "off by 2 people" in answer.sentence
     assert "gains nothing" in answer.sentence
-    assert "With nothing done the attack gains 25.0 people in 100" in answer.sentence
+    assert "Unprotected, the attack gains 25.0 people in 100" in answer.sentence
 
 
 def test_nothing_done_may_be_enough_and_nothing_tried_may_not_be():

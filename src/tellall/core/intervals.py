@@ -22,7 +22,7 @@ def clopper_pearson(hits: npt.ArrayLike, total: int, miss: float = 0.05) -> tupl
     from scipy.special import betaincinv
 
     seen = np.asarray(hits, dtype=np.float64)
-    low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), total - np.maximum(seen, 1) + 1, miss / 2), 0.0)
-    rest = np.maximum(total - seen, 1)
+    some, rest = np.where(seen > 0, seen, 1.0), np.where(seen < total, total - seen, 1.0)
+    low = np.where(seen > 0, betaincinv(some, total - some + 1, miss / 2), 0.0)
     high = np.where(seen < total, betaincinv(seen + 1, rest, 1 - miss / 2), 1.0)
     return low, high

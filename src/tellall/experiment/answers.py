@@ -32,7 +32,11 @@ def least_enough(rows: Iterable[Row], limit: float, exposed_limit: int | None = 
         for row in _worst_decoders(rows)
         if row["high"] <= limit and not too_many_learnt(row.get("learnt"), exposed_limit)
     ]
-    return min(enough, key=lambda row: (row["loss"], row["protection"]), default=None)
+    return min(enough, key=_cheapest, default=None)
+
+
+def _cheapest(row: Row) -> tuple[float, str]:
+    return float("inf") if row["loss"] is None else row["loss"], row["protection"]
 
 
 def too_many_learnt(learnt: float | None, limit: int | None) -> bool:
@@ -57,11 +61,11 @@ def learnt_lines(release: dict[str, Any], exposed_limit: int | None) -> list[str
 def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | None = None) -> Answer:
     """What a sweep says: the protection that is enough and costs least, or that none is.
 
-    A limit is a share of people: of a real secret the sweep tells the range, and leaves the choice.
+    A limit is a share of people; for a real secret the sweep shows the range and leaves the choice.
     """
     worst, real, name = _worst_decoders(release["rows"]), bool(release["real"]), str(release["name"])
     bare = next((row for row in worst if row["loss"] == 0), None)
-    before = f" With nothing done {_attack(bare, release)}." if bare else ""
+    before = f" Unprotected, {_attack(bare, release)}." if bare else ""
     safest = min(worst, key=lambda row: row["high"])
     if real:
         return Answer(
@@ -84,7 +88,7 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
     where = " over all people" if alone else ""
     if enough["loss"] == 0:
         people = _people_learnt(enough.get("learnt"), exposed_limit)
-        said = f"Without any protection {_attack(enough, release)}, {allowed}{people}."
+        said = f"Unprotected, {_attack(enough, release)}, {allowed}{people}."
         return Answer("review" if alone else "pass", f"{_NOTHING}{where}", said + alone, name)
     also = "" if exposed_limit is None else f" and give away no more than {exposed_limit:,} people"
     said = (
@@ -123,7 +127,8 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
     )
     everybody = f"among all {release['people']:,} people, those in areas without an answer included"
     learnt = release["learnt"]
-    people = f"{count_of(learnt, 'person', 'people')} with a sensitive value are proved alone or exposed"
+    verb = "is" if learnt == 1 else "are"
+    people = f"{count_of(learnt, 'person', 'people')} with a sensitive value {verb} proved alone or exposed"
     crowded = too_many_learnt(learnt, exposed_limit)
     if exposed_limit is not None:
         people += f", where the plan allows {exposed_limit:,}"
@@ -148,7 +153,7 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
 
 
 def _worst_decoders(rows: Iterable[Row]) -> list[Row]:
-    """For each protection the row of the decoder whose interval ends highest, with the most any exposes."""
+    """For each protection the row of the decoder whose interval ends highest, with the most any learns."""
     highest: dict[str, Row] = {}
     learnt: dict[str, float] = {}
     for row in rows:
@@ -188,6 +193,8 @@ def _allowed(limit: float, real: bool) -> str:
 
 
 def _cost(row: Row, release: dict[str, Any]) -> str:
+    if row["loss"] is None:
+        return "what it costs the reader is not known"
     return f"a published value is off by {row['loss']:.3g} {release['units']} on average"
 
 
@@ -196,7 +203,7 @@ def _sentence(words: str) -> str:
 
 
 def _not_enough_alone(release: dict[str, Any], protection: str, limit: float) -> str:
-    """Of a sweep of areas, in how many this protection is not surely enough for the area alone."""
+    """In how many areas of a sweep this protection is not surely enough for the area alone."""
     measured = [area["rows"] for area in release.get("areas") or () if area["rows"]]
     tried = [[row for row in rows if row["protection"] == protection] for rows in measured]
     lacking = sum(least_enough(rows, limit) is None for rows in tried)

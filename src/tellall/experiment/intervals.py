@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.core.intervals import clopper_pearson
 
 __all__ = [
     "CHANCE",
@@ -133,15 +134,11 @@ def share_interval(share: float, people: int, draw_variance: float = 0.0) -> tup
 
 def highest_share(count: float, people: int, chance: float) -> float:
     """Clopper and Pearson's upper limit of a share, exceeded with at most this chance."""
-    from scipy.special import betaincinv
-
-    return float(betaincinv(count + 1, people - count, 1 - chance)) if count < people else 1.0
+    return float(clopper_pearson(count, people, 2 * chance)[1])
 
 
 def _lowest_share(count: float, people: int, chance: float) -> float:
-    from scipy.special import betaincinv
-
-    return float(betaincinv(count, people - count + 1, chance)) if count > 0 else 0.0
+    return float(clopper_pearson(count, people, 2 * chance)[0])
 
 
 def luck(probabilities: Array, right: int) -> float:

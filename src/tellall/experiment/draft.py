@@ -175,16 +175,17 @@ secret = {secret}
 {left_out}public = [
 {public},
 ]
-# by = "county"       # if everything is published of each value of a public column apart, say which
+# by = "county"       # a public column: everything is published for each of its values apart
 
 # The most advantage over the strongest baseline that a release may give: 0.05 is 5 people in 100.
 limit = 0.05
-# exposed_limit = 0   # the most people a release may expose at 95 % confidence; not judged without this
+exposed_limit = 0     # the most people with a sensitive value who may be proved alone or exposed
+# sensitive = ["yes"] # the values that must not be learnt; all but the most common one by default
 repeats = 1           # draws of the noise that are attacked
 seed = 0              # of the audit; publishing draws its own
 steps = true          # also attack with fewer protections, to see what each buys
 
-# How numbers are cut for tables: into so many parts with equally many people, or at the points in a list.
+# How numbers are cut for tables: a number of parts with equally many people, or a list of cut points.
 [bins]
 {bins}
 
@@ -196,7 +197,7 @@ steps = true          # also attack with fewer protections, to see what each buy
 
 [[releases]]
 name = "tables"
-statistic = {{ kind = "Marginals", ways = {ways} }}   # all tables of so many columns, secret included
+statistic = {{ kind = "Marginals", ways = {ways} }}   # all tables of this many columns, secret included
 protect = [
   {{ kind = "Suppression", below = 10 }},
   {{ kind = "Rounding", base = 5 }},

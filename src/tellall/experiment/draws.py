@@ -40,8 +40,8 @@ class SharedSystem:
     weights are the same in every draw and at every scale: one eigendecomposition, kept here, serves them all
     (`ManyTargets`). Whether that holds is read off the first two releases:
     the same operator (one product with a random vector), the same errors row by row, and targets that differ
-    as the values do. Releases of which the bounds settle somebody, and solves that do not settle, are left to
-    the ordinary attack.
+    as the values do. The ordinary attack takes releases whose bounds settle somebody, and solves that do not
+    settle.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class SharedSystem:
         if evidence is None or evidence.system.size.size > MOST_UNKNOWNS:
             return alone
         system, targets = evidence.system, targets_of(releases, public, evidence)
-        open_ = [place for place, target in enumerate(targets.T) if _nothing_settled(system, target)]
+        open_ = [index for index, target in enumerate(targets.T) if _nothing_settled(system, target)]
         if not open_:
             return alone
         targets = targets[:, open_]
@@ -74,10 +74,10 @@ class SharedSystem:
         ready = self._prepared(system, (np.mean(system.rows.spread) / system.rows.spread) ** 2)
         rates = rates_of_bits(system.operator, targets, system.rows.spread, system.size)
         solutions = ready.solve(targets, weight, rates)
-        for column, place in enumerate(open_):
+        for column, index in enumerate(open_):
             if solutions.settled[column]:
-                alone[place] = _reconstruction(
-                    evidence, public, releases[place], solutions, column, float(rates[column])
+                alone[index] = _reconstruction(
+                    evidence, public, releases[index], solutions, column, float(rates[column])
                 )
         return alone
 

@@ -292,16 +292,16 @@ class Audit:
         """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path."""
         from tellall.report.audit_page import render
 
-        place = Path(folder)
-        if place.exists() and not place.is_dir():
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
             raise invalid("folder", "a folder, or a new name", str(folder))
         document = self.document
         page = render(document)
-        place.mkdir(parents=True, exist_ok=True)
-        files.write_json(place / "audit.json", document)
+        target.mkdir(parents=True, exist_ok=True)
+        files.write_json(target / "audit.json", document)
         if document["areas"] is not None:
-            files.write_text(place / "areas.csv", area_csv(document["areas"]["rows"]))
-        return files.write_text(place / "report.html", page)
+            files.write_text(target / "areas.csv", area_csv(document["areas"]["rows"]))
+        return files.write_text(target / "report.html", page)
 
     def __repr__(self) -> str:
         return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"

@@ -76,8 +76,8 @@ class Memory:
 def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
     """What the audit of this plan about these people will need."""
     chosen = find_device(device)
-    if plan.by is not None:  # one block after the other: the largest
-        dataset = max(split(dataset, plan.by), key=lambda block: block.n).dataset
+    if plan.by is not None:  # one area after the other: the largest
+        dataset = max(split(dataset, plan.by), key=lambda area: area.n).dataset
     public = dataset.public
     people = public.codes.nbytes + (public.numbers.nbytes if isinstance(public.numbers, Numbers) else 0)
     statistics = [entry.statistic for entry in plan.releases]

@@ -82,10 +82,10 @@ def _nearest_key(path: Sequence[str]) -> str:
 def described_wrongly(releases: Any) -> list[Problem]:
     """What is wrong with the statistics and protections themselves."""
     found: list[Problem] = []
-    for place, release in enumerate(releases if isinstance(releases, list) else []):
+    for index, release in enumerate(releases if isinstance(releases, list) else []):
         if not isinstance(release, Mapping):
             continue
-        path = f"releases.{place}"
+        path = f"releases.{index}"
         if isinstance(release.get("statistic"), Mapping):
             found += _under(f"{path}.statistic", catalogue.problems("statistic", release["statistic"]))
         protect = release.get("protect", [])
@@ -189,14 +189,14 @@ class Plan:
         """The plan in a TOML file; everything wrong with it is said at once."""
         import tomllib
 
-        place = Path(path)
-        text = files.read_text(place, what="plan", largest=_LARGEST_PLAN)
+        file = Path(path)
+        text = files.read_text(file, what="plan", largest=_LARGEST_PLAN)
         try:
             mapping = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise invalid("plan", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
         needed = ("secret", "data") if needs_data else ("secret",)
-        return cls.from_mapping(mapping, folder=place.parent, needed=needed)
+        return cls.from_mapping(mapping, folder=file.parent, needed=needed)
 
     @classmethod
     def from_mapping(
@@ -248,7 +248,7 @@ class Plan:
             for where, name in (
                 ("secret", self.secret),
                 *((("by", self.by),) if self.by is not None else ()),
-                *((f"public.{place}", name) for place, name in enumerate(self.public or ())),
+                *((f"public.{index}", name) for index, name in enumerate(self.public or ())),
                 *((f"bins.{name}"[:60], name) for name in by_column),
             )
             if name not in names
@@ -280,22 +280,22 @@ class Plan:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
         found: list[Problem] = []
-        for place, entry in enumerate(self.releases):
+        for index, entry in enumerate(self.releases):
             try:
                 entry.statistic.size(public)
                 if dataset.levels > 2 and not isinstance(entry.statistic, Marginals):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
                     found.append(
-                        (f"releases.{place}.statistic", f"{said}; got {entry.statistic.describe()}.")
+                        (f"releases.{index}.statistic", f"{said}; got {entry.statistic.describe()}.")
                     )
                     continue
             except TellallError as error:
-                found.append((f"releases.{place}.statistic", str(error)))
+                found.append((f"releases.{index}.statistic", str(error)))
                 continue
             try:
                 prepare(as_protections(entry.protections), entry.statistic, public)
             except TellallError as error:
-                found.append((f"releases.{place}.protect", str(error)))
+                found.append((f"releases.{index}.protect", str(error)))
         if found:
             raise all_at_once(found)
 
@@ -332,7 +332,7 @@ def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:
 
 
 def _with_text(table: Any, by: str) -> Any:
-    """The table, in which every value of the column that blocks are made by is a category."""
+    """The table with every value of the column that makes areas as a category."""
     texts = values_as_text(by, table[by])
     return {**table, by: texts} if isinstance(table, dict) else table.assign(**{by: texts})
 

@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL
 from tellall.people.dataset import Dataset
-from tellall.release.protections.protection import CellLayout, tables_of
+from tellall.release.protections.protection import tables_of
 from tellall.release.release import Release
 from tellall.release.statistics.estimators import Estimator
 
@@ -99,8 +99,8 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
         raise invalid("clean", "a release with every value shown", clean)
     error = np.abs(noisy.values - clean.values)
     shown = error[~np.isnan(error)]
-    places = tables_of(noisy.statistic, dataset.public, dataset.levels)
-    compared = [_compare(clean.values, noisy.values, *block) for block in _blocks(places)]
+    layout = tables_of(noisy.statistic, dataset.public, dataset.levels)
+    compared = [_compare(clean.values, noisy.values, shape[-1], cells) for shape, _, cells in layout.alike()]
     by_table = np.concatenate(compared) if compared else np.zeros((0, 4))
     complete = by_table[~np.isnan(by_table).any(axis=1)]
     averages = complete.mean(axis=0) if len(complete) else np.full(4, np.nan)
@@ -113,13 +113,9 @@ def utility(clean: Release, noisy: Release, dataset: Dataset) -> Utility:
         association=float(averages[1]),
         association_change=float(averages[2]),
         risk_change=float(averages[3]),
-        tables=len(places),
+        tables=len(layout),
         incomplete=len(by_table) - len(complete),
     )
-
-
-def _blocks(places: CellLayout) -> Sequence[tuple[int, npt.NDArray[Any]]]:
-    return [(shape[-1], cells) for shape, _, cells in places.alike()]
 
 
 def _compare(clean: Array, noisy: Array, levels: int, cells: npt.NDArray[Any]) -> Array:

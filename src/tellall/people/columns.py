@@ -337,9 +337,9 @@ Collected = tuple[tuple[Column, ...], IntArray | Bits, Numbers, tuple[str, ...]]
 
 
 def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int) -> Collected:
-    """Columns, codes, numbers and what was left out, of so many columns with their codes and numbers.
+    """Drops constant columns and returns the rest with their codes and numbers, and the reasons.
 
-    Of many, columns of at most two values are packed as they come: no more than one is held unpacked.
+    In large tables columns of at most two values are packed as they come, so that only one is held unpacked.
     """
     columns: list[Column] = []
     others: dict[int, Array | None] = {}

@@ -7,10 +7,7 @@ reference in the same run, and how far the two answers lie apart. Best of three 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,21 +15,16 @@ from tellall.attack.blackbox.estimate import estimate_profile
 from tellall.papers.private_ols import PaperData, load
 from tellall.promise import privacy
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
-from timing import least_time
+from timing import wall_time
 
 EPSILONS = np.linspace(0.0, 2.0, 50)
-
-
-def wall(call: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
-    """Shortest wall time of `times` calls, and the last answer."""
-    return least_time(call, times, time.perf_counter)
 
 
 def frontier(data: PaperData, rows: int, sample: int) -> None:
     x, y = data.features, data.response
     fit = privacy.influence(x, y)
     width = len(fit.coefficients)
-    ours, curve = wall(lambda: SketchedLeastSquares(rows).profile(x, y).delta(EPSILONS))
+    ours, curve = wall_time(lambda: SketchedLeastSquares(rows).profile(x, y).delta(EPSILONS), 3)
     some = np.random.default_rng(0).choice(len(y), min(sample, len(y)), replace=False)
     keep = privacy.pareto_frontier(fit.leverage, fit.residual_share)
 
@@ -43,7 +35,7 @@ def frontier(data: PaperData, rows: int, sample: int) -> None:
             )
         )
 
-    spent, _ = wall(lambda: every(some), times=1)
+    spent, _ = wall_time(lambda: every(some))
     reference = spent / len(some) * len(y)
     # The records that matter, evaluated one by one: the sample alone would not hold the maximum.
     high = np.unique(
@@ -64,7 +56,9 @@ def monte_carlo(data: PaperData, rows: int) -> None:
     worst = int(SketchedLeastSquares(rows).profile(x, y).worst_record or 0)
     width, lev, share = len(fit.coefficients), fit.leverage[worst], fit.residual_share[worst]
     eps = 0.0
-    ours, exact = wall(lambda: float(privacy.sketch_delta(eps, lev, share, width, rows, direction="forward")))
+    ours, exact = wall_time(
+        lambda: float(privacy.sketch_delta(eps, lev, share, width, rows, direction="forward")), 3
+    )
     kappa, shift = 1 - share / (1 - lev), np.sqrt(share * lev) / (1 - lev)
     log_scale = width * np.log(kappa) - np.log1p(-lev)
     rng = np.random.default_rng(1)
@@ -81,7 +75,7 @@ def monte_carlo(data: PaperData, rows: int) -> None:
             total, squares, count = total + value.sum(), squares + (value**2).sum(), count + len(value)
         return total / count, np.sqrt(squares / count - (total / count) ** 2) / np.sqrt(count), count
 
-    spent, (estimate, error, count) = wall(drawn, times=1)
+    spent, (estimate, error, count) = wall_time(drawn)
     print(
         f"{data.name}: one record at eps 0, {rows} rows: exact {exact:.6f} in {1e3 * ours:.2f} ms; "
         f"Monte Carlo {estimate:.6f} +- {error:.1e} in {spent:.2f} s ({count} draws); "
@@ -95,7 +89,7 @@ def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray, trai
     profile = method.profile(x, y)
     other_x, other_y = x.copy(), y.copy()
     other_x[profile.worst_record], other_y[profile.worst_record] = 0.0, 0.0
-    spent, seen = wall(
+    spent, seen = wall_time(
         lambda: estimate_profile(
             method.sampler(x, y),
             method.sampler(other_x, other_y),
@@ -103,8 +97,7 @@ def black_box(data: PaperData, rows: int, draws: int, epsilons: np.ndarray, trai
             draws,
             rng=2,
             training=training,
-        ),
-        times=1,
+        )
     )
     fit = privacy.influence(x, y)
     worst = profile.worst_record

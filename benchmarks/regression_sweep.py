@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from tellall.experiment.prepared import Prepared
 
 import tellall as ta
-from tellall.experiment.draws import RealsTogether
+from tellall.experiment.draws import SharedSystem
+from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.papers.regression_noise_attack import FAMILIES, SCALES, Regressions, law, load, prepare
 from timing import Section, least_time, one_thread, peak
 
@@ -76,23 +76,25 @@ def end_to_end(name: str, features: np.ndarray, secret: np.ndarray, repeats: int
     whole, swept = least_time(
         lambda: ta.sweep(people, statistic, families, scales=SCALES, repeats=repeats), 1
     )
-    ready = Prepared.of(people, statistic)
-    groups = [ready.publish((law(family, scale),), repeats) for family in FAMILIES for scale in SCALES]
+    setting = Setting(people)
+    laws = [law(family, scale) for family in FAMILIES for scale in SCALES]
+    trials = [Trial(setting, (Planned("fits", statistic, (noise,)),), repeats) for noise in laws]
+    groups = [[releases[0] for releases in trial.published] for trial in trials]
 
-    def together() -> list[np.ndarray]:
-        solver = RealsTogether()
-        return [solver.estimates(releases, people.public) for releases in groups]
+    def together() -> list[list[np.ndarray]]:
+        setting.shared = SharedSystem()  # the decomposition is part of the work
+        return [[attack.estimate for attack in trial.attack("least-squares")] for trial in trials]
 
     ours, found = least_time(together, 3)
     some = range(0, len(groups), 6)
 
     def from_scratch() -> list[np.ndarray]:
-        return [ta.reconstruct(groups[place][0], people.public).estimate for place in some]
+        return [ta.reconstruct(groups[index][0], people.public).estimate for index in some]
 
     each, expected = least_time(from_scratch, 1)
-    apart = max(float(np.abs(found[place][0] - one).max()) for place, one in zip(some, expected, strict=True))
+    apart = max(float(np.abs(found[index][0] - one).max()) for index, one in zip(some, expected, strict=True))
     rows = ta.linearise(groups[0][0], people.public).operator.to_dense()
-    targets = [ta.linearise(groups[place][0], people.public).target for place in some]
+    targets = [ta.linearise(groups[index][0], people.public).target for index in some]
     plain, _ = least_time(lambda: [np.linalg.lstsq(rows, z, rcond=1e-10)[0] for z in targets], 1)
     draws, times = sum(map(len, groups)), sum(map(len, groups)) / len(some)
     size = f"n={people.n}, {features.shape[1]} regressions, {draws} draws"

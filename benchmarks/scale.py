@@ -23,7 +23,7 @@ SECTIONS = {
 }
 PARTS = {
     "cells": "tables",
-    "cluster": "many blocks",
+    "cluster": "many areas",
     "gpu": "on a GPU",
     "million": "a million people, from people to guesses",
     "ten-million": "ten million people, from people to guesses",

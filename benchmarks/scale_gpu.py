@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from tellall.algebra.posterior.counts import CountProblem
 from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from timing import wall_time
 
 GIB = 2**30
 
@@ -111,9 +111,7 @@ def measure(name: str, device: Device) -> tuple[str, ...]:
     instance = all_pairs(n, d, noise, device, gross=gross)
     reset_peak(device)
     solve = solver(instance)
-    start = time.perf_counter()
-    estimate = solve()
-    seconds = time.perf_counter() - start
+    seconds, estimate = wall_time(solve)
     memory = f"{peak(device) / GIB:.1f} GiB of the device"
     return (
         f"{work} on {device.name}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import tellall as ta
 from scale_gpu import GIB, peak, reset_peak
 from tellall.algebra.operators.device import HOST, Device, find_device
+from timing import wall_time
 
 NOISE = 0.1  # of a count, in units of √n
 QUICK = (3003, 92)
@@ -43,16 +43,14 @@ def people(n: int, d: int) -> Iterator[tuple[str, ...]]:
 
 def measure(n: int, d: int, device: Device) -> tuple[str, ...]:
     """All pairs of attributes and the secret by exclusive or, fair bits, least squares with confidences."""
-    device = "cpu" if device is HOST else "cuda"
+    name = "cpu" if device is HOST else "cuda"
     statistic, noise = ta.Predicates("xor", 3), ta.Gaussian(NOISE * n**0.5)
     reset_peak(device)
     bits, secret = drawn(n, d)
     coded, everybody = timed("people", lambda: coded_people(bits, n, secret))
-    published, release = timed(
-        "publish", lambda: ta.publish(everybody, statistic, noise, rng=1, device=device)
-    )
+    published, release = timed("publish", lambda: ta.publish(everybody, statistic, noise, rng=1, device=name))
     attacked, attack = timed(
-        "reconstruct", lambda: ta.reconstruct(release, everybody.public, "least-squares", device=device)
+        "reconstruct", lambda: ta.reconstruct(release, everybody.public, "least-squares", device=name)
     )
     wrong = int(np.count_nonzero(attack.guess != secret))
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
@@ -84,10 +82,8 @@ def coded_people(bits: np.ndarray, n: int, secret: np.ndarray) -> ta.Dataset:
 
 
 def timed(name: str, work: Callable[[], Any]) -> tuple[float, Any]:
-    """The wall-clock time of a call, told at once, and what it gave."""
-    start = time.perf_counter()
-    found = work()
-    seconds = time.perf_counter() - start
+    """The wall-clock time of a call, written to stderr at once, and its result."""
+    seconds, found = wall_time(work)
     sys.stderr.write(f"{name}: {seconds:.1f} s\n")
     sys.stderr.flush()
     return seconds, found

@@ -1,4 +1,4 @@
-"""Many draws of noise on one prepared system, beside solving each from scratch in the same run.
+"""Many draws of noise on one shared system, beside solving each from scratch in the same run.
 
 python benchmarks/study.py [--quick] [--data cancer_reg.csv]
 
@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tellall.experiment.prepared import Prepared
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.attack.reconstruct.attack import reconstruct
+from tellall.experiment.draws import SharedSystem
+from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from timing import least_time
 
@@ -77,12 +78,15 @@ def pairs(n: int, d: int, draws: int) -> str:
     """All pairs of attributes of random people: draws together, one by one, and numpy's lstsq."""
     rng = np.random.default_rng(3)
     people = ta.Dataset.from_arrays(rng.integers(0, 2, (n, d)), secret=rng.integers(0, 2, n))
-    ready = Prepared.of(people, ta.Predicates("xor", ways=3))
-    releases = ready.publish((Gaussian(0.4 * n**0.5),), draws)
-    together, found = least_time(
-        lambda: Prepared.of(people, ready.statistic).attack(releases, "least-squares")
-    )
-    some = releases[:5]
+    planned = Planned("pairs", ta.Predicates("xor", ways=3), (Gaussian(0.4 * n**0.5),))
+    trial = Trial(Setting(people), (planned,), draws)
+    some = [releases[0] for releases in trial.published[:5]]
+
+    def attack_together() -> list[ta.Reconstruction]:
+        trial.setting.shared = SharedSystem()  # the decomposition is part of the work
+        return trial.attack("least-squares")
+
+    together, found = least_time(attack_together)
     alone, one_by_one = least_time(lambda: [reconstruct(release, people.public) for release in some], 1)
     matrix = ta.linearise(some[0], people.public).operator.to_dense().astype(np.float64)
     values = [ta.linearise(release, people.public).target for release in some]

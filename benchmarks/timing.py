@@ -47,6 +47,11 @@ def least_time(
     return least, result
 
 
+def wall_time(call: Callable[[], Any], times: int = 1) -> tuple[float, Any]:
+    """The least wall-clock time of several runs, and the last result."""
+    return least_time(call, times, time.perf_counter)
+
+
 def peak(call: Callable[[], Any]) -> float:
     """The most memory that a call holds at once, in MiB."""
     tracemalloc.start()

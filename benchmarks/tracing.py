@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import resource
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.people.genomics import packed_calls
-from timing import Section, least_time
+from timing import Section, least_time, wall_time
 
 CHUNK = 4096
 RUNS = (
@@ -135,9 +134,8 @@ def main() -> None:
 
 def warm_up(targets: Any, frequencies: np.ndarray) -> None:
     """Load, or compile, the kernel outside the clock."""
-    start = time.perf_counter()
-    targets.chunk(0, 8).sums(np.zeros((4, 8)), job=1e12)
-    print(f"loading the kernel took {time.perf_counter() - start:.1f} s, not counted\n", flush=True)
+    seconds, _ = wall_time(lambda: targets.chunk(0, 8).sums(np.zeros((4, 8)), job=1e12))
+    print(f"loading the kernel took {seconds:.1f} s, not counted\n", flush=True)
 
 
 if __name__ == "__main__":

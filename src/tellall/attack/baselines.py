@@ -73,7 +73,7 @@ class Baseline:
 def baselines(
     statistics: Sequence[Statistic], public: Public, truth: npt.ArrayLike, secret: Secret
 ) -> tuple[Baseline, ...]:
-    """All baselines of releases of these statistics, the same whatever protects them (METHODS F1).
+    """All baselines of releases of these statistics, the same whatever protects them.
 
     There is no population baseline where a statistic names given people (masks, say).
     """
@@ -127,7 +127,7 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """The mean of the others with equal public rows, with one more person at the overall mean.
 
     (k − s_i + π)/(g − 1 + 1) for a group of g people of whom k have the value, π the overall rate: exact
-    leave-one-out (METHODS F2). O(n).
+    leave-one-out. O(n).
     """
     groups, own = public.patterns.index, secret.targets(truth)
     size, total = np.bincount(groups), _sums(groups, own)
@@ -204,7 +204,7 @@ def population(
     Notes
     -----
     Ridge regression of the unknowns on the person's own column of the statistics' equations, with a constant
-    that is not penalised, each person left out exactly (METHODS F1). Over groups of c_g people alike with
+    that is not penalised, each person left out exactly. Over groups of c_g people alike with
     features φ_g, centred, and eigenvectors V, values σ of Σ_g c_g φ_g φ_gᵀ, the fit at ridge λ is
     f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g, b = Σ_g c_g q_g (s̄_g − s̄); a person's leverage is
     h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the fit would miss them by (s_i − f_g)/(1 − h_g). One

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,7 @@ NORMAL = 1.959963984540054  # the 97.5 % quantile of the normal law
 _FEW = 5  # people unlike the rest, below which resampling them shows too little
 _RESAMPLES, _FEWEST = 10_000, 1000
 _WORK = 20_000_000  # distinct gains × resamples
+_AT_ONCE = 2_000_000  # of those, turned to floating point at once
 _EXACT_LUCK = 3000  # probabilities convolved exactly; more are nearly normal
 
 
@@ -77,17 +80,29 @@ def gain_interval(
         variance = float(numbers @ (values - mean) ** 2) / people**2 + draw_variance
         half = -float(ndtri(chance / 2)) * math.sqrt(variance)
         return mean - half, mean + half
-    rng = np.random.default_rng(0)
-    resamples = int(np.clip(_WORK // values.size, _FEWEST, _RESAMPLES))
-    means = rng.multinomial(people, numbers / people, size=resamples) @ values / people
-    if draw_variance:
-        means = means + rng.normal(0.0, math.sqrt(draw_variance), resamples)
+    weights, errors = _resamples(tuple(numbers.tolist()))
+    step = max(1, _AT_ONCE // values.size)
+    sums = [weights[begin : begin + step] @ values for begin in range(0, len(weights), step)]
+    means = np.concatenate(sums) / people + math.sqrt(draw_variance) * errors
     low, high = (float(end) for end in np.quantile(means, [chance / 2, 1 - chance / 2]))
     if people - int(numbers.max()) >= _FEW or largest == 0:
         return low, high
     won, lost = (float(numbers @ np.maximum(sign * values, 0.0)) / largest for sign in (1, -1))
     least, most = exact_interval(min(won, people), min(lost, people), people, chance)
     return min(low, least * largest), max(high, most * largest)
+
+
+@lru_cache(maxsize=1)
+def _resamples(numbers: tuple[int, ...]) -> tuple[npt.NDArray[np.unsignedinteger[Any]], Array]:
+    """How many people of each gain every resample draws, and a standard normal error for each resample.
+
+    The last ones are kept: in a sweep over a real secret everybody's gain differs in every row, so all rows
+    share them.
+    """
+    people, rng = sum(numbers), np.random.default_rng(0)
+    count = int(np.clip(_WORK // len(numbers), _FEWEST, _RESAMPLES))
+    weights = rng.multinomial(people, np.array(numbers) / people, size=count)
+    return weights.astype(np.min_scalar_type(int(weights.max()))), rng.standard_normal(count)
 
 
 def exact_interval(won: float, lost: float, people: int, chance: float = CHANCE) -> tuple[float, float]:

@@ -14,8 +14,7 @@ import numpy as np
 
 import lp
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior.counts import CountProblem, PosteriorSolution
-from tellall.algebra.posterior.solver import Posterior
+from tellall.algebra.posterior.solver import CountProblem, Posterior, PosteriorSolution
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from timing import Section, least_time, one_thread, peak

@@ -9,8 +9,7 @@ import tellall as ta
 from tellall.experiment.plan import Plan
 from tellall.release import catalogue, statistics
 from tellall.release import protections as noise
-from tellall.release.protections.law import Unknown
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, Unknown
 
 GOOD = """
 data = "people.csv"

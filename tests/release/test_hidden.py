@@ -8,8 +8,8 @@ import pytest
 import tellall as ta
 from tellall.attack.reconstruct.attack import reconstruct_from
 from tellall.release.equations import Evidence
-from tellall.release.hidden import Threshold, threshold_of, whole_rounding
-from tellall.release.protections.law import Exact
+from tellall.release.linearise import Threshold, threshold_of, whole_rounding
+from tellall.release.protections.protection import Exact
 
 HIDDEN_BEFORE_AND_AFTER = [
     [ta.Suppression(4)],

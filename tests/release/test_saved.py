@@ -9,7 +9,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.core import files
 from tellall.core.schemas.documents import ReleaseDocument
-from tellall.release.protections.law import Sum
+from tellall.release.protections.protection import Sum
 
 PROTECTIONS = [
     [],

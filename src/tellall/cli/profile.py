@@ -74,7 +74,7 @@ def _columns(
     """The features and the response as numbers; records with a missing value are left out, and said so."""
     import numpy as np
 
-    from tellall.people.outline import unknown_name
+    from tellall.people.dataset import unknown_name
     from tellall.people.readers import read_table
 
     table = read_table(data)

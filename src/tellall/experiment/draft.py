@@ -12,8 +12,7 @@ import numpy as np
 
 from tellall.core.errors import TellallError, invalid
 from tellall.people.columns import encode, is_missing
-from tellall.people.dataset import Dataset
-from tellall.people.outline import unknown_name
+from tellall.people.dataset import Dataset, unknown_name
 from tellall.release import catalogue
 
 __all__ = [

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tellall.algebra.operators.base import Array
-from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.intervals import enclose
+from tellall.algebra.solvers.certainty import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.attack.reconstruct.decoders import rates_of_bits
 from tellall.attack.reconstruct.reals import decompose
-from tellall.attack.reconstruct.undecided import rates_of_bits
 from tellall.attack.secret import Secret
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System

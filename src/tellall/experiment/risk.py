@@ -19,7 +19,7 @@ from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = ["LEVELS", "NUMBER", "Luck", "Risk", "score"]
 

@@ -27,7 +27,7 @@ from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
-from tellall.release.protections.law import Rng
+from tellall.release.protections.protection import Rng
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["AreaCalibration", "AreaSweep", "calibrate_areas", "suggest_area_scales", "sweep_areas"]

@@ -16,8 +16,7 @@ import numpy as np
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
 from tellall.release import protections, statistics
-from tellall.release.protections.law import Unknown
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, Unknown
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["KIND", "build", "kinds", "label", "parameters", "problems", "published", "to_plain"]

@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import Partition, RowSelect, Stack
+from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
 from tellall.algebra.operators.device import HOST, Device
-from tellall.algebra.operators.packed import OnDevice
-from tellall.algebra.solvers.intervals import Enclosure, enclose
-from tellall.algebra.solvers.singular_values import row_space
+from tellall.algebra.solvers.certainty import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 
 if TYPE_CHECKING:
-    from tellall.release.protections.law import Noise
+    from tellall.release.protections.protection import Noise
 
 __all__ = [
     "COUNT_FLOOR",

@@ -13,10 +13,9 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import is_missing
-from tellall.people.dataset import Dataset, Public, as_public
-from tellall.people.outline import left_out_note
+from tellall.people.dataset import Dataset, Public, as_public, left_out_note
 from tellall.people.readers import read_table
-from tellall.release.protections.law import Noise
+from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients

@@ -21,8 +21,7 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.imprint import Imprint
 from tellall.release import catalogue
 from tellall.release.protections.base import as_protections, carry_out, noise_of, prepare
-from tellall.release.protections.law import Exact, Noise, Rng
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Exact, Noise, Protection, Rng
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables

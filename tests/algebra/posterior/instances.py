@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior.counts import CountProblem
+from tellall.algebra.posterior.solver import CountProblem
 
 
 def pairs(

@@ -6,8 +6,8 @@ from scipy.special import factorial
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.posterior.counts import CountPrior, CountProblem
-from tellall.algebra.posterior.solver import Posterior
+from tellall.algebra.posterior.model import CountPrior
+from tellall.algebra.posterior.solver import CountProblem, Posterior
 
 
 def brute(left, rate, lower, upper, precision, opinion):

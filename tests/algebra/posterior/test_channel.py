@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from tellall.algebra.posterior.channel import Channel, observation
+from tellall.algebra.posterior.model import Channel, observation
 
 
 def log_z(channel: Channel, residual: float, spread: float) -> float:

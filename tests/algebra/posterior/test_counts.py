@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.model import CountPrior
 
 
 def law(size, lower, upper, rate, precision, opinion):

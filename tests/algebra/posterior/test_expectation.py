@@ -5,10 +5,8 @@ import pytest
 from scipy.special import ndtr
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.posterior.channel import Channel
-from tellall.algebra.posterior.counts import CountPrior
-from tellall.algebra.posterior.expectation import propagate
-from tellall.algebra.posterior.gaussian import GaussianSteps
+from tellall.algebra.posterior.expectation import GaussianSteps, propagate
+from tellall.algebra.posterior.model import Channel, CountPrior
 
 from .instances import pairs
 

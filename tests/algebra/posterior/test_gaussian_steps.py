@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior import gaussian
-from tellall.algebra.posterior.gaussian import GaussianSteps, _distinct_rows
+from tellall.algebra.posterior import expectation
+from tellall.algebra.posterior.expectation import GaussianSteps, _distinct_rows
 
 
 def dense_posterior(matrix, precision, pull, weights, row_pull):
@@ -65,7 +65,7 @@ def test_rows_equal_up_to_sign_count_once():
 
 
 def test_a_matrix_too_large_to_write_out_has_about_the_right_shares(monkeypatch):
-    monkeypatch.setattr(gaussian, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(expectation, "_MOST_ENTRIES", 1)
     rng = np.random.default_rng(3)
     operator = Moments(rng.choice([-1.0, 1.0], (25, 120)), 2)
     m, n = operator.shape

@@ -2,9 +2,8 @@ import numpy as np
 
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.posterior.channel import Channel
-from tellall.algebra.posterior.counts import CountPrior
 from tellall.algebra.posterior.message_passing import Spread, pass_messages
+from tellall.algebra.posterior.model import Channel, CountPrior
 
 from .instances import pairs
 

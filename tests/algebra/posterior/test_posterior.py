@@ -6,8 +6,7 @@ from tellall import InvalidInput
 from tellall.algebra.operators.compose import Partition, Stack
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.posterior import solver as module
-from tellall.algebra.posterior.counts import CountProblem
-from tellall.algebra.posterior.solver import Posterior
+from tellall.algebra.posterior.solver import CountProblem, Posterior
 
 from .instances import pairs
 

@@ -3,9 +3,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.posterior.channel import Channel
-from tellall.algebra.posterior.counts import CountPrior
-from tellall.algebra.posterior.rehearsal import rehearse
+from tellall.algebra.posterior.model import Channel, CountPrior
+from tellall.algebra.posterior.solver import rehearse
 
 N = 1500
 FEW = 40

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.intervals import enclose
-from tellall.algebra.solvers.singular_values import row_space
+from tellall.algebra.solvers.certainty import enclose, row_space
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 10**6))
@@ -57,8 +56,8 @@ def test_a_full_or_an_empty_cell_proves_its_people():
 
 
 def test_too_many_entries_leave_the_bounds_alone(monkeypatch):
-    from tellall.algebra.solvers import intervals
+    from tellall.algebra.solvers import certainty
 
-    monkeypatch.setattr(intervals, "_MOST_ENTRIES", 1)
+    monkeypatch.setattr(certainty, "_MOST_ENTRIES", 1)
     box = enclose(Dense(np.ones((3, 3))), np.full(3, 3.0), bound=np.zeros(3), upper=np.ones(3))
     assert box.lower.tolist() == [0, 0, 0]

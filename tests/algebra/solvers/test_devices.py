@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.compose import OnDevice
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.device import Device
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import OnDevice
-from tellall.algebra.posterior.counts import CountProblem
-from tellall.algebra.posterior.solver import Posterior
+from tellall.algebra.posterior.solver import CountProblem, Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 

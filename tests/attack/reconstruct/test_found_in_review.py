@@ -5,7 +5,7 @@ import pytest
 
 import tellall as ta
 from tellall.release import catalogue
-from tellall.release.protections.law import Sum
+from tellall.release.protections.protection import Sum
 
 
 def people(n, d, seed, rate=0.5):

@@ -10,7 +10,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.reconstruct import decoders as module
-from tellall.attack.reconstruct.undecided import estimate_rates
+from tellall.attack.reconstruct.decoders import estimate_rates
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 17), (200, 29), (500, 46)])

@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.people.counting import tally as tally_room
-from tellall.people.counting.kernels import (
+from tellall.people.counting.spark import cover, fold
+from tellall.people.counting.tally import (
     KERNELS,
+    CellTally,
     _count_ones_by_shifts,
     add_counts,
     choose,
     count_ones,
+    pack,
     runs_of,
 )
-from tellall.people.counting.spark import cover, fold
-from tellall.people.counting.tally import CellTally, pack
 
 
 @pytest.fixture(scope="module", params=KERNELS)

@@ -16,8 +16,8 @@ from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, Wals
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.keyed import CellKey, Complement
-from tellall.release.protections.law import Exact, Sum
 from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.protection import Exact, Sum
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression

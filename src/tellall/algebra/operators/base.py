@@ -19,6 +19,7 @@ __all__ = [
     "LinearOperator",
     "gram_of_rows",
     "in_chunks",
+    "is_two_valued",
     "split_rows",
     "stack_columns",
 ]
@@ -181,3 +182,8 @@ class Transposed(LinearOperator):
     @property
     def T(self) -> LinearOperator:
         return self.operator
+
+
+def is_two_valued(array: npt.NDArray[Any]) -> bool:
+    """Whether all entries are 0 or 1, or all −1 or 1."""
+    return bool(((array == 0) | (array == 1)).all() or ((array == -1) | (array == 1)).all())

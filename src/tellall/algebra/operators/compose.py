@@ -1,4 +1,4 @@
-"""Operators made of others (stacked, block-diagonal, chosen or scaled rows), and the cells of tables."""
+"""Operators made of others: stacked, with chosen or scaled rows, or moved to a device; cells of tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from tellall.algebra.operators.base import Array, IntArray, LinearOperator, spli
 from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 
-__all__ = [
-    "BlockDiagonal",
-    "Partition",
-    "RowScale",
-    "RowSelect",
-    "Stack",
-]
+__all__ = ["BlockDiagonal", "OnDevice", "Partition", "RowScale", "RowSelect", "Stack"]
 
 
 @final
@@ -325,3 +319,65 @@ class RowScale(LinearOperator):
         from scipy.sparse import csr_array
 
         return csr_array(self.operator.to_sparse().multiply(self.scale[:, None]))
+
+
+@final
+class OnDevice(LinearOperator):
+    """An operator on another device whose products take and give NumPy arrays.
+
+    Iterative solvers ask for ``resident`` and stay on the device; other callers need not know. A gram or the
+    matrix itself is formed from the ``source`` on the host, where there is one.
+    """
+
+    def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
+        self._resident, self._source = resident, source
+        self.shape, self.dtype = resident.shape, resident.dtype
+
+    @classmethod
+    def move(cls, operator: LinearOperator, device: Device) -> LinearOperator:
+        """The operator with its products computed on that device."""
+        if device is HOST or operator.resident.device is device:
+            return operator
+        return cls(operator.on(device), operator)
+
+    @property
+    def source(self) -> LinearOperator | None:
+        """The same on the host, where there is one."""
+        return self._source
+
+    def on(self, device: Device) -> LinearOperator:
+        if self._resident.device is device:
+            return self._resident
+        return (self._source or self._resident).on(device)
+
+    @property
+    def resident(self) -> LinearOperator:
+        return self._resident
+
+    def matmat(self, block: Array) -> Array:
+        device = self._resident.device
+        out: Array = device.get(self._resident.matmat(device.put(block)))
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        device = self._resident.device
+        out: Array = device.get(self._resident.rmatmat(device.put(block)))
+        return out
+
+    def gram(self, weights: Array | None = None) -> Array:
+        return super().gram(weights) if self._source is None else self._source.gram(weights)
+
+    def to_dense(self) -> Array:
+        return super().to_dense() if self._source is None else self._source.to_dense()
+
+    def to_sparse(self) -> Any:
+        return super().to_sparse() if self._source is None else self._source.to_sparse()
+
+    def take(self, columns: IntArray) -> OnDevice:
+        if self._source is None:
+            return OnDevice(self._resident.take(columns))
+        few = self._source.take(columns)
+        return OnDevice(few.on(self._resident.device), few)
+
+    def squared(self) -> OnDevice:
+        return OnDevice(self._resident.squared(), self._source and self._source.squared())

@@ -18,10 +18,11 @@ from tellall.algebra.operators.base import (
     LinearOperator,
     gram_of_rows,
     in_chunks,
+    is_two_valued,
     stack_columns,
 )
 from tellall.algebra.operators.device import HOST, Device
-from tellall.algebra.operators.packed import Packed, is_two_valued
+from tellall.algebra.operators.packed import Packed
 from tellall.core.errors import invalid
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Packed: a matrix of two numbers, one bit each. OnDevice: an operator computed on a device."""
+"""Packed: a matrix of two numbers, one bit for each entry."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import IntArray, is_two_valued
 from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 
 __all__ = [
-    "OnDevice",
     "Packed",
 ]
 
@@ -125,70 +124,3 @@ class Packed:
     @cached_property
     def _tables(self) -> dict[Any, Any]:
         return {}
-
-
-def is_two_valued(array: npt.NDArray[Any]) -> bool:
-    """Whether all entries are 0 or 1, or all −1 or 1."""
-    return bool(((array == 0) | (array == 1)).all() or ((array == -1) | (array == 1)).all())
-
-
-@final
-class OnDevice(LinearOperator):
-    """An operator on another device whose products take and give NumPy arrays.
-
-    Iterative solvers ask for ``resident`` and stay on the device; other callers need not know. A gram or the
-    matrix itself is formed from the ``source`` on the host, where there is one.
-    """
-
-    def __init__(self, resident: LinearOperator, source: LinearOperator | None = None) -> None:
-        self._resident, self._source = resident, source
-        self.shape, self.dtype = resident.shape, resident.dtype
-
-    @classmethod
-    def move(cls, operator: LinearOperator, device: Device) -> LinearOperator:
-        """The operator with its products computed on that device."""
-        if device is HOST or operator.resident.device is device:
-            return operator
-        return cls(operator.on(device), operator)
-
-    @property
-    def source(self) -> LinearOperator | None:
-        """The same on the host, where there is one."""
-        return self._source
-
-    def on(self, device: Device) -> LinearOperator:
-        if self._resident.device is device:
-            return self._resident
-        return (self._source or self._resident).on(device)
-
-    @property
-    def resident(self) -> LinearOperator:
-        return self._resident
-
-    def matmat(self, block: Array) -> Array:
-        device = self._resident.device
-        out: Array = device.get(self._resident.matmat(device.put(block)))
-        return out
-
-    def rmatmat(self, block: Array) -> Array:
-        device = self._resident.device
-        out: Array = device.get(self._resident.rmatmat(device.put(block)))
-        return out
-
-    def gram(self, weights: Array | None = None) -> Array:
-        return super().gram(weights) if self._source is None else self._source.gram(weights)
-
-    def to_dense(self) -> Array:
-        return super().to_dense() if self._source is None else self._source.to_dense()
-
-    def to_sparse(self) -> Any:
-        return super().to_sparse() if self._source is None else self._source.to_sparse()
-
-    def take(self, columns: IntArray) -> OnDevice:
-        if self._source is None:
-            return OnDevice(self._resident.take(columns))
-        few = self._source.take(columns)
-        return OnDevice(few.on(self._resident.device), few)
-
-    def squared(self) -> OnDevice:
-        return OnDevice(self._resident.squared(), self._source and self._source.squared())

@@ -8,8 +8,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.device import HOST, Device
-from tellall.algebra.posterior.channel import LEARN_FROM, Channel, Opinion
-from tellall.algebra.posterior.counts import CountPrior
+from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 
 __all__ = [

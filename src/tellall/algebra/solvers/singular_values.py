@@ -1,4 +1,4 @@
-"""Singular values, eigenvalues and the row space of a matrix known by its products."""
+"""Singular values and eigenvalues of a matrix known by its products."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
 
@@ -16,7 +15,6 @@ __all__ = [
     "largest_eigenvalue",
     "leading_directions",
     "missed_share",
-    "row_space",
 ]
 
 
@@ -59,40 +57,6 @@ def largest_eigenvalue(product: Callable[[Array], Array], start: Array, *, steps
     beside = across[: len(along) - 1]
     small = np.diag(along) + np.diag(beside, 1) + np.diag(beside, -1)
     return max(float(np.linalg.eigvalsh(small)[-1]), 0.0)
-
-
-def row_space(operator: LinearOperator) -> tuple[int, npt.NDArray[np.bool_]]:
-    """The rank of A, and for each unknown whether its unit vector lies in the row space of A.
-
-    Notes
-    -----
-    Pivoted Cholesky of the Gram matrix, scaled to unit diagonal: with U11, U12 its first `rank` rows, the
-    null space is spanned by [−U11⁻¹ U12; I], and an unknown is determined exactly where every null vector
-    vanishes. O(n · rank²) time after the Gram matrix.
-
-    Examples
-    --------
-    >>> from tellall.algebra.operators.dense import Dense
-    >>> rank, determined = row_space(Dense([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))
-    >>> rank, determined.tolist()
-    (2, [True, False, False])
-    """
-    from scipy.linalg import lapack, solve_triangular
-
-    gram = operator.gram().copy()
-    n = gram.shape[0]
-    norms = np.sqrt(gram.diagonal())
-    safe = np.where(norms > 0, norms, 1.0)
-    gram /= safe[:, None] * safe
-    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=n * 1e-13, lower=0)
-    determined = np.zeros(n, dtype=bool)
-    lead = pivots[:rank] - 1
-    if rank == n:
-        determined[:] = True
-    elif rank:
-        null = solve_triangular(factor[:rank, :rank], factor[:rank, rank:])
-        determined[lead] = np.abs(null).max(axis=1) < 1e-7
-    return int(rank), determined
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,17 +13,16 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.device import HOST, find_device
 from tellall.algebra.solvers.base import Status
-from tellall.attack import prove
-from tellall.attack.reconstruct.decoders import DECODERS, decode
+from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.attack.reconstruct.decoders import DECODERS, Decoded, decode, leave_undecided
 from tellall.attack.reconstruct.doubts import find_misfit, with_doubts, with_little_shown, with_misfit
 from tellall.attack.reconstruct.reals import Decompose, check_bounds, decode_reals, decompose
-from tellall.attack.reconstruct.undecided import Decoded, leave_undecided
-from tellall.attack.secret import Real, Secret
+from tellall.attack.secret import Bit, Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
 from tellall.release.linearise import linearise
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.protections.records import Swapping
 from tellall.release.release import Release
 
@@ -32,6 +31,8 @@ __all__ = [
     "reconstruct",
     "reconstruct_from",
 ]
+
+_Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,10 +81,17 @@ class Reconstruction:
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:
-        """ "proved", "linear" or "no" for each person, computed when first asked for (`prove.identified`)."""
-        found = self._decoded
-        value, listed = (np.zeros(0), None) if found is None else (found.value, found.proved)
-        return prove.identified(self.evidence, self.secret, value, listed)
+        """ "proved", "linear" or "no" for each person, computed when first asked for.
+
+        Notes
+        -----
+        "proved": the same bit or category in every secret consistent with the evidence, by bound propagation
+        (valid but not complete: some provable people are missed) or because all such secrets were listed.
+        "linear": the person's unit vector lies in the row space of the operator. O(P³) for P groups of equal
+        people; where P is beyond the Gram limit the row space is not computed and "linear" is not claimed.
+        """
+        linear, proved = _linear(self.evidence), _proved(self.evidence, self.secret, self._decoded)
+        return np.where(proved, "proved", np.where(linear, "linear", "no"))[self.evidence.groups.index]
 
     def __repr__(self) -> str:
         if isinstance(self.secret, Real):
@@ -263,3 +271,25 @@ def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> A
             if isinstance(protection, Swapping):
                 chance = (1 - protection.fraction) * chance + protection.fraction * rate
     return chance
+
+
+def _linear(evidence: Evidence) -> _Mask:
+    """Whether the equations alone fix what each group has; only people alone in their group."""
+    size = evidence.system.size
+    if size.size > LeastSquares().gram_limit:
+        return np.zeros(len(evidence.groups), dtype=bool)
+    return np.asarray((evidence.determined & (size == 1)).reshape(evidence.values, -1).all(axis=0))
+
+
+def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mask:
+    """Whether the bounds, or the list of all secrets, leave each group one value."""
+    if not secret.levels or evidence.enclosure.empty:
+        return np.zeros(len(evidence.groups), dtype=bool)
+    box, size = evidence.enclosure, evidence.system.size
+    lower, upper = box.lower, box.upper
+    if decoded is not None and decoded.proved is not None:
+        lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (lower, upper))
+    full, none = lower == size, upper == 0
+    # of bits, none is as good as all; of several values one that everybody has settles the others
+    settled = full | none if isinstance(secret, Bit) else full
+    return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))

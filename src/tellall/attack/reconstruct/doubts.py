@@ -9,16 +9,15 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
-from tellall.attack.reconstruct.decoders import nearest
-from tellall.attack.reconstruct.undecided import Decoded, Undecided
+from tellall.attack.reconstruct.decoders import Decoded, Undecided, nearest
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence
-from tellall.release.hidden import threshold_of
+from tellall.release.linearise import threshold_of, turn_back
 from tellall.release.protections.calibrated import WalshNoise
-from tellall.release.protections.law import Noise, Sum
 from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.protection import Noise, Sum
 from tellall.release.protections.records import Subsample
-from tellall.release.protections.sampling import ComplementLaw, turn_back
+from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
 
 __all__ = [

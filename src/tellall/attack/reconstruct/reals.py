@@ -9,7 +9,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.reconstruct.undecided import Decoded
+from tellall.attack.reconstruct.decoders import Decoded
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence, System
 

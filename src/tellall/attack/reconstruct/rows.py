@@ -13,11 +13,10 @@ from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.columns import Column
-from tellall.people.dataset import Dataset, Public
+from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.people.imprint import Imprint
-from tellall.people.outline import unknown_name
 from tellall.release.equations import Equations
-from tellall.release.protections.law import Rng
+from tellall.release.protections.protection import Rng
 from tellall.release.release import Release
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals

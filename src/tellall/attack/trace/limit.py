@@ -18,8 +18,7 @@ from tellall.core.intervals import clopper_pearson
 from tellall.people.attributes.codings import CODINGS, AttributeCoding
 from tellall.release.protections.base import apply, as_protections
 from tellall.release.protections.keyed import CellKey
-from tellall.release.protections.law import Rng, as_rng
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, Rng, as_rng
 from tellall.release.protections.records import Subsample
 from tellall.release.protections.suppression import Suppression
 

@@ -14,7 +14,7 @@ from tellall.attack.trace.trace import Tracing, trace
 from tellall.core.checks import is_whole, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
     "MOST_CALLS",

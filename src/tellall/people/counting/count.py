@@ -19,8 +19,7 @@ from tellall.core.jobs import Progress
 from tellall.people.bits import between
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.counting.tally import CellTally
-from tellall.people.dataset import Dataset, Public
-from tellall.people.outline import Outline
+from tellall.people.dataset import Dataset, Outline, Public
 
 __all__ = [
     "MOST_CELLS",

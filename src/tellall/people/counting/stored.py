@@ -16,9 +16,8 @@ from tellall.core.jobs import Progress
 from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
-from tellall.people.dataset import Dataset, Public
+from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
 from tellall.people.imprint import Imprint
-from tellall.people.outline import Outline, bins_by_column, choose_columns, unknown_name
 
 __all__ = [
     "Stored",

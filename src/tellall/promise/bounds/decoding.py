@@ -14,7 +14,7 @@ from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
 from tellall.promise.record import NumberRecord
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
     "LpBound",

@@ -14,7 +14,7 @@ from tellall.algebra.solvers.singular_values import Ritz, bidiagonalise, missed_
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.record import NumberRecord
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
     "SingularValues",

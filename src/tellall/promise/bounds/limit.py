@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.law import Noise
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Noise, Protection
 
 __all__ = [
     "Separation",

@@ -12,7 +12,7 @@ from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import GRAM_LIMIT
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
     "Prediction",

@@ -14,7 +14,7 @@ from tellall.algebra.operators.moments import Moments
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import SingularValues, singular_values
-from tellall.release.protections.law import Rng, as_rng
+from tellall.release.protections.protection import Rng, as_rng
 
 __all__ = [
     "Draw",

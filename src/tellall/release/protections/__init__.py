@@ -6,8 +6,8 @@ from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNor
 from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.keyed import CellKey, Complement
-from tellall.release.protections.law import Exact, Sum
 from tellall.release.protections.mixture import Corruption
+from tellall.release.protections.protection import Exact, Sum
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression

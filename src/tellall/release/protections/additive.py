@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
 from tellall.release.protections.guarantee import REPLACED, Guarantee, on_tables, sensitivity_of
-from tellall.release.protections.law import Array, Noise, Rng, as_rng, point_mass
+from tellall.release.protections.protection import Array, Noise, Rng, as_rng, point_mass
 
 if TYPE_CHECKING:
     from tellall.people.dataset import Public

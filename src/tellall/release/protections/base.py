@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
-from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rng
-from tellall.release.protections.protection import Context, Protection
+from tellall.release.protections.protection import Array, Context, Exact, Noise, Protection, Rng, Sum, as_rng
 from tellall.release.protections.rounding import Rounding
 
 if TYPE_CHECKING:

@@ -15,11 +15,15 @@ from tellall.core.errors import invalid
 from tellall.people.dataset import Public
 from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget, sensitivity_of
-from tellall.release.protections.law import Array, Noise, Rng, Unknown, as_rng
 from tellall.release.protections.protection import (
+    Array,
     CellLayout,
     Context,
+    Noise,
     Protection,
+    Rng,
+    Unknown,
+    as_rng,
     check_count,
     needs_people,
     tables_of,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero, at_least_zero
 from tellall.release.protections.guarantee import REPLACED, Guarantee, on_tables, sensitivity_of
-from tellall.release.protections.law import Array, Noise, Rng, as_rng
+from tellall.release.protections.protection import Array, Noise, Rng, as_rng
 
 if TYPE_CHECKING:
     from tellall.people.dataset import Public

@@ -14,11 +14,16 @@ from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.discrete import Finite, LatticeNoise
-from tellall.release.protections.law import Array, Exact, Noise, Rng, Unknown, as_rng
 from tellall.release.protections.protection import (
+    Array,
     CellLayout,
     Context,
+    Exact,
+    Noise,
     Protection,
+    Rng,
+    Unknown,
+    as_rng,
     check_count,
     check_counts,
     needs_people,

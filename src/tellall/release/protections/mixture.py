@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import at_least_zero, share
 from tellall.release.protections.additive import Gaussian
-from tellall.release.protections.law import Array, Exact, Noise, Rng, as_rng
+from tellall.release.protections.protection import Array, Exact, Noise, Rng, as_rng
 
 __all__ = ["Corruption"]
 

@@ -11,7 +11,7 @@ from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset
 from tellall.release.protections.keyed import OfAFraction
-from tellall.release.protections.law import Exact, Noise, Rng, Unknown, as_rng
+from tellall.release.protections.protection import Exact, Noise, Rng, Unknown, as_rng
 from tellall.release.protections.sampling import SamplingLaw, SwappingLaw
 
 __all__ = ["Subsample", "Swapping"]

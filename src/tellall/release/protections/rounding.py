@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Noise, Rng, as_rng
-from tellall.release.protections.protection import CellLayout, Context
+from tellall.release.protections.protection import Array, CellLayout, Context, Noise, Rng, as_rng
 
 __all__ = ["Rounding"]
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tellall.release.equations import Equations
-from tellall.release.protections.law import Array, Exact, Noise, Rng, Sum, as_rng
+from tellall.release.protections.protection import Array, Exact, Noise, Rng, as_rng
 
-__all__ = ["ComplementLaw", "SamplingLaw", "SwappingLaw", "Unrelated", "turn_back"]
+__all__ = ["ComplementLaw", "SamplingLaw", "SwappingLaw", "Unrelated"]
 
 
 @dataclass(frozen=True)
@@ -171,26 +171,3 @@ class Unrelated(Noise):
 
     def scaled(self, factor: float) -> Unrelated:
         return self
-
-
-def turn_back(noise: Noise) -> tuple[Noise, bool]:
-    """The law once complemented counts are the minority, and whether all must be turned round for that.
-
-    Notes
-    -----
-    Complementing a share f of the counts is complementing all of them and then a share 1 − f: where f > 1/2
-    the counts Σ a − A s are the ordinary ones. Decoders take gross errors for the minority.
-    """
-    parts = noise.parts if isinstance(noise, Sum) else (noise,)
-    turned = [isinstance(part, ComplementLaw) and part.fraction > 1 / 2 for part in parts]
-    if not any(turned):
-        return noise, False
-    laws = tuple(_other_way(part) if turn else part for part, turn in zip(parts, turned, strict=True))
-    return (Sum(laws) if len(laws) > 1 else laws[0]), sum(turned) % 2 == 1
-
-
-def _other_way(law: Noise) -> Noise:
-    """The law with the counts that stay and those that are complemented exchanged."""
-    if not isinstance(law, ComplementLaw):
-        return law
-    return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()

@@ -8,8 +8,7 @@ import numpy as np
 
 from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.law import Array, Exact, Noise, Rng
-from tellall.release.protections.protection import Context, Protection
+from tellall.release.protections.protection import Array, Context, Exact, Noise, Protection, Rng
 
 __all__ = ["Suppression"]
 

@@ -7,15 +7,27 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.device import Device
+from tellall.algebra.operators.packed import Packed
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
+from tellall.people.bits import PACKED
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
 
-__all__ = ["SCALES", "Statistic", "check_scale", "check_sets", "numbers_of"]
+__all__ = [
+    "SCALES",
+    "Statistic",
+    "check_scale",
+    "check_sets",
+    "counting_type",
+    "factor_bytes",
+    "numbers_of",
+    "packed_or_plain",
+]
 
 SCALES = ("counts", "fractions")
 
@@ -162,3 +174,33 @@ def check_scale(scale: str) -> str:
     if scale not in SCALES:
         raise invalid("scale", "'counts' or 'fractions'", scale)
     return scale
+
+
+Factor = npt.NDArray[np.float32] | Packed
+
+
+def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:
+    """So many rows of bits as a factor of products: packed from :data:`PACKED` bits on.
+
+    Single precision below, in which counts are exact up to 2^24 people.
+    """
+    if count * people < PACKED:
+        plain = np.empty((count, people), dtype=np.float32)
+        for index, row in enumerate(rows):
+            plain[index] = row
+        return plain
+    packed = np.empty((count, -(-people // 8)), dtype=np.uint8)
+    for index, row in enumerate(rows):
+        packed[index] = np.packbits(row)
+    return Packed(packed, people)
+
+
+def counting_type(people: int) -> type[np.floating[Any]]:
+    """A number type in which sums over people of 0, 1, −1 and their halves are exact."""
+    return np.float32 if people < 2**24 else np.float64  # sums of halves stay below 2^23, in steps of 1/2
+
+
+def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:
+    """Bytes that `count` attributes take as a factor of products; ``packed`` whatever their number."""
+    bits = count * people
+    return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # as they are and turned round

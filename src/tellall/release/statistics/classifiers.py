@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.dataset import Public
-from tellall.people.outline import left_out_note
+from tellall.people.dataset import Public, left_out_note
 from tellall.release.statistics.conditions import Condition, Mask, parse_condition
 
 __all__ = [

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
-from tellall.people.dataset import Public
-from tellall.people.outline import unknown_name
+from tellall.people.dataset import Public, unknown_name
 
 __all__ = [
     "Compare",

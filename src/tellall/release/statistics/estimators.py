@@ -15,8 +15,7 @@ from tellall.algebra.operators.dense import Dense
 from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
-from tellall.people.dataset import Dataset, Public
-from tellall.people.outline import left_out_note
+from tellall.people.dataset import Dataset, Public, left_out_note
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets, numbers_of
 from tellall.release.statistics.fitting import Fit, fit, is_affine

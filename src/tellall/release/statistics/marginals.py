@@ -10,20 +10,24 @@ from math import comb, factorial, prod, sqrt
 import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect
+from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowScale, RowSelect
 from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import OnDevice
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import group_rows
 from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
-from tellall.people.dataset import Dataset, Public
-from tellall.people.outline import Outline
+from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_scale, check_sets
-from tellall.release.statistics.predicates import counting_type, factor_bytes, packed_or_plain
+from tellall.release.statistics.base import (
+    Statistic,
+    check_scale,
+    check_sets,
+    counting_type,
+    factor_bytes,
+    packed_or_plain,
+)
 
 __all__ = ["Marginals", "cell_counts", "cells_of"]
 

@@ -13,18 +13,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.operators.compose import RowSelect
+from tellall.algebra.operators.compose import OnDevice, RowSelect
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import OnDevice, Packed
+from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction, row_values
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
-from tellall.people.bits import PACKED, Bits, group_rows
+from tellall.people.bits import Bits, group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_scale, check_sets
+from tellall.release.statistics.base import (
+    Factor,
+    Statistic,
+    check_scale,
+    check_sets,
+    counting_type,
+    factor_bytes,
+    packed_or_plain,
+)
 from tellall.release.statistics.boolean import (
     NAMES,
     as_table,
@@ -35,9 +43,7 @@ from tellall.release.statistics.boolean import (
     truth_table,
 )
 
-__all__ = ["Indicators", "Predicates", "counting_type", "factor_bytes", "packed_or_plain"]
-
-Factor = npt.NDArray[np.float32] | Packed
+__all__ = ["Indicators", "Predicates"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,33 +121,6 @@ class Indicators:
             advice = f"Did you mean '{near[0]}'?" if near else ""
             raise invalid("attributes", f"among {listing}", f"'{name}'", advice)
         return self.names.index(str(name))
-
-
-def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:
-    """So many rows of bits as a factor of products: packed from :data:`PACKED` bits on.
-
-    Single precision below, in which counts are exact up to 2^24 people.
-    """
-    if count * people < PACKED:
-        plain = np.empty((count, people), dtype=np.float32)
-        for index, row in enumerate(rows):
-            plain[index] = row
-        return plain
-    packed = np.empty((count, -(-people // 8)), dtype=np.uint8)
-    for index, row in enumerate(rows):
-        packed[index] = np.packbits(row)
-    return Packed(packed, people)
-
-
-def counting_type(people: int) -> type[np.floating[Any]]:
-    """A number type in which sums over people of 0, 1, −1 and their halves are exact."""
-    return np.float32 if people < 2**24 else np.float64  # sums of halves stay below 2^23, in steps of 1/2
-
-
-def factor_bytes(count: int, people: int, *, packed: bool = False) -> int:
-    """Bytes that `count` attributes take as a factor of products; ``packed`` whatever their number."""
-    bits = count * people
-    return -(-bits // 8) if packed or bits >= PACKED else 2 * 4 * bits  # as they are and turned round
 
 
 def _is_bit(labels: tuple[str, ...]) -> bool:

@@ -12,8 +12,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
-from tellall.people.dataset import Dataset, Public
-from tellall.people.outline import Outline
+from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.statistics.base import Statistic, check_scale, check_sets
 from tellall.release.statistics.marginals import cell_counts, cells_of, chosen_sets, every_set
 

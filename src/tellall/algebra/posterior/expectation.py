@@ -20,9 +20,10 @@ __all__ = [
     "propagate",
 ]
 
+Indices = npt.NDArray[np.intp]
+
 _MOST_ENTRIES = 30_000_000  # of a matrix written out
 _SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
-Indices = npt.NDArray[np.intp]
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
 _LEAST_DAMPING = 0.1
@@ -45,7 +46,7 @@ class _Distinct:
     """The distinct rows of a matrix up to sign: row j is ``sign[j] * matrix[index[j]]``."""
 
     matrix: Array
-    index: npt.NDArray[np.intp]
+    index: Indices
     sign: Array
 
     def gather(self, values: Array) -> Array:

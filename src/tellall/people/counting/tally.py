@@ -27,6 +27,8 @@ __all__ = [
 
 Codes = Sequence[npt.NDArray[np.integer[Any]]]
 Indices = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int64]
 _Group = tuple[tuple[int, ...], Indices, Indices]  # a shape, the tables that have it, their columns
 
 _CHUNK = 2**18  # people packed at a time
@@ -36,13 +38,9 @@ _MOST_KEYS = 2**62
 _BY_PLANES = {"numba": (0.004, 1000.0), "numpy": (0.023, 1000.0)}
 _BY_SHAPE = 60_000.0
 _BY_CODES = (1.5, 20_000.0)
-Words = npt.NDArray[np.uint64]
-Counts = npt.NDArray[np.int64]
-
 KERNELS = ("numba", "numpy")
-WORTH_COMPILING = (
-    200_000_000  # ANDs of words: a quarter of a second for NumPy, less than numba takes to start
-)
+# ANDs of words: a quarter of a second for NumPy, less than numba takes to start
+WORTH_COMPILING = 200_000_000
 _IN_CACHE = 2**15  # words of all planes together that stay in a core's cache
 _IN_CACHE_NUMPY = 2**17  # the same where each call costs microseconds
 

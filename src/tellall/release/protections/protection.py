@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +19,9 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Dataset, Public
 
 if TYPE_CHECKING:
+    from tellall.release.equations import Equations
     from tellall.release.protections.guarantee import Guarantee
     from tellall.release.statistics.base import Statistic
-import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tellall.release.equations import Equations
 
 __all__ = [
     "Array",
@@ -44,9 +41,10 @@ __all__ = [
     "tables_of",
 ]
 
-_MOST = 10**12  # people, tables, products: more is a mistake or a trap
 Array = npt.NDArray[np.floating[Any]]
 Rng = int | np.random.Generator | None
+
+_MOST = 10**12  # people, tables, products: more is a mistake or a trap
 
 
 class Protection(ABC):

@@ -31,6 +31,8 @@ __all__ = [
 
 SCALES = ("counts", "fractions")
 
+Factor = npt.NDArray[np.float32] | Packed  # rows of bits whose products are taken
+
 
 class Statistic(ABC):
     """A kind of published statistic.
@@ -174,9 +176,6 @@ def check_scale(scale: str) -> str:
     if scale not in SCALES:
         raise invalid("scale", "'counts' or 'fractions'", scale)
     return scale
-
-
-Factor = npt.NDArray[np.float32] | Packed
 
 
 def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:

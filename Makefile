@@ -51,7 +51,7 @@ test-kernels: .venv/.dev
 	done; done
 
 test-spark: .venv/.dev .venv/.spark
-	@$(BIN)/python -m pytest -m spark tests/cells
+	@$(BIN)/python -m pytest -m spark tests/people/counting
 
 bench: .venv/.dev
 	@$(BIN)/python benchmarks/run.py

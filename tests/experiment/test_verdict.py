@@ -42,6 +42,7 @@ def people(no: int, yes: int) -> dict[str, int]:
         (outcome(0.01, 0.0, 0.02, proved_group=people(9, 4)), "review", "of 4 people as a group"),
         (outcome(0.01, 0.0, 0.02, proved_group=people(9, 0)), "pass", "not sensitive"),
         (outcome(0.01, 0.0, 0.02, luck=Luck(100, 60, 50, 0.001)), "review", "sure guesses are unreliable"),
+        (outcome(0.01, 0.0, 0.02, luck=Luck(3, 3, 2.9, 0.9)), "review", "Luck explains the sure guesses"),
         (
             outcome(0.01, 0.0, 0.02, learnt=people(2, 3), exposed={"0.95": people(2, 3)}),
             "fail",

@@ -86,6 +86,8 @@ def calibrate(
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
     chosen.check(people)
+    if not people.levels and max_advantage is None:
+        raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     kept = kept_beside(out, "calibrate")
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []

@@ -52,6 +52,8 @@ def audit_areas(
     command: str,
 ) -> Audit:
     """The audit of every area of a plan with ``by``; see `audit`."""
+    if not dataset.levels:
+        raise invalid("by", "left out where the secret is a real number", plan.by)
     areas, limits = _areas(dataset, plan), plan.limits(dataset)
     reasons = {index: why for index, area in enumerate(areas) if (why := too_small(area)) is not None}
     attacked = [index for index in range(len(areas)) if index not in reasons]

@@ -161,6 +161,10 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
         )
     if found.luck.unreliable:
         return Verdict("review", f"In “{name}” sure guesses are unreliable: {_luck(found)}.")
+    if found.luck.sure and found.luck.explained:
+        return Verdict(
+            "review", f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
+        )
     return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}")
 
 
@@ -249,8 +253,6 @@ def _passed(name: str, found: Outcome, limits: Limits) -> str:
     if others:
         text += f" {found.proved:,} people are proved and {found.exposed_people:,} exposed"
         text += " to have a value that is not sensitive." if limits.exposed is not None else "."
-    if found.luck.sure and found.luck.explained:
-        text += f" Luck explains the sure guesses: {_luck(found)}."
     return text
 
 

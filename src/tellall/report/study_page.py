@@ -72,7 +72,7 @@ def render_calibration(document: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class _Words:
+class _AxisWords:
     """How privacy is measured: as shares of people or, for a real secret, as the error of the guesses."""
 
     factor: float
@@ -83,7 +83,7 @@ class _Words:
     advantage_axis: Axis
 
     @classmethod
-    def of(cls, plain: dict[str, Any]) -> _Words:
+    def of(cls, plain: dict[str, Any]) -> _AxisWords:
         if not plain["real"]:
             return cls(
                 100.0,
@@ -113,7 +113,7 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
     (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
     log scale has no zero. A limit is a share of people, so it is not drawn for a real secret.
     """
-    words, worst = _Words.of(plain), _worst(plain["rows"])
+    words, worst = _AxisWords.of(plain), _worst(plain["rows"])
     exact = next((row for row in worst if row["loss"] == 0), None)
     noisy = [row for row in worst if row["loss"]]
     rules = [] if exact is None else [Rule(words.factor * exact["advantage"], "unprotected")]
@@ -123,7 +123,7 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
 
 
 def _against_noise(
-    rows: Sequence[Row], exact: Row | None, rules: Sequence[Rule], words: _Words, units: str
+    rows: Sequence[Row], exact: Row | None, rules: Sequence[Rule], words: _AxisWords, units: str
 ) -> Iterator[Figure]:
     if not rows:
         return
@@ -169,7 +169,7 @@ def _against_noise(
         )
 
 
-def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _Words, units: str) -> Iterator[Figure]:
+def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _AxisWords, units: str) -> Iterator[Figure]:
     if not rows:
         return
     most = MOST_SERIES - 1
@@ -195,7 +195,7 @@ def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
     tried = sorted((one for one in plain["history"] if one["scale"] > 0), key=lambda one: one["scale"])
     if not tried:
         return ()
-    words, x = _Words.of(plain), [one["scale"] for one in tried]
+    words, x = _AxisWords.of(plain), [one["scale"] for one in tried]
     wide = x[-1] > _DECADES * x[0]
     axis = Axis(f"scale of {plain['family']}", log=wide)
     answer = (Rule(plain["scale"], f"{plain['scale']:.4g} is enough", "x"),) if plain["scale"] else ()
@@ -228,7 +228,7 @@ def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
     )
 
 
-def _cut(rows: Sequence[Row], words: _Words) -> tuple[Axis, str]:
+def _cut(rows: Sequence[Row], words: _AxisWords) -> tuple[Axis, str]:
     """The axis of the advantage, cut as far below zero as it goes above, and a note if it is cut."""
     most = words.factor * max(row["high"] for row in rows)
     if most <= 0 or words.factor * min(row["low"] for row in rows) >= -2 * most:

@@ -29,11 +29,11 @@ Real = Annotated[
 ]
 
 
-class _Strict(BaseModel):
+class _StudyModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class SweepRow(_Strict):
+class SweepRow(_StudyModel):
     """One protection and one decoder; null where there is no number."""
 
     family: str
@@ -73,14 +73,14 @@ class SweepRow(_Strict):
     frontier: Annotated[bool, Field(description="No other protection has less advantage and less loss.")]
 
 
-class LeftOut(_Strict):
+class LeftOut(_StudyModel):
     """A protection that could not be measured."""
 
     protection: str
     reason: str
 
 
-class AreaRow(_Strict):
+class AreaRow(_StudyModel):
     """One protection and one decoder in one area; see SweepRow."""
 
     protection: str
@@ -96,7 +96,7 @@ class AreaRow(_Strict):
     loss: float | None
 
 
-class SweptAreaDocument(_Strict):
+class SweptAreaDocument(_StudyModel):
     """One area's own sweep, or why there is none."""
 
     name: str
@@ -106,7 +106,7 @@ class SweptAreaDocument(_Strict):
     rows: list[AreaRow]
 
 
-class SweptRelease(_Strict):
+class SweptRelease(_StudyModel):
     """Every protection of one statistic; of many areas, all people together."""
 
     name: str
@@ -123,7 +123,7 @@ class SweptRelease(_Strict):
     areas: Annotated[list[SweptAreaDocument] | None, Field(description="The worst area first.")] = None
 
 
-class SweepDocument(_Strict):
+class SweepDocument(_StudyModel):
     """A whole sweep."""
 
     model_config = ConfigDict(title="tellall sweep")
@@ -142,7 +142,7 @@ class SweepDocument(_Strict):
     releases: list[SweptRelease]
 
 
-class EvaluationDocument(_Strict):
+class EvaluationDocument(_StudyModel):
     """One scale that was tried; of one that fails, the first decoder that does."""
 
     scale: Annotated[float, Field(ge=0)]
@@ -155,7 +155,7 @@ class EvaluationDocument(_Strict):
     passed: bool
 
 
-class UtilityDocument(_Strict):
+class UtilityDocument(_StudyModel):
     """What the reader loses."""
 
     values: Annotated[int, Field(ge=0)]
@@ -170,7 +170,7 @@ class UtilityDocument(_Strict):
     incomplete: Annotated[int, Field(ge=0)]
 
 
-class CoefficientsDocument(_Strict):
+class CoefficientsDocument(_StudyModel):
     """What the reader of coefficients loses, averaged over models and draws."""
 
     mae_ratio: Annotated[float | None, Field(ge=0)]
@@ -178,7 +178,7 @@ class CoefficientsDocument(_Strict):
     coverage: Share | None
 
 
-class GuaranteeDocument(_Strict):
+class GuaranteeDocument(_StudyModel):
     """The differential privacy that the noise corresponds to."""
 
     epsilon: Annotated[float | None, Field(ge=0, description="null: infinite.")]
@@ -187,7 +187,7 @@ class GuaranteeDocument(_Strict):
     text: str
 
 
-class CalibratedRelease(_Strict):
+class CalibratedRelease(_StudyModel):
     """The least noise on one statistic."""
 
     name: str
@@ -219,7 +219,7 @@ class CalibratedRelease(_Strict):
     warnings: list[str]
 
 
-class AreaAnswer(_Strict):
+class AreaAnswer(_StudyModel):
     """What one area needs; see CalibratedRelease."""
 
     scale: Annotated[float, Field(ge=0)]
@@ -234,7 +234,7 @@ class AreaAnswer(_Strict):
     evaluations: Annotated[int, Field(ge=1)]
 
 
-class CalibratedAreaDocument(_Strict):
+class CalibratedAreaDocument(_StudyModel):
     """One area's own answer, or why there is none."""
 
     name: str
@@ -244,7 +244,7 @@ class CalibratedAreaDocument(_Strict):
     answer: AreaAnswer | None
 
 
-class CalibratedAreas(_Strict):
+class CalibratedAreas(_StudyModel):
     """One noise on one statistic that serves every area."""
 
     name: str
@@ -264,14 +264,14 @@ class CalibratedAreas(_Strict):
     areas: Annotated[list[CalibratedAreaDocument], Field(description="Those that need most noise first.")]
 
 
-class UnansweredDocument(_Strict):
+class UnansweredDocument(_StudyModel):
     """A statistic for which no noise of the family keeps the limit, or none was found."""
 
     name: str
     reason: str
 
 
-class CalibrateDocument(_Strict):
+class CalibrateDocument(_StudyModel):
     """A whole calibration."""
 
     model_config = ConfigDict(title="tellall calibrate")

@@ -181,6 +181,7 @@ def test_audit_finds_half_the_declared_noise_and_passes_the_right_one() -> None:
     assert "never prove it" in str(full)
 
 
+@pytest.mark.slow
 def test_audit_of_right_mechanisms_rarely_refutes() -> None:
     """40 audits at 99 %: each refutes with probability at most 0.01; 7 or more: below 2e-7."""
     rng = np.random.default_rng(0)

@@ -129,7 +129,7 @@ def test_confidence_is_calibrated_on_random_instances():
     assert 0.88 < held / said < 0.97
 
 
-@pytest.mark.parametrize("levels", [4, 5])
+@pytest.mark.parametrize("levels", [pytest.param(4, marks=pytest.mark.slow), 5])
 def test_a_posterior_that_locks_into_some_secret_is_not_sure_of_it(levels):
     # rounded tables that many secrets fit; ten releases of 200 people, four standard errors
     wrong = doubt = sure = 0.0

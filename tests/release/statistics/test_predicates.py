@@ -86,7 +86,7 @@ def test_all_functions_of_two_variables(number):
         assert np.array_equal(attack.guess, people.secret)
 
 
-@pytest.mark.parametrize("ways", [3, 4])
+@pytest.mark.parametrize("ways", [3, pytest.param(4, marks=pytest.mark.slow)])
 def test_random_functions_that_are_not_degenerate_give_every_bit(ways):
     """50 of three and 50 of four variables, fixed seeds."""
     for number, table in enumerate(random_tables(ways, 50, seed=ways)):

@@ -179,7 +179,7 @@ def check_scale(scale: str) -> str:
 
 
 def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:
-    """So many rows of bits as a factor of products: packed from :data:`PACKED` bits on.
+    """Rows of bits as a factor of products, packed from :data:`PACKED` bits on.
 
     Single precision below, in which counts are exact up to 2^24 people.
     """

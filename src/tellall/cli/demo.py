@@ -49,7 +49,7 @@ _HOLDERS = {"nhanes": "users", "breast_cancer": "malignant cases"}
 
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
-    """Attack "safe" tables of real people; takes about two minutes on two cores."""
+    """Attack "safe" tables of real people; takes about three minutes on two cores."""
     from rich.console import Console
     from rich.progress import track
 
@@ -156,7 +156,7 @@ guess      without it, the strongest of: {", ".join(rows[0].baselines)}
 advantage  the difference, in points
 named      {who} named with confidence 0.95 or more: right, of all named
 proved     people with the same secret in every solution that fits the numbers
-exposed    right, with confidence 0.95 or more and three times any baseline's odds
+exposed    right, sure at 0.95, and with three times any baseline's odds
 
 From {worst.statistic} ({worst.protection}), {worst.named_right} of the {worst.holders} {who} are named.
 With the usual rules, cells under 10 hidden and the others rounded to 5, still

@@ -131,7 +131,7 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     grouped = limits.count(found.proved_group)
     if low > limits.advantage:
-        people = f" {_people_learnt(proved, exposed)}" if proved or exposed else ""
+        people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
         return Verdict(
             "fail", f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}"
         )

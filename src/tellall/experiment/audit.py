@@ -255,7 +255,7 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
 def _identity(plan: Plan, index: int, count: int) -> str:
     planned: Planned = plan.releases[index]
     shown = planned.as_json()
-    return json.dumps([shown["statistic"], shown["protect"][:count]], sort_keys=True)  # type: ignore[index]
+    return json.dumps([shown["statistic"], shown["protect"][:count]], sort_keys=True)
 
 
 def _as_plan(plan: Plan | Mapping[str, Any] | str | Path) -> Plan:

@@ -61,7 +61,7 @@ _ANSWER = (
 
 @dataclass(frozen=True, eq=False)
 class StudiedArea:
-    """One area's sweep or calibration, or why there is none; ``seed`` is that of the area alone."""
+    """One area's sweep or calibration, or the reason it has neither; ``seed`` is that of the area alone."""
 
     name: str
     people: int

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Planned:
         """The protections in a few words."""
         return catalogue.label(self.protections)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
         return {
             "name": self.name,
@@ -265,10 +266,10 @@ class Trial:
 
     @cached_property
     def _foreseen(self) -> Foreseen | None:
-        """The danger gauge of the planned releases; None where there is none.
+        """The danger gauge of the planned releases; None where it does not apply.
 
-        There is none for statistics whose equations depend on the published values, for a secret that
-        everybody or nobody has, for other secrets than bits, and beyond 4000 distinct people. O(groups³).
+        It does not apply to statistics whose equations depend on the published values, to a secret that
+        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. O(groups³).
         """
         if self.setting.secret.levels != 2 or len(self.setting.people.patterns) > GAUGED:
             return None

@@ -253,7 +253,7 @@ class DataDocument(_Strict):
 
 
 class AreaFinding(_Strict):
-    """One attack on one area: a row of the table of areas, or why there is none."""
+    """One attack on one area: a row of the table of areas, or the reason it was skipped."""
 
     name: str
     outcome: Literal["found", "skipped"]

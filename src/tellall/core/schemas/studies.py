@@ -97,7 +97,7 @@ class AreaRow(_StudyModel):
 
 
 class SweptAreaDocument(_StudyModel):
-    """One area's own sweep, or why there is none."""
+    """One area's own sweep, or the reason it has none."""
 
     name: str
     people: Annotated[int, Field(ge=0)]
@@ -235,7 +235,7 @@ class AreaAnswer(_StudyModel):
 
 
 class CalibratedAreaDocument(_StudyModel):
-    """One area's own answer, or why there is none."""
+    """One area's own answer, or the reason it has none."""
 
     name: str
     people: Annotated[int, Field(ge=0)]

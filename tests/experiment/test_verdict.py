@@ -104,3 +104,20 @@ def test_an_outcome_survives_the_file():
         wrong=(3,),
     )
     assert Outcome.from_plain(json.loads(json.dumps(row.to_plain()))) == row
+
+
+@pytest.mark.parametrize(
+    ("row", "decided"),
+    [
+        (outcome(0.2, 0.1, 0.3), "advantage above the limit"),
+        (outcome(0.01, learnt=people(0, 1), proved_alone=people(0, 1)), "people proved"),
+        (outcome(0.01, learnt=people(0, 1), exposed={"0.95": people(0, 1)}), "people exposed"),
+        (outcome(0.04, 0.01, 0.09), "limit inside the interval"),
+        (outcome(0.01, proved_group=people(0, 4)), "people proved as a group"),
+        (outcome(0.01), "within the limits"),
+    ],
+)
+def test_a_verdict_says_in_a_few_words_what_decided(row, decided):
+    verdict = judge([("release", row)], LIMITS)
+    assert verdict.decided == decided
+    assert verdict.as_json() == {"word": verdict.word, "sentence": verdict.sentence, "decided": decided}

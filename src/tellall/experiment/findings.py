@@ -21,6 +21,7 @@ from tellall.experiment.outcome import Outcome
 from tellall.experiment.plan import Plan
 from tellall.experiment.trial import strongest
 from tellall.experiment.verdict import (
+    NOT_ATTACKED,
     JudgedArea,
     Limits,
     Verdict,
@@ -111,11 +112,10 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """The finding as plain data."""
-        verdict = self.verdict
         return {
             "outcome": "found",
             "reason": None,
-            "verdict": {"word": verdict.word, "sentence": verdict.sentence},
+            "verdict": self.verdict.as_json(),
             "summary": self.outcome.as_json(),
             "decoders": [
                 {"decoder": one.asked, "chose": one.decoder, "advantage": one.advantage}
@@ -135,7 +135,7 @@ class Skipped:
     @property
     def verdict(self) -> Verdict:
         """What is not attacked is for a person to decide."""
-        return Verdict("review", f"Not attacked: {self.reason}")
+        return Verdict("review", f"Not attacked: {self.reason}", NOT_ATTACKED)
 
     @property
     def name(self) -> str:
@@ -147,7 +147,7 @@ class Skipped:
         return {
             "outcome": "skipped",
             "reason": self.reason,
-            "verdict": {"word": self.verdict.word, "sentence": self.verdict.sentence},
+            "verdict": self.verdict.as_json(),
             "summary": None,
             "decoders": [],
         }
@@ -274,7 +274,7 @@ class Audit:
             "limit": self.plan.limit,
             "exposed_limit": self.plan.exposed_limit,
             "sensitive": None if self.limits.sensitive is None else list(self.limits.sensitive),
-            "verdict": {"word": self.verdict.word, "sentence": self.verdict.sentence},
+            "verdict": self.verdict.as_json(),
             "worst": None if worst is None else worst.name,
             "findings": [
                 {**finding.job.as_json(self.plan), **finding.as_json()}

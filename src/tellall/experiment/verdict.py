@@ -12,7 +12,7 @@ pass    none of these
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
@@ -22,6 +22,7 @@ from tellall.experiment.risk import LEVELS
 from tellall.people.dataset import Dataset
 
 __all__ = [
+    "NOT_ATTACKED",
     "Answer",
     "JudgedArea",
     "Limits",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 _ORDER = ("pass", "review", "fail")
+NOT_ATTACKED = "not attacked"
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 
 
@@ -44,16 +46,21 @@ class Verdict:
     """The answer in a word and in a sentence.
 
     ``word`` is "pass" (every attack stayed within the limits), "fail" (one did not), or "review" (a person
-    has to decide).
+    has to decide). ``decided`` says in a few words what decided.
     """
 
     word: str
     sentence: str
+    decided: str
 
     @property
     def rank(self) -> int:
         """0 pass, 1 review, 2 fail."""
         return _ORDER.index(self.word)
+
+    def as_json(self) -> dict[str, str]:
+        """The verdict as plain data."""
+        return asdict(self)
 
     def __str__(self) -> str:
         return f"{self.word}: {self.sentence}"
@@ -133,39 +140,50 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     if low > limits.advantage:
         people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
         return Verdict(
-            "fail", f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}"
+            "fail",
+            f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}",
+            "advantage above the limit",
         )
     if limits.exposed is not None and limits.count(found.learnt) > limits.exposed:
         return Verdict(
             "fail",
             f"From “{name}” an outsider learns the sensitive value of single people: "
             f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}.",
+            "people proved" if proved else "people exposed",
         )
     if found.contradicted:
         return Verdict(
-            "review", f"“{name}” does not describe these people: it proves what is not true of them."
+            "review",
+            f"“{name}” does not describe these people: it proves what is not true of them.",
+            "proofs contradicted",
         )
     if high > limits.advantage:
         return Verdict(
             "review",
             f"{_gain(name, found)} With this many people that could as well be {_more(low, found)} as "
             f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found)}, lies between.",
+            "limit inside the interval",
         )
     if not found.settled:
-        return Verdict("review", _doubt(name, found))
+        return Verdict("review", _doubt(name, found), "answer not settled")
     if grouped:
         return Verdict(
             "review",
             f"“{name}” shows a sensitive value of {count_of(grouped, 'person', 'people')} as a group: "
             "everybody in a published cell has it. Whether that harms them is for a person to say.",
+            "people proved as a group",
         )
     if found.luck.unreliable:
-        return Verdict("review", f"In “{name}” sure guesses are unreliable: {_luck(found)}.")
+        return Verdict(
+            "review", f"In “{name}” sure guesses are unreliable: {_luck(found)}.", "sure guesses unreliable"
+        )
     if found.luck.sure and found.luck.explained:
         return Verdict(
-            "review", f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
+            "review",
+            f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}.",
+            "luck explains sure guesses",
         )
-    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}")
+    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}", "within the limits")
 
 
 def judge(
@@ -181,15 +199,17 @@ def judge(
         The names of what could not be attacked.
     """
     if not found:
-        return Verdict("review", "Nothing could be attacked, so nothing is known about what it gives away.")
+        return Verdict(
+            "review", "Nothing could be attacked, so nothing is known about what it gives away.", NOT_ATTACKED
+        )
     verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
     worst = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))[0]
     missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
     if worst.word != "pass":
-        return Verdict(worst.word, f"{worst.sentence} {missing}".strip())
+        return replace(worst, sentence=f"{worst.sentence} {missing}".strip())
     if missing:
         stayed = f"What could be attacked stayed below the limit of {_in_100(limits.advantage, found[0][1])}"
-        return Verdict("review", f"{stayed}, but not everything could be. {missing}")
+        return Verdict("review", f"{stayed}, but not everything could be. {missing}", NOT_ATTACKED)
     return worst
 
 
@@ -334,9 +354,9 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
         verb = "lies" if len(surely) == 1 else "lie"
         told = f"{_count(surely, areas)} {verb} above it for sure."
     if whole.word == "fail":
-        return Verdict("fail", f"{whole.sentence} {told}".strip())
+        return replace(whole, sentence=f"{whole.sentence} {told}".strip())
     if surely:
-        return Verdict("fail", f"{_worst(surely[0], limits)} {told}")
+        return Verdict("fail", f"{_worst(surely[0], limits)} {told}", "areas above the limit")
     if whole.word == "review":
         return whole
     above = [area for area in areas if area.above]
@@ -345,6 +365,7 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
             "review",
             f"{_worst(above[0], limits)} In {_count(above, areas)} the interval lies above the limit, which "
             "among this many areas could be luck. All people together stay below it.",
+            "areas above the limit",
         )
     unknown = [area for area in areas if area.reason is not None]
     if unknown:
@@ -352,8 +373,9 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
             "review",
             f"What could be attacked stayed below the limit of {100 * limits.advantage:.1f} in 100, but "
             f"{_count(unknown, areas)} could not be: {_list(unknown)}.",
+            NOT_ATTACKED,
         )
-    return Verdict("pass", f"{whole.sentence} No area lies above the limit.")
+    return replace(whole, sentence=f"{whole.sentence} No area lies above the limit.")
 
 
 def area_name(name: str) -> str:

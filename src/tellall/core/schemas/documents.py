@@ -212,6 +212,7 @@ class VerdictDocument(_Strict):
 
     word: Literal["pass", "review", "fail"]
     sentence: str
+    decided: Annotated[str, Field(description="What decided, in a few words.")]
 
 
 class DecoderDocument(_Strict):

@@ -11,7 +11,7 @@ from scale_cells import cells
 from scale_cluster import cluster
 from scale_gpu import gpu
 from scale_people import million, ten_million
-from tellall.algebra.operators.device import HOST, find_device
+from tellall.algebra.operators.base import HOST, find_device
 from timing import Section
 
 SECTIONS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from tellall.algebra.operators.base import HOST, Device, find_device
 from tellall.algebra.operators.compose import OnDevice
-from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.posterior.solver import CountProblem, Posterior

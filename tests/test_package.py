@@ -136,3 +136,29 @@ def test_no_forbidden_shortcuts_in_the_source():
 def test_every_statistic_and_operator_is_in_its_own_room():
     names = {path.stem for path in (ROOT / "src").rglob("*.py")}
     assert not names & {"utils", "helpers", "common", "misc"}
+
+
+def test_the_way_from_publishing_to_a_score_is_short():
+    """What the first three calls execute can be read: it lies in few files."""
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (200, 8)), rng.integers(0, 2, 200))
+
+    def the_way() -> None:
+        release = ta.publish(people, ta.Marginals(3), ta.Rounding(5))
+        ta.score(ta.reconstruct(release, people.public), people.secret)
+
+    ran: set[str] = set()
+
+    def note(frame, event, _argument) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>":
+            ran.add(frame.f_code.co_filename)
+
+    the_way()  # once before, so that no import counts
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        the_way()
+    finally:
+        sys.setprofile(before)
+    ours = sorted(name for name in ran if Path(name).is_relative_to(Path(ta.__file__).parent))
+    assert 15 <= len(ours) <= 25, ours

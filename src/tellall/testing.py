@@ -18,8 +18,7 @@ from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.core.errors import InvalidInput
 from tellall.people.dataset import Dataset
 from tellall.release.linearise import linearise
-from tellall.release.protections.base import noise_of
-from tellall.release.protections.protection import Noise, Protection
+from tellall.release.protections.protection import Noise, Protection, noise_of
 from tellall.release.release import Release, publish
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.estimators import Estimator

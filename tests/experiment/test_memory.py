@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.device import HOST
+from tellall.algebra.operators.base import HOST
 from tellall.experiment.plan import Plan
 
 

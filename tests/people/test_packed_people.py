@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.operators.compose import RowScale, RowSelect
-from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction

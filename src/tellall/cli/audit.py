@@ -64,7 +64,7 @@ def audit(
     Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
     """
     from tellall import audit as run
-    from tellall.algebra.operators.device import find_device
+    from tellall.algebra.operators.base import find_device
     from tellall.experiment.audit import reveal as name_people
     from tellall.report.areas import audit_lines
     from tellall.report.text import talk_console

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.device import find_device
+from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run

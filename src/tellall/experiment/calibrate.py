@@ -16,8 +16,7 @@ from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, se
 from tellall.experiment.utility import ReaderLoss, Utility
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import noise_of, prepare
-from tellall.release.protections.protection import Protection, Rng
+from tellall.release.protections.protection import Protection, Rng, noise_of, prepare
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["NO_GUARANTEE", "Calibration", "Evaluation", "amount", "calibrate"]

@@ -12,9 +12,8 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said
 from tellall.release import catalogue
 from tellall.release.protections.additive import TruncatedNormal
-from tellall.release.protections.base import as_protections
 from tellall.release.protections.calibrated import SuLQ
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.protections.records import Subsample, Swapping
 
 __all__ = [

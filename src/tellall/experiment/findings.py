@@ -31,7 +31,7 @@ from tellall.experiment.verdict import (
     judged_areas,
 )
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import is_random
+from tellall.release.protections.protection import is_random
 
 __all__ = ["AreaFindings", "Audit", "Finding", "Job", "Skipped", "describe_people", "from_plain", "to_plain"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tellall.algebra.operators.device import HOST, Device, find_device
+from tellall.algebra.operators.base import HOST, Device, find_device
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers

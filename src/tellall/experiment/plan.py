@@ -19,7 +19,7 @@ from tellall.people.areas import split, values_as_text
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
-from tellall.release.protections.base import as_protections, prepare
+from tellall.release.protections.protection import as_protections, prepare
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people.dataset import Dataset
-from tellall.release.protections.base import as_protections, noise_of, prepare
-from tellall.release.protections.protection import Protection, Rng
+from tellall.release.protections.protection import Protection, Rng, as_protections, noise_of, prepare
 from tellall.release.statistics.base import Statistic
 
 __all__ = ["Sweep", "mark_frontier", "row_of", "suggest_scales", "sweep", "untried_decoders"]

@@ -24,9 +24,8 @@ from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
 from tellall.release.equations import Evidence
 from tellall.release.linearise import linearise
-from tellall.release.protections.base import is_random, prepare
 from tellall.release.protections.guarantee import guarantee_of
-from tellall.release.protections.protection import Noise, Protection, Rng, as_rng
+from tellall.release.protections.protection import Noise, Protection, Rng, as_rng, is_random, prepare
 from tellall.release.release import Computed, Release
 from tellall.release.statistics.base import Statistic
 

@@ -14,8 +14,8 @@ from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL
 from tellall.people.dataset import Dataset
-from tellall.release.protections.protection import tables_of
 from tellall.release.release import Release
+from tellall.release.statistics.base import tables_of
 from tellall.release.statistics.estimators import Estimator
 
 __all__ = [

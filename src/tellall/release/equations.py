@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
-from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.solvers.certainty import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows

@@ -9,23 +9,16 @@ from math import ceil, floor, hypot, inf, isfinite, prod, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import COUNT_FLOOR, Equations, Evidence, ReleaseEquations, Rows
-from tellall.release.protections.base import noise_of
 from tellall.release.protections.discrete import LatticeNoise
-from tellall.release.protections.protection import (
-    Exact,
-    Noise,
-    Protection,
-    Sum,
-    tables_of,
-)
+from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
+from tellall.release.statistics.base import tables_of
 
 __all__ = [
     "Threshold",

@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.operators.device import find_device
+from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.schemas import VERSION
@@ -20,8 +19,16 @@ from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.imprint import Imprint
 from tellall.release import catalogue
-from tellall.release.protections.base import as_protections, carry_out, noise_of, prepare
-from tellall.release.protections.protection import Exact, Noise, Protection, Rng
+from tellall.release.protections.protection import (
+    Exact,
+    Noise,
+    Protection,
+    Rng,
+    as_protections,
+    carry_out,
+    noise_of,
+    prepare,
+)
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables

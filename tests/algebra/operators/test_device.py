@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.base import HOST, Device, LinearOperator, find_device
 from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowScale, RowSelect, Stack
 from tellall.algebra.operators.dense import Dense, Sparse
-from tellall.algebra.operators.device import HOST, Device, find_device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput, truth_table
-from tellall.algebra.operators.device import Device
+from tellall.algebra.operators.base import Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tellall.algebra.operators import moments
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device
 
 
 @pytest.fixture

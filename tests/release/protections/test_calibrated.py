@@ -13,10 +13,10 @@ from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, Wals
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
 from tellall.release.protections.keyed import CellKey
-from tellall.release.protections.protection import CellLayout
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
+from tellall.release.statistics.base import CellLayout
 
 PEOPLE = random_people(60, 6, seed=4)
 

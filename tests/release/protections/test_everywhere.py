@@ -11,13 +11,12 @@ from tellall.attack.baselines import population, typical
 from tellall.attack.secret import Bit, Category
 from tellall.release import catalogue
 from tellall.release.protections.additive import Laplace, TruncatedNormal
-from tellall.release.protections.base import is_random
 from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.keyed import CellKey, Complement
 from tellall.release.protections.mixture import Corruption
-from tellall.release.protections.protection import Exact, Sum
+from tellall.release.protections.protection import Exact, Sum, is_random
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.release.protections.base import apply, as_protections, noise_of
-from tellall.release.protections.protection import Exact, Sum, as_rng
+from tellall.release.protections.protection import Exact, Sum, apply, as_protections, as_rng, noise_of
 from tellall.testing import check_protection
 
 LAWS = [ta.Gaussian(1.7), ta.Laplace(0.9), ta.Rounding(5), ta.Rounding(0.25)]

@@ -16,9 +16,10 @@ import tellall as ta
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from tellall.release.protections.discrete import DiscreteGaussian, Finite, Geometric
 from tellall.release.protections.mixture import Corruption
-from tellall.release.protections.protection import CellLayout, Exact, Sum, Unknown
+from tellall.release.protections.protection import Exact, Sum, Unknown
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw, SamplingLaw, SwappingLaw
+from tellall.release.statistics.base import CellLayout
 from tellall.testing import check_protection
 
 CONTINUOUS = [

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.release.protections.protection import CellLayout
 from tellall.release.protections.suppression import Suppression
+from tellall.release.statistics.base import CellLayout
 
 
 def _lines_with_one_gap(table):

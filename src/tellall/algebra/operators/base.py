@@ -1,22 +1,30 @@
-"""LinearOperator: a matrix that knows how to multiply without being written down."""
+"""LinearOperator: a matrix known by its products. Device: where these are computed."""
 
 from __future__ import annotations
 
+import re
+import sys
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.device import HOST, Device
 from tellall.core.errors import TellallError, invalid
 
 __all__ = [
+    "HOST",
     "Array",
+    "Device",
     "IntArray",
     "LinearOperator",
+    "find_device",
     "gram_of_rows",
     "in_chunks",
     "is_two_valued",
@@ -28,6 +36,198 @@ Array = npt.NDArray[np.floating[Any]]
 IntArray = npt.NDArray[np.integer[Any]]
 
 _BLOCK = 1024  # columns of the identity multiplied at once where no closed form exists
+_HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
+_DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Device:
+    """A device and the array library (array API standard) that computes on it.
+
+    Attributes
+    ----------
+    name
+        "cpu", or the device's name.
+    xp
+        The namespace: NumPy, or another library (or NumPy before 2.1) through array-api-compat.
+    handle
+        What the namespace calls the device.
+    narrow
+        A number type of half the width of single precision whose products are summed in single precision,
+        where the device has such products.
+    panel
+        Rows of a symmetric product computed at once; below the diagonal only their own square is computed.
+    home
+        What the namespace calls the host.
+    """
+
+    name: str
+    xp: Any
+    handle: Any = None
+    narrow: Any = None
+    panel: int = 128
+    home: Any = "cpu"
+
+    def put(self, array: Any) -> Any:
+        """The same numbers on this device; a single number needs no move."""
+        if self.xp is HOST.xp or isinstance(array, float):
+            return array
+        return self.xp.asarray(np.require(array, requirements=["C", "W"]), device=self.handle)
+
+    def get(self, array: Any) -> Any:
+        """The same numbers as a NumPy array."""
+        if self.xp is HOST.xp or isinstance(array, float | np.ndarray):
+            return array
+        from array_api_compat import to_device
+
+        return np.asarray(to_device(array, self.home))
+
+    def dtype(self, kind: Any) -> Any:
+        """What this library calls a NumPy number type."""
+        return getattr(self.xp, np.dtype(kind).name)
+
+    def numpy_dtype(self, array: Any) -> np.dtype[Any]:
+        """What NumPy calls the number type of an array of this device."""
+        return np.dtype(str(array.dtype).rpartition(".")[2])
+
+    def zeros(self, shape: Any, dtype: Any) -> Any:
+        """Zeros, here."""
+        return self.xp.zeros(shape, dtype=dtype, device=self.handle)
+
+    def parts(self, array: Any, dtype: Any) -> list[Any]:
+        """Arrays of that type that add up to the array; two of a narrow type are off by a 2⁻¹⁶th."""
+        if array.dtype == dtype:
+            return [array]
+        if dtype != self.narrow:
+            return [self.xp.astype(array, dtype)]
+        high = self.xp.astype(array, dtype)
+        return [high, self.xp.astype(array - self.xp.astype(high, array.dtype), dtype)]
+
+    @contextmanager
+    def short_of_memory(self) -> Iterator[None]:
+        """Turns the libraries' out-of-memory errors into MemoryError."""
+        try:
+            yield
+        except Exception as error:
+            if type(error).__name__ in ("OutOfMemoryError", "AcceleratorError") and self.name != "cpu":
+                raise MemoryError(f"too little memory on {self.name}") from error
+            raise
+
+    def product(self, left: Any, right: Any) -> Any:
+        """The matrix product; of narrow factors in single precision."""
+        if self.narrow is None or left.dtype != self.narrow:
+            return left @ right
+        if not self.name.startswith("cuda"):  # has no such products: the same numbers, slower
+            return self.xp.astype(left, self.xp.float32) @ self.xp.astype(right, self.xp.float32)
+        import torch
+
+        return torch.mm(left, right, out_dtype=torch.float32)
+
+    def take_rows(self, table: Any, index: Any) -> Any:
+        """Rows of a table by their numbers."""
+        index = self.xp.astype(index, self.xp.int32)
+        if self.narrow is None or table.dtype != self.narrow or table.shape[1] != 8:
+            return self.xp.take(table, index, axis=0)
+        # eight narrow numbers are the sixteen bytes of one complex number, which is fetched 70 times faster
+        import torch
+
+        return torch.index_select(table.view(torch.complex128)[:, 0], 0, index).view(table.dtype)
+
+    def thin_product(self, matrix: Any, vector: Any) -> Any:
+        """A matrix times a vector, in the vector's precision."""
+        parts = self.parts(vector, matrix.dtype)
+        found = self.product(matrix, parts[0][:, None])[:, 0]
+        for part in parts[1:]:
+            found = found + self.product(matrix, part[:, None])[:, 0]
+        return found
+
+    def column_dots(self, left: Any, right: Any) -> Any:
+        """Σ_i left[i, p] right[i, p] for every p."""
+        if self.xp is HOST.xp:
+            return np.einsum("ip,ip->p", left, right)
+        return self.xp.sum(left * right, axis=0)
+
+    @property
+    def block(self) -> int:
+        """Bytes that a block of work should take: what is fast, and at most a quarter of what is free."""
+        if not self.name.startswith("cuda"):
+            return _HOST_BLOCK
+        return min(_DEVICE_BLOCK, self.free_memory // 4)
+
+    @property
+    def free_memory(self) -> int:
+        """Bytes that are free on the device, or on the host."""
+        if not self.name.startswith("cuda"):
+            return _free_on_host()
+        cuda = self.xp.cuda
+        free = cuda.mem_get_info(self.handle) if hasattr(cuda, "mem_get_info") else self.handle.mem_info
+        return int(free[0])
+
+
+def _host_namespace() -> Any:
+    """NumPy; before 2.1, where it did not have all of the standard's names, behind array-api-compat."""
+    if hasattr(np, "astype"):
+        return np
+    import array_api_compat.numpy
+
+    return array_api_compat.numpy
+
+
+HOST = Device("cpu", _host_namespace())
+
+
+def _free_on_host() -> int:
+    """Free bytes, caches included; the largest number there is where the system does not say."""
+    try:
+        with Path("/proc/meminfo").open(encoding="ascii") as lines:
+            found = dict(line.split(":", 1) for line in lines)
+        return 1024 * int(found["MemAvailable"].split()[0])
+    except (OSError, KeyError, ValueError):
+        return sys.maxsize
+
+
+def find_device(name: str) -> Device:
+    """The device of that name, "cpu", "cuda" or "cuda:1"; if it is missing, the host with a warning."""
+    if not isinstance(name, str) or not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise invalid("device", "'cpu', 'cuda', 'cuda:0', 'cuda:1', ...", name)
+    if name == "cpu":
+        return HOST
+    device, reason = _torch(name)
+    if device is None and reason == "":
+        device, reason = _cupy(name)
+    if device is None:
+        warnings.warn(f"{reason}; running on the CPU instead", RuntimeWarning, stacklevel=2)
+        return HOST
+    return device
+
+
+def _torch(name: str) -> tuple[Device | None, str]:
+    try:
+        import torch
+        from array_api_compat import torch as namespace
+    except ImportError:
+        return None, ""
+    index = int(name.partition(":")[2] or 0)
+    if not torch.cuda.is_available() or torch.cuda.device_count() <= index:
+        return None, f"device={name!r}: PyTorch sees no such CUDA device on this machine"
+    return Device(name, namespace, torch.device("cuda", index), narrow=torch.bfloat16, panel=512), ""
+
+
+def _cupy(name: str) -> tuple[Device | None, str]:
+    try:
+        import cupy
+        from array_api_compat import cupy as namespace
+    except ImportError:
+        return None, f"device={name!r} needs PyTorch or CuPy with CUDA: pip install 'tellall[gpu]'"
+    index = int(name.partition(":")[2] or 0)
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver
+        count = 0
+    if count <= index:
+        return None, f"device={name!r}: CuPy sees no such CUDA device on this machine"
+    return Device(name, namespace, cupy.cuda.Device(index), panel=512), ""
 
 
 class LinearOperator(ABC):

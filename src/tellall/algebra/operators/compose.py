@@ -9,8 +9,15 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator, split_rows, stack_columns
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import (
+    HOST,
+    Array,
+    Device,
+    IntArray,
+    LinearOperator,
+    split_rows,
+    stack_columns,
+)
 from tellall.core.errors import invalid
 
 __all__ = ["BlockDiagonal", "OnDevice", "Partition", "RowScale", "RowSelect", "Stack"]

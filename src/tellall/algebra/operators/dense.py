@@ -7,8 +7,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.core.errors import invalid
 
 __all__ = [

@@ -13,7 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import (
+    HOST,
     Array,
+    Device,
     IntArray,
     LinearOperator,
     gram_of_rows,
@@ -21,7 +23,6 @@ from tellall.algebra.operators.base import (
     is_two_valued,
     stack_columns,
 )
-from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.packed import Packed
 from tellall.core.errors import invalid
 

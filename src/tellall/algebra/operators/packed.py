@@ -10,8 +10,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray, is_two_valued
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device, IntArray, is_two_valued
 from tellall.core.errors import invalid
 
 __all__ = [

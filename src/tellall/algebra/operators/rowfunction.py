@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import (
+    HOST,
     Array,
+    Device,
     IntArray,
     LinearOperator,
     gram_of_rows,
     in_chunks,
     stack_columns,
 )
-from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments, upper_triangle
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.walsh import inner_products, moebius

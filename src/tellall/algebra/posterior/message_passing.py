@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 

@@ -12,8 +12,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device, IntArray
 from tellall.algebra.solvers.base import Array
 
 __all__ = [

@@ -10,8 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import HOST, Device
+from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid

@@ -10,8 +10,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.device import Device
+from tellall.algebra.operators.base import Device, LinearOperator
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.singular_values import largest_eigenvalue
 

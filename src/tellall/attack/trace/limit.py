@@ -16,9 +16,8 @@ from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
 from tellall.people.attributes.codings import CODINGS, AttributeCoding
-from tellall.release.protections.base import apply, as_protections
 from tellall.release.protections.keyed import CellKey
-from tellall.release.protections.protection import Protection, Rng, as_rng
+from tellall.release.protections.protection import Protection, Rng, apply, as_protections, as_rng
 from tellall.release.protections.records import Subsample
 from tellall.release.protections.suppression import Suppression
 

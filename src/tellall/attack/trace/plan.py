@@ -11,11 +11,10 @@ from tellall.core.checks import share, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.attributes.codings import CODINGS
 from tellall.release.protections.additive import Gaussian, Laplace
-from tellall.release.protections.base import as_protections, noise_of
 from tellall.release.protections.calibrated import SuLQ, Trivial
 from tellall.release.protections.keyed import CellKey, Complement
 from tellall.release.protections.mixture import Corruption
-from tellall.release.protections.protection import Exact, Noise, Protection, Sum
+from tellall.release.protections.protection import Exact, Noise, Protection, Sum, as_protections, noise_of
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression

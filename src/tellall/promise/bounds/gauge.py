@@ -19,10 +19,17 @@ from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict
 from tellall.promise.record import NumberRecord
 from tellall.release.equations import Equations
-from tellall.release.protections.base import as_protections, noise_of, prepare
 from tellall.release.protections.calibrated import SuLQ
 from tellall.release.protections.guarantee import Guarantee, guarantee_of
-from tellall.release.protections.protection import Noise, Protection, Rng, as_rng
+from tellall.release.protections.protection import (
+    Noise,
+    Protection,
+    Rng,
+    as_protections,
+    as_rng,
+    noise_of,
+    prepare,
+)
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.predicates import Predicates

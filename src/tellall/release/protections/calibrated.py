@@ -17,7 +17,6 @@ from tellall.release.protections.additive import Gaussian, Laplace
 from tellall.release.protections.guarantee import REPLACED, Guarantee, check_budget, sensitivity_of
 from tellall.release.protections.protection import (
     Array,
-    CellLayout,
     Context,
     Noise,
     Protection,
@@ -26,10 +25,10 @@ from tellall.release.protections.protection import (
     as_rng,
     check_count,
     needs_people,
-    tables_of,
 )
 from tellall.release.protections.records import Subsample
 from tellall.release.protections.sampling import Unrelated
+from tellall.release.statistics.base import CellLayout, tables_of
 
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from tellall.core.checks import above_zero, share
 from tellall.people.dataset import Public
-from tellall.release.protections.base import as_protections, prepare
-from tellall.release.protections.protection import Protection
+from tellall.release.protections.protection import Protection, as_protections, prepare
 
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic

@@ -16,7 +16,6 @@ from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.discrete import Finite, LatticeNoise
 from tellall.release.protections.protection import (
     Array,
-    CellLayout,
     Context,
     Exact,
     Noise,
@@ -29,6 +28,7 @@ from tellall.release.protections.protection import (
     needs_people,
 )
 from tellall.release.protections.sampling import ComplementLaw
+from tellall.release.statistics.base import CellLayout
 
 if TYPE_CHECKING:
     from tellall.release.statistics.base import Statistic

@@ -1,31 +1,32 @@
-"""Protection: what a curator does before publishing. Noise: the law of the error that it leaves."""
+"""Protection: what a curator does before publishing. Noise: the law of the error that it leaves.
+
+Lists of protections are checked, prepared and carried out in order.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray
+from tellall.algebra.operators.base import HOST, Device, IntArray
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Dataset, Public
+from tellall.release.statistics.base import CellLayout, Statistic, tables_of
 
 if TYPE_CHECKING:
     from tellall.release.equations import Equations
     from tellall.release.protections.guarantee import Guarantee
-    from tellall.release.statistics.base import Statistic
 
 __all__ = [
     "Array",
-    "CellLayout",
     "Context",
     "Exact",
     "Noise",
@@ -33,12 +34,17 @@ __all__ = [
     "Rng",
     "Sum",
     "Unknown",
+    "apply",
+    "as_protections",
     "as_rng",
+    "carry_out",
     "check_count",
     "check_counts",
+    "is_random",
     "needs_people",
+    "noise_of",
     "point_mass",
-    "tables_of",
+    "prepare",
 ]
 
 Array = npt.NDArray[np.floating[Any]]
@@ -99,6 +105,10 @@ class Protection(ABC):
         """The protection with its numbers filled in from what is public, before anything is published."""
         return self
 
+    def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
+        """Whether exact values of this statistic stay as they are, whoever the people are."""
+        return False
+
     def chosen(self, n: int, rng: Rng = None) -> IntArray | None:
         """Which of n people are kept, by index; None for everybody."""
         return None
@@ -149,47 +159,6 @@ class Context:
     def tables(self) -> CellLayout:
         """Where tables lie among the values; empty without tables."""
         return tables_of(self.statistic, self.public, self.levels)
-
-
-@dataclass(frozen=True)
-class CellLayout:
-    """Where tables lie among the published values: one after the other, cells in C order, the secret last.
-
-    Attributes
-    ----------
-    columns
-        The public columns of each table, by index; empty where the values are not tables.
-    shapes
-        The number of values of each column, and of the secret (one where it is not in the tables).
-    """
-
-    columns: tuple[tuple[int, ...], ...] = ()
-    shapes: tuple[tuple[int, ...], ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def alike(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.intp], npt.NDArray[Any]]]:
-        """For each shape: the tables that have it, and the indices of their cells (tables × cells)."""
-        sizes = np.array([prod(shape) for shape in self.shapes], dtype=np.intp)
-        starts = np.cumsum(sizes) - sizes
-        by_shape: dict[tuple[int, ...], list[int]] = {}
-        for table, shape in enumerate(self.shapes):
-            by_shape.setdefault(shape, []).append(table)
-        for shape, members in by_shape.items():
-            chosen = np.array(members, dtype=np.intp)
-            yield shape, chosen, starts[chosen, None] + np.arange(prod(shape))
-
-
-def tables_of(statistic: Statistic, public: Public, levels: int = 2) -> CellLayout:
-    """Where the tables of a secret of that many values lie among a statistic's values."""
-    columns, sizes = tuple(statistic.tables(public)), public.levels
-    shapes = [tuple(sizes[column] for column in each) for each in columns]
-    total = sum(map(prod, shapes))
-    if not total:
-        return CellLayout()
-    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
-    return CellLayout(columns, tuple((*shape, last) for shape in shapes))
 
 
 def check_count(name: str, value: object) -> None:
@@ -397,3 +366,117 @@ class Sum(Noise):
 def point_mass(x: npt.ArrayLike) -> Array:
     """The log-density of no noise at all."""
     return np.where(np.asarray(x, dtype=float) == 0, np.inf, -np.inf)
+
+
+def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[Protection, ...]:
+    """The protections in the order in which they apply."""
+    if protect is None:
+        return ()
+    listed = protect if isinstance(protect, Iterable) else (protect,)
+    chosen: list[Protection] = []
+    for protection in listed:
+        if not isinstance(protection, Protection):
+            rule = "a protection such as Gaussian(2.0), or a list of them"
+            raise invalid("protect", rule, protection, "A class of your own extends Protection.")
+        # a sum is its parts one after the other, of which some look at more than the values
+        chosen += protection.parts if isinstance(protection, Sum) else (protection,)
+    changed = False
+    for protection in chosen:
+        if changed and protection.changes_people:
+            raise invalid("protect", "a list with changes to records before changes to values", protection)
+        changed = changed or not protection.changes_people
+    return tuple(chosen)
+
+
+def prepare(
+    protections: Sequence[Protection], statistic: Statistic, public: Public
+) -> tuple[Protection, ...]:
+    """The protections with their numbers filled in for this statistic of these people.
+
+    What is filled in follows from the statistic and the public columns, so that the attacker knows it too;
+    so does that rounding leaves counts as they are where one person is a multiple of its base.
+    """
+    done: list[Protection] = []
+    for protection in protections:
+        ready = protection.prepare(statistic, public)
+        idle = not done and ready.leaves_counts(statistic, public)
+        done.append(Exact() if idle else ready)
+    return as_protections(done)
+
+
+def carry_out(
+    protections: Sequence[Protection],
+    dataset: Dataset,
+    statistic: Statistic,
+    rng: Rng = None,
+    *,
+    clean: Array | None = None,
+    device: Device = HOST,
+) -> Array:
+    """The values as published after prepared protections.
+
+    Parameters
+    ----------
+    clean
+        The exact values of these people, where they are computed already.
+    device
+        Where they are computed otherwise.
+
+    Notes
+    -----
+    People are changed first. Values that grow with the number of people are scaled up where some people
+    were left out.
+    """
+    generator, people = as_rng(rng), dataset
+    for protection in protections:
+        index = protection.chosen(people.n, generator)
+        if index is not None:
+            statistic, people = statistic.take(index, people.public), people.take(index)
+        people = protection.records(people, generator)
+    known = clean if people is dataset else None
+    values = statistic.values_on(device, people) if known is None else known.copy()
+    if statistic.grows and people.n != dataset.n:
+        values = values * (dataset.n / people.n)
+    context = Context(statistic, dataset.public, dataset.levels)
+    for protection in protections:
+        seen = replace(context, people=people) if protection.reads_people else context
+        values = protection.perturb(values, generator, seen)
+    return values
+
+
+def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> Array:
+    """The values after each protection in turn, where they need nothing but values."""
+    generator = as_rng(rng)
+    for protection in protections:
+        values = protection.perturb(values, generator)
+    return values
+
+
+def noise_of(protections: Sequence[Protection]) -> Noise:
+    """The law of the error that the protections leave in a published value.
+
+    Unknown where one of them is. Refused where one lacks what publishing fills in: its law says nothing yet.
+    """
+    for protection in protections:
+        missing = [name for name in protection.filled if getattr(protection, name) is None]
+        if missing:
+            rule = f"as publishing leaves it, with {' and '.join(missing)} filled in"
+            raise invalid("protect", rule, protection, "Publish with it.")
+    laws = tuple(law for p in protections if not isinstance(law := p.law, Exact))
+    if not laws:
+        return Exact()
+    return laws[0] if len(laws) == 1 else Sum(laws)
+
+
+def is_random(protections: Sequence[Protection]) -> bool:
+    """Whether publishing twice with these protections may give two answers.
+
+    Asked of the protections, not of two releases: equal ones may be luck.
+
+    Examples
+    --------
+    >>> from tellall.release.protections import Gaussian, Rounding
+    >>> is_random([Rounding(10)]), is_random([Gaussian(0.5), Rounding(10)])
+    (False, True)
+    """
+    return any(protection.random for protection in protections)

@@ -10,11 +10,14 @@ import numpy.typing as npt
 
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
-from tellall.release.protections.protection import Array, CellLayout, Context, Noise, Rng, as_rng
+from tellall.people.dataset import Public
+from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng
+from tellall.release.statistics.base import CellLayout, Statistic
 
 __all__ = ["Rounding"]
 
 _MODES = ("nearest", "random", "controlled")
+_WHOLE = 1e-12
 _MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
 
 
@@ -72,6 +75,13 @@ class Rounding(Noise):
     @property
     def random(self) -> bool:
         return self.mode != "nearest"
+
+    def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
+        """Whether one person in a published value is a multiple of the base."""
+        if not statistic.counts_people or statistic.sensitivity(public) is None:  # means may be of reals
+            return False
+        multiples = 1 / (statistic.units(public) * self.base)
+        return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.device import Device
+from tellall.algebra.operators.base import Array, Device, IntArray
 from tellall.algebra.operators.packed import Packed
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
@@ -20,6 +21,7 @@ from tellall.release.equations import Equations
 
 __all__ = [
     "SCALES",
+    "CellLayout",
     "Statistic",
     "check_scale",
     "check_sets",
@@ -27,6 +29,7 @@ __all__ = [
     "factor_bytes",
     "numbers_of",
     "packed_or_plain",
+    "tables_of",
 ]
 
 SCALES = ("counts", "fractions")
@@ -131,6 +134,47 @@ class Statistic(ABC):
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""
         return float(public.n) if self.scale == "fractions" else 1.0
+
+
+@dataclass(frozen=True)
+class CellLayout:
+    """Where tables lie among the published values: one after the other, cells in C order, the secret last.
+
+    Attributes
+    ----------
+    columns
+        The public columns of each table, by index; empty where the values are not tables.
+    shapes
+        The number of values of each column, and of the secret (one where it is not in the tables).
+    """
+
+    columns: tuple[tuple[int, ...], ...] = ()
+    shapes: tuple[tuple[int, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def alike(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.intp], npt.NDArray[Any]]]:
+        """For each shape: the tables that have it, and the indices of their cells (tables × cells)."""
+        sizes = np.array([prod(shape) for shape in self.shapes], dtype=np.intp)
+        starts = np.cumsum(sizes) - sizes
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for table, shape in enumerate(self.shapes):
+            by_shape.setdefault(shape, []).append(table)
+        for shape, members in by_shape.items():
+            chosen = np.array(members, dtype=np.intp)
+            yield shape, chosen, starts[chosen, None] + np.arange(prod(shape))
+
+
+def tables_of(statistic: Statistic, public: Public, levels: int = 2) -> CellLayout:
+    """Where the tables of a secret of that many values lie among a statistic's values."""
+    columns, sizes = tuple(statistic.tables(public)), public.levels
+    shapes = [tuple(sizes[column] for column in each) for each in columns]
+    total = sum(map(prod, shapes))
+    if not total:
+        return CellLayout()
+    last = statistic.size_for(public, levels) // total  # one where the secret is not in the tables
+    return CellLayout(columns, tuple((*shape, last) for shape in shapes))
 
 
 def numbers_of(public: Public, index: int, purpose: str, *, missing: bool = False) -> Array:

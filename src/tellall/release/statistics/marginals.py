@@ -9,9 +9,8 @@ from math import comb, factorial, prod, sqrt
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowScale, RowSelect
-from tellall.algebra.operators.device import HOST, Device
 from tellall.algebra.operators.moments import Moments
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid

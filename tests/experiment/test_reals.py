@@ -53,3 +53,27 @@ def test_equations_that_depend_on_the_values_are_solved_one_by_one() -> None:
     fits = ta.Estimator("logistic", block=2)
     releases = [ta.publish(rates, fits, ta.Gaussian(0.1), rng=draw) for draw in range(3)]
     assert SharedSystem().attack(releases, rates.public) == [None] * 3
+
+
+def test_draws_share_their_equations_and_the_numbers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    equations = ta.Estimator.equations
+
+    def counted(self: ta.Estimator, public: Any, values: Any) -> Any:
+        made.append(1)
+        return equations(self, public, values)
+
+    monkeypatch.setattr(ta.Estimator, "equations", counted)
+    setting, fits = Setting(PEOPLE), ta.Estimator("linear", block=3)
+    trial = Trial(setting, (Planned("fits", fits, (ta.Gaussian(0.3),)),), draws=12)
+    found = trial.attack("auto")
+    assert len(made) == 2  # the first two draws show that the equations are the same
+    for (release,), attack in zip(trial.published, found, strict=True):
+        alone = ta.reconstruct(release, PEOPLE.public)
+        np.testing.assert_allclose(attack.estimate, alone.estimate, rtol=1e-9)
+        np.testing.assert_allclose(attack.std, alone.std, rtol=1e-9)
+        assert attack.prior == pytest.approx(alone.prior, rel=1e-9)
+        assert str(attack.status) == str(alone.status)
+        assert attack.stats == pytest.approx(alone.stats, rel=1e-9)
+        np.testing.assert_allclose(attack.evidence.target, alone.evidence.target, rtol=1e-12)
+        np.testing.assert_array_equal(attack.identified, alone.identified)

@@ -34,6 +34,9 @@ class Secret(ABC):
 
     levels: int
     noun: ClassVar[str]
+    shared_decoders: ClassVar[tuple[str, ...]] = (
+        "least-squares",
+    )  # those that draws can be solved with together
 
     @property
     def unknowns(self) -> int:
@@ -176,6 +179,7 @@ class Real(Secret):
 
     levels: int = field(default=0, init=False, repr=False)
     noun: ClassVar[str] = "finite number"
+    shared_decoders: ClassVar[tuple[str, ...]] = ("auto", "least-squares")  # it has no other
 
     def _check_values(self, array: Truth) -> Truth:
         if not np.isfinite(array).all():

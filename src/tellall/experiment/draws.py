@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certainty import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
-from tellall.attack.reconstruct.attack import Reconstruction
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.decoders import rates_of_bits
-from tellall.attack.reconstruct.reals import decompose
+from tellall.attack.reconstruct.reals import Whitened, whiten
 from tellall.attack.secret import Secret
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
@@ -46,26 +47,45 @@ class SharedSystem:
 
     def __init__(self) -> None:
         self._ready: ManyTargets | None = None
-        self._decomposed: tuple[Array, tuple[Array, Array, Array]] | None = None
+        self._whitened: Whitened | None = None
 
-    def svd(self, rows: Array) -> tuple[Array, Array, Array]:
-        """The singular value decomposition of equations, kept for others that are a multiple of these."""
-        if self._decomposed is not None:
-            known, (left, singular, right) = self._decomposed
-            if known.shape == rows.shape and known.size and known.flat[known.argmax()]:
-                factor = float(rows.flat[known.argmax()] / known.flat[known.argmax()])
-                if factor > 0 and np.allclose(rows, factor * known, rtol=_SAME, atol=0):
-                    return left, factor * singular, right
-        self._decomposed = rows, decompose(rows)
-        return self._decomposed[1]
+    def decompose(self, system: System) -> Whitened:
+        """The decomposition of a real secret's equations, kept for others that are a multiple of these."""
+        known = self._whitened
+        if known is None:
+            found = Whitened.of(system)
+        elif known.operator is system.operator and known.spread is system.rows.spread:
+            return known
+        else:
+            rows = whiten(system)
+            factor = _multiple(known.rows, rows)
+            if factor is None:
+                found = Whitened.of(system)
+            else:
+                found = replace(
+                    known,
+                    operator=system.operator,
+                    spread=system.rows.spread,
+                    rows=rows,
+                    singular=factor * known.singular,
+                )
+        self._whitened = found
+        return found
 
     def attack(self, releases: Sequence[Release], public: Public) -> list[Reconstruction | None]:
         """The attack on each release, None where it must be made alone."""
         alone: list[Reconstruction | None] = [None] * len(releases)
         evidence = common_evidence(releases, public)
-        if evidence is None or evidence.system.size.size > MOST_UNKNOWNS:
+        if evidence is None:
             return alone
         system, targets = evidence.system, targets_of(releases, public, evidence)
+        if not releases[0].levels:
+            return [
+                reconstruct_from(evidence.at(target), public, (release,), decompose=self.decompose)
+                for target, release in zip(targets.T, releases, strict=True)
+            ]
+        if system.size.size > MOST_UNKNOWNS:
+            return alone
         open_ = [index for index, target in enumerate(targets.T) if _nothing_settled(system, target)]
         if not open_:
             return alone
@@ -84,7 +104,11 @@ class SharedSystem:
     def warm(self, releases: Sequence[Release], public: Public) -> None:
         """Whatever these releases would need is made now, if they can be attacked together."""
         evidence = common_evidence(releases, public)
-        if evidence is not None and evidence.system.size.size <= MOST_UNKNOWNS:
+        if evidence is None:
+            return
+        if not releases[0].levels:
+            self.decompose(evidence.system)
+        elif evidence.system.size.size <= MOST_UNKNOWNS:
             spread = evidence.system.rows.spread
             self._prepared(evidence.system, (np.mean(spread) / spread) ** 2)
 
@@ -103,7 +127,7 @@ class SharedSystem:
 
 def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | None:
     """The evidence of the first release, if the others differ from it in their values alone."""
-    if len(releases) < 2 or releases[0].levels != 2:
+    if len(releases) < 2 or releases[0].levels > 2:
         return None
     if any(p.changes_people or not p.law.known for p in releases[0].protections):
         return None
@@ -112,15 +136,28 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
     first, second = (linearise(release, public) for release in releases[:2])
     if first.values != 1 or first.target.size != second.target.size or not first.target.size:
         return None
-    same_rows = all(
-        np.array_equal(getattr(first.rows, name), getattr(second.rows, name))
-        for name in ("spread", "bound", "slack")
-    ) and np.array_equal(first.parts[0].shown.index, second.parts[0].shown.index)
+    same_rows = (
+        np.array_equal(first.rows.bound, second.rows.bound)
+        and np.array_equal(first.rows.slack, second.rows.slack)
+        and np.array_equal(first.parts[0].shown.index, second.parts[0].shown.index)
+        and np.allclose(first.rows.spread, second.rows.spread, rtol=_SAME, atol=0)
+    )
     vector = np.random.default_rng(0).normal(size=first.operator.shape[1])
     if not same_rows or not np.array_equal(first.operator @ vector, second.operator @ vector):
         return None
     moved = targets_of(releases[:2], public, first)[:, 1]
     return first if np.allclose(moved, second.target, rtol=_SAME, atol=_SAME) else None
+
+
+def _multiple(known: Array, rows: Array) -> float | None:
+    """The factor by which equations are those known; None if they are others."""
+    if known.shape != rows.shape or not known.size:
+        return None
+    largest = known.argmax()
+    if not known.flat[largest]:
+        return None
+    factor = float(rows.flat[largest] / known.flat[largest])
+    return factor if factor > 0 and np.allclose(rows, factor * known, rtol=_SAME, atol=0) else None
 
 
 def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) -> Array:

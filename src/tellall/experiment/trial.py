@@ -181,23 +181,20 @@ class Trial:
         """The attack on each draw; least squares on many draws shares one decomposition."""
         public, setting = self.setting.people.public, self.setting
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
-        if len(self.releases) == 1 and (decoder == "least-squares"):
+        if len(self.releases) == 1 and decoder in setting.secret.shared_decoders:
             found = setting.shared.attack([releases[0] for releases in self.published], public)
-        if not setting.secret.levels:
-            return [
-                reconstruct_from(
-                    Evidence.together([linearise(release, public) for release in releases]),
-                    public,
-                    releases,
-                    decoder,
-                    svd=setting.shared.svd,
-                )
-                for releases in self.published
-            ]
         return [
-            known or reconstruct(releases, public, decoder, device=setting.device)
+            known or self._alone(releases, decoder)
             for known, releases in zip(found, self.published, strict=True)
         ]
+
+    def _alone(self, releases: tuple[Release, ...], decoder: str) -> Reconstruction:
+        """The attack on one draw."""
+        public, setting = self.setting.people.public, self.setting
+        if setting.secret.levels:
+            return reconstruct(releases, public, decoder, device=setting.device)
+        evidence = Evidence.together([linearise(release, public) for release in releases])
+        return reconstruct_from(evidence, public, releases, decoder, decompose=setting.shared.decompose)
 
     def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""

@@ -234,6 +234,15 @@ class Evidence:
         """The evidence of several releases at once."""
         return cls(tuple(part for evidence in parts for part in evidence.parts))
 
+    def at(self, target: Array) -> Evidence:
+        """The same equations of one release with other values; what follows from the equations is kept."""
+        (part,), system = self.parts, self.system
+        moved = replace(self, parts=(replace(part, rows=replace(part.rows, target=target)),))
+        known = {"operator": self.operator, "groups": self.groups}
+        known["system"] = replace(system, rows=replace(system.rows, target=target))
+        moved.__dict__.update(known)  # where its cached properties are kept
+        return moved
+
     def on(self, device: Device) -> Evidence:
         """The same with products computed on that device; on the CPU, with a warning, if they cannot be."""
         moved = replace(self, device=device)

@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.reconstruct.decoders import DECODERS, Decoded, Undecided, decode, leave_undecided, nearest
-from tellall.attack.reconstruct.reals import Decompose, check_bounds, decode_reals, decompose
+from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
 from tellall.attack.secret import Bit, Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
@@ -182,18 +182,18 @@ def reconstruct_from(
     rng: Rng = None,
     *,
     bounds: tuple[float, float] | None = None,
-    svd: Decompose = decompose,
+    decompose: Decompose = Whitened.of,
 ) -> Reconstruction:
     """The best guess at everybody's secret from the evidence of these releases.
 
-    ``svd`` decomposes the equations of a real secret; draws of one release can share it.
+    ``decompose`` decomposes the equations of a real secret; draws of one release can share that.
     """
     secret = Secret.of(releases[0].levels)
     known = None if prior is None else secret.check_prior(prior)
     if isinstance(secret, Real):
         if decoder not in ("auto", "least-squares"):
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
-        decoded, assumed = decode_reals(evidence, check_bounds(bounds), svd)
+        decoded, assumed = decode_reals(evidence, check_bounds(bounds), decompose)
         decoded = _with_misfit(decoded, _find_misfit(decoded, evidence), len(evidence.rows))
     else:
         if bounds is not None:

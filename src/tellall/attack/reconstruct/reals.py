@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.attack.reconstruct.decoders import Decoded
@@ -15,13 +16,14 @@ from tellall.release.equations import Evidence, System
 
 __all__ = [
     "Decompose",
+    "Whitened",
     "check_bounds",
     "decode_reals",
-    "decompose",
     "fit_population",
+    "whiten",
 ]
 
-Decompose = Callable[[Array], tuple[Array, Array, Array]]
+Decompose = Callable[["System"], "Whitened"]
 
 _MOST_ENTRIES = 200_000_000
 _WIDEST, _GRID, _NEAR = 25.0, 25, 1e-5  # of the logarithm of the variance over people
@@ -41,14 +43,50 @@ def check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | No
     return low, high
 
 
-def decompose(rows: Array) -> tuple[Array, Array, Array]:
-    """The singular value decomposition of a matrix, as many singular values as it has rows or columns."""
-    left, singular, right = np.linalg.svd(rows, full_matrices=False)
-    return left, singular, right
+@dataclass(frozen=True, eq=False)
+class Whitened:
+    """The equations of a real secret in units of their noise, and their singular value decomposition.
+
+    Attributes
+    ----------
+    operator, spread
+        The equations, and the standard deviation of the error of each.
+    rows
+        A column per group, for its mean value times √size, whose variance is a person's; each row divided by
+        its spread.
+    left, singular, right
+        rows = left · diag(singular) · right, as many singular values as there are rows or columns.
+    """
+
+    operator: LinearOperator
+    spread: Array
+    rows: Array
+    left: Array
+    singular: Array
+    right: Array
+
+    @classmethod
+    def of(cls, system: System) -> Whitened:
+        """The equations of a system; O(m n min(m, n))."""
+        rows = whiten(system)
+        left, singular, right = np.linalg.svd(rows, full_matrices=False)
+        return cls(system.operator, system.rows.spread, rows, left, singular, right)
+
+
+def whiten(system: System) -> Array:
+    """The equations as a matrix, in units of their noise; see `Whitened`."""
+    rows, groups = system.operator.shape
+    if rows * groups > _MOST_ENTRIES:
+        raise invalid(
+            "releases",
+            f"of at most {_MOST_ENTRIES:,} equations × people, where the secret is a real number",
+            f"{rows} × {groups}",
+        )
+    return np.asarray(system.operator.to_dense() * np.sqrt(system.size) / system.rows.spread[:, None])
 
 
 def decode_reals(
-    evidence: Evidence, bounds: tuple[float, float] | None, svd: Decompose = decompose
+    evidence: Evidence, bounds: tuple[float, float] | None, decompose: Decompose = Whitened.of
 ) -> tuple[Decoded, Array]:
     """Each group's sum with its people's standard deviation, and the mean and spread over people.
 
@@ -58,19 +96,12 @@ def decode_reals(
     published values, z ~ N(μ A1, v A Aᵀ + diag(spread²)) (empirical Bayes), and the estimate is the posterior
     mean: ridge regression about μ, which for an exact release is the least-squares solution nearest to
     "everybody at the mean". With bounds, the most probable point of the box. One singular value decomposition
-    of the whitened operator, O(m n min(m, n)), which ``svd`` may know already.
+    of the whitened operator, which ``decompose`` may know already; the rest is O(m n).
     """
     system = evidence.system
-    if system.operator.shape[0] * system.operator.shape[1] > _MOST_ENTRIES:
-        raise invalid(
-            "releases",
-            f"of at most {_MOST_ENTRIES:,} equations × people, where the secret is a real number",
-            " × ".join(map(str, system.operator.shape)),
-        )
-    root, spread = np.sqrt(system.size), system.rows.spread
-    rows = system.operator.to_dense() * root / spread[:, None]  # of unit noise
-    left, singular, right = svd(rows)
-    values, everybody = left.T @ (system.rows.target / spread), singular * (right @ root)
+    known = decompose(system)
+    root, singular, right = np.sqrt(system.size), known.singular, known.right
+    values, everybody = known.left.T @ (system.rows.target / system.rows.spread), singular * (right @ root)
     mean, variance, support = fit_population(values, everybody, singular)
     precision = 1 / (variance * singular**2 + 1)
     deviation = right.T @ (variance * singular * precision * (values - mean * everybody))

@@ -75,9 +75,9 @@ def drawn(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def coded_people(bits: np.ndarray, n: int, secret: np.ndarray) -> ta.Dataset:
-    """The people with what every release needs to know of them: a fingerprint, and who is alike."""
+    """The people with what every attack needs to know of them: who is alike."""
     everybody = ta.Dataset.from_bits(bits, n, secret)
-    _ = everybody.public.imprint, everybody.patterns
+    _ = everybody.patterns
     return everybody
 
 

@@ -43,3 +43,10 @@ def random_people(n: int, d: int, seed: int, levels: int = 2) -> ta.Dataset:
     public = rng.integers(0, levels, (n, d))
     secret = rng.permutation(np.arange(n) % 2)
     return ta.Dataset.from_arrays(public, secret)
+
+
+def rows_of(public: Any) -> list[tuple[float, ...]]:
+    """The rows of codes and numbers in one order, whatever order the people come in."""
+    parts = [np.asarray(public.codes, dtype=float)]
+    parts += [np.nan_to_num(values, nan=-1e300)[None] for values in public.numbers if values is not None]
+    return sorted(map(tuple, np.vstack(parts).T.tolist()))

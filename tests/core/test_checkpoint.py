@@ -42,7 +42,7 @@ def test_a_link_is_not_followed(tmp_path):
 
 @given(key=st.text(max_size=40))
 def test_only_hashes_become_paths(tmp_path_factory, key):
-    kept = Checkpoint(tmp_path_factory.getbasetemp())
+    kept = Checkpoint(tmp_path_factory.getbasetemp(), b"x")
     if len(key) < 16 or not set(key) <= set("0123456789abcdef"):
         with pytest.raises(InvalidInput, match="hash"):
             kept.keep(key, {})
@@ -62,5 +62,26 @@ def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
 
 def test_files_are_json(tmp_path):
     Checkpoint.in_folder(tmp_path).keep(KEY, {"right": 1})
-    (path,) = tmp_path.rglob("*.*")
-    assert json.loads(path.read_text()) == {"key": KEY, "piece": {"right": 1}}
+    (path,) = tmp_path.rglob("*.json")
+    found = json.loads(path.read_text())
+    assert found == {"key": path.parent.name + path.stem, "piece": {"right": 1}}
+
+
+def test_no_file_tells_a_key_without_the_folders_own_secret(tmp_path):
+    for name in ("one", "other"):
+        Checkpoint.in_folder(tmp_path / name).keep(KEY, {"right": 1})
+    one, other = (next((tmp_path / name).rglob("*.json")) for name in ("one", "other"))
+    assert one.name != other.name
+    assert KEY not in one.read_text()
+    assert KEY[2:] not in one.name
+    assert (tmp_path / "one" / ".secret").stat().st_mode & 0o777 == 0o600
+    assert Checkpoint.in_folder(tmp_path / "one").load(KEY) == {"right": 1}
+
+
+def test_a_secret_that_was_not_written_whole_is_drawn_again(tmp_path):
+    Checkpoint.in_folder(tmp_path).keep(KEY, {"right": 1})
+    (tmp_path / ".secret").write_bytes(b"half")
+    again = Checkpoint.in_folder(tmp_path)
+    assert again.load(KEY) is None
+    again.keep(KEY, {"right": 2})
+    assert Checkpoint.in_folder(tmp_path).load(KEY) == {"right": 2}

@@ -62,7 +62,7 @@ def test_failures_are_not_kept(tmp_path):
     kept = Checkpoint.in_folder(tmp_path)
     bad = "(_ for _ in ()).throw(MemoryError())"
     assert isinstance(next(run(eval, tasks_of(bad, keys=True), checkpoint=kept)), Failed)
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_killed_process_is_a_sentence_and_what_was_finished_is_kept(tmp_path):

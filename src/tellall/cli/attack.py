@@ -77,9 +77,9 @@ def _view(releases: list[Release], path: Path) -> Public:
     from tellall.people.readers import read
 
     first = releases[0]
-    if any(release.columns != first.columns or release.imprint != first.imprint for release in releases):
+    if any(release.columns != first.columns or release.shape != first.shape for release in releases):
         raise invalid("releases", "made for the same public columns and people", "different ones")
-    bins = None if first.imprint is None else first.imprint.bins
+    bins = None if first.shape is None else first.shape.bins
     try:
         return read(path, public=first.columns, bins=bins).public
     except InvalidInput as error:

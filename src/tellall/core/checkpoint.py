@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import os
+import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +21,22 @@ __all__ = [
     "checkpoint_key",
 ]
 
+_SECRET, _SECRET_BYTES = ".secret", 32
 _DIGITS = frozenset("0123456789abcdef")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Finished pieces, a JSON file each, named by the hash of everything that decides what is in it.
+    """Finished pieces, a JSON file each, named by a keyed hash of everything that decides what is in it.
 
     Notes
     -----
     A piece whose plan, people, seed or version changed has another hash, so it alone is done again. Files are
     named by hashes alone: the name of an area never becomes a path. A file that was not written whole, or was
     changed since, counts as missing.
+
+    The hash of people would let anybody who knows all of them but one find out the last by trying. So a file
+    is named by the HMAC of its key under a random number, which lies in the folder, for its owner only.
 
     Examples
     --------
@@ -41,6 +48,7 @@ class Checkpoint:
     """
 
     folder: Path
+    secret: bytes = field(repr=False)
 
     @classmethod
     def in_folder(cls, folder: str | Path) -> Checkpoint:
@@ -49,7 +57,7 @@ class Checkpoint:
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise invalid("work", "a folder of its own, not a link or a file", path)
         path.mkdir(parents=True, exist_ok=True)
-        return cls(path)
+        return cls(path, _secret_of(path))
 
     def load(self, key: str) -> dict[str, Any] | None:
         """The piece with this key, or None."""
@@ -61,13 +69,13 @@ class Checkpoint:
         except InvalidInput:
             return None
         piece = found.get("piece")
-        return piece if found.get("key") == key and isinstance(piece, dict) else None
+        return piece if found.get("key") == self._name(key) and isinstance(piece, dict) else None
 
     def keep(self, key: str, piece: dict[str, Any]) -> None:
         """Writes a piece to its file."""
         path = self._path(key)
         path.parent.mkdir(exist_ok=True)
-        files.write_json(path, {"key": key, "piece": piece})
+        files.write_json(path, {"key": self._name(key), "piece": piece})
 
     def prune(self, keys: Iterable[str]) -> None:
         """Removes all pieces but those with these keys."""
@@ -82,13 +90,17 @@ class Checkpoint:
                 shelf.rmdir()
 
     def _path(self, key: str) -> Path:
+        name = self._name(key)
+        return self.folder / name[:2] / f"{name[2:]}.json"
+
+    def _name(self, key: str) -> str:
         if not _is_hash(key, 16):
             raise invalid("key", "a hash in hexadecimal digits", key)
-        return self.folder / key[:2] / f"{key[2:]}.json"
+        return hmac.new(self.secret, key.encode(), "sha256").hexdigest()[:32]
 
 
 def checkpoint_key(*parts: Any) -> str:
-    """The hash of plain data that decide what is in a piece, and of this version.
+    """The hash of plain data that decide what is in a piece, and of this version; never written as it is.
 
     Examples
     --------
@@ -98,6 +110,23 @@ def checkpoint_key(*parts: Any) -> str:
     """
     text = json.dumps([__version__, *parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _secret_of(folder: Path) -> bytes:
+    """The folder's random number, drawn at its first use; readable by its owner only."""
+    path = folder / _SECRET
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        found = b"" if path.is_symlink() or not path.is_file() else path.read_bytes()
+        if len(found) == _SECRET_BYTES:
+            return found
+        path.unlink()  # not written whole: what was kept under it cannot be found again
+        return _secret_of(folder)
+    with os.fdopen(descriptor, "wb") as file:
+        drawn = secrets.token_bytes(_SECRET_BYTES)
+        file.write(drawn)
+    return drawn
 
 
 def _is_hash(text: str, shortest: int) -> bool:

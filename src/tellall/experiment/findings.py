@@ -310,7 +310,6 @@ class Audit:
 def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
     """The people, counted: what a page says of them."""
     assert dataset.secret is not None
-    imprint = dataset.public.imprint
     return {
         "name": name,
         "people": dataset.n,
@@ -324,7 +323,6 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
             for column in dataset.public.columns
         ],
         "left_out": list(dataset.public.left_out),
-        "fingerprint": imprint.fingerprint,
     }
 
 

@@ -26,8 +26,9 @@ from tellall.people.columns import (
     from_matrix,
     is_numeric,
     telling,
+    tokens_of,
 )
-from tellall.people.imprint import Imprint, digests, tokens_of
+from tellall.people.shape import Shape
 
 __all__ = [
     "Dataset",
@@ -64,6 +65,11 @@ class Outline(ABC):
     def levels(self) -> tuple[int, ...]:
         """The number of categories of each column."""
         return tuple(column.levels for column in self.columns)
+
+    @property
+    def shape(self) -> Shape:
+        """What a release says of these people beside its values."""
+        return Shape.of(self.columns, self.n)
 
     def position(self, name: str | int, parameter: str = "attribute") -> int:
         """The index of a column given by name or index; errors name the parameter it came from."""
@@ -170,12 +176,6 @@ class Public(Outline):
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
         return group_rows(self.codes, self._sums)
-
-    @cached_property
-    def imprint(self) -> Imprint:
-        """The columns and a fingerprint of the rows, by which a release knows the people it was made for."""
-        sums = digests(self.columns, self.codes, self.numbers, self._sums)
-        return Imprint.of(self.columns, self.n, sums)
 
     @cached_property
     def memory(self) -> dict[Any, Any]:

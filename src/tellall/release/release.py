@@ -17,7 +17,7 @@ from tellall.core.schemas import VERSION
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.people.imprint import Imprint
+from tellall.people.shape import Shape
 from tellall.release import catalogue
 from tellall.release.protections.protection import (
     Exact,
@@ -33,9 +33,17 @@ from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
-__all__ = ["MANY_VALUES", "Computed", "Release", "publish"]
+__all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
 
 MANY_VALUES = 100_000  # more go into a Parquet file beside the JSON
+
+PUBLISHED_TOO = {  # what a release tells of people beside its values, by the field that tells it
+    "people": "how many people there are",
+    "columns": "which public columns differ between people, how many categories each has among them, and "
+    "where numbers are cut; cut points are taken from the people where the plan gives none",
+    "levels": "how many values the protected column has among them",
+    "protect": "parameters that publishing fills in from how many people and which columns there are",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,8 +60,8 @@ class Release:
         What was done to it, in order.
     columns
         The names of the public columns it was computed over.
-    imprint
-        What it remembers of the public table it was made for, so that it meets no other.
+    shape
+        The columns' categories and cut points and how many people there are; None where nobody said.
     levels
         How many values the secret has: two for bits, zero for real numbers.
     """
@@ -62,7 +70,7 @@ class Release:
     statistic: Statistic
     protections: tuple[Protection, ...] = ()
     columns: tuple[str, ...] = ()
-    imprint: Imprint | None = None
+    shape: Shape | None = None
     levels: int = 2
 
     @property
@@ -106,15 +114,15 @@ class Release:
         settled = statistic.settle(view)
         done = prepare(as_protections(protect if noise is None else noise), settled, view)
         laws = tuple(law for law in done if not isinstance(law, Exact))
-        return cls(array, settled, laws, view.names, view.imprint, levels)
+        return cls(array, settled, laws, view.names, view.shape, levels)
 
     def save(self, path: str | Path) -> Path:
         """The path, after the release is in it: JSON, with Parquet beside it where the values are many.
 
         Notes
         -----
-        What is saved is what is published: no seed, no secret, no person; of the public rows their number
-        and a fingerprint.
+        What is saved is what is published: the values, what they are, and what ``published_too`` lists.
+        No seed, and nothing computed from rows but the values.
         """
         file = _as_path(path)
         if not file.parent.is_dir():
@@ -149,10 +157,10 @@ def _as_path(path: str | Path) -> Path:
 
 def _document(release: Release) -> dict[str, Any]:
     """What is saved of a release, but for its values."""
-    imprint = release.imprint
+    shape = release.shape
     names = release.columns
-    levels = imprint.levels if imprint else (1,) * len(names)
-    cuts = imprint.cuts if imprint else (None,) * len(names)
+    levels = shape.levels if shape else (1,) * len(names)
+    cuts = shape.cuts if shape else (None,) * len(names)
     return {
         "schema_version": VERSION,
         "document": "release",
@@ -164,11 +172,17 @@ def _document(release: Release) -> dict[str, Any]:
             {"name": name, "levels": level, "cuts": None if cut is None else list(cut)}
             for name, level, cut in zip(names, levels, cuts, strict=True)
         ],
-        "people": imprint.people if imprint else None,
-        "fingerprint": imprint.fingerprint if imprint else None,
+        "people": shape.people if shape else None,
         "levels": release.levels,
+        "published_too": published_too(release),
         "values": [],
     }
+
+
+def published_too(release: Release) -> dict[str, str]:
+    """What the file of a release tells of people beside its values, by the field that tells it."""
+    about = release.statistic.published_too
+    return {**PUBLISHED_TOO, **({"statistic": about} if about else {})}
 
 
 def _from_document(path: Path) -> Release:
@@ -198,14 +212,13 @@ def _from_document(path: Path) -> Release:
     if np.isinf(values).any():
         raise invalid("values", "finite, or missing where suppressed", "an infinite value")
     names = tuple(column.name for column in checked.columns)
-    imprint = None
-    if checked.fingerprint is not None and checked.people is not None:
-        imprint = Imprint(
+    shape = None
+    if checked.people is not None:
+        shape = Shape(
             names=names,
             levels=tuple(column.levels for column in checked.columns),
             cuts=tuple(None if column.cuts is None else tuple(column.cuts) for column in checked.columns),
             people=checked.people,
-            fingerprint=checked.fingerprint,
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
     noise_of(protections)  # what lacks a number that publishing fills in would pass for exact
@@ -214,7 +227,7 @@ def _from_document(path: Path) -> Release:
         statistic=catalogue.build("statistic", checked.statistic),
         protections=protections,
         columns=names,
-        imprint=imprint,
+        shape=shape,
         levels=checked.levels,
     )
 
@@ -252,7 +265,7 @@ def publish(
     chosen = find_device(device)
     with chosen.short_of_memory():
         values = carry_out(protections, dataset, settled, rng, device=chosen)
-    return Release(values, settled, protections, view.names, view.imprint, dataset.levels)
+    return Release(values, settled, protections, view.names, view.shape, dataset.levels)
 
 
 def _publish_stored(
@@ -271,7 +284,7 @@ def _publish_stored(
     settled = statistic.settle(view, secret=people.secret is not None)
     prepared = prepare(protections, settled, view)
     values = carry_out(prepared, dataset, settled, rng)
-    return Release(values, settled, prepared, view.names, people.imprint(), people.levels)
+    return Release(values, settled, prepared, view.names, view.shape, people.levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,4 +305,4 @@ class Computed:
         """The release after prepared protections: what :func:`publish` gives with the same generator."""
         view = self.dataset.public
         values = carry_out(prepared, self.dataset, self.statistic, rng, clean=self.clean)
-        return Release(values, self.statistic, prepared, view.names, view.imprint, self.dataset.levels)
+        return Release(values, self.statistic, prepared, view.names, view.shape, self.dataset.levels)

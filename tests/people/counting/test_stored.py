@@ -10,6 +10,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from tests.conftest import rows_of
 
 import tellall as ta
 from tellall.people.counting import parquet
@@ -55,14 +56,14 @@ def folder(tmp_path_factory):
 
 
 def same(stored: ta.Stored, people: ta.Dataset) -> None:
-    """The columns, every table and the imprint are the same."""
+    """The columns, every table and the shape are the same."""
     assert stored.public.columns == people.public.columns
     assert stored.public.left_out == people.public.left_out
     assert stored.meaning == people.meaning
     tables = ta.Marginals(min(3, len(people.public.names) + 1))
     one, other = ta.publish(stored, tables), ta.publish(people, tables)
     assert one.values.tolist() == other.values.tolist()
-    assert one.imprint == other.imprint
+    assert one.shape == other.shape
     assert one.columns == other.columns
     assert one.levels == other.levels
 
@@ -134,7 +135,7 @@ def test_a_block_can_be_loaded_and_attacked(file):
     people = ta.scan(file, secret="ill")
     everybody, kent = people.load(), people.load(county="Kent")
     in_memory = ta.read(file, secret="ill")
-    assert everybody.public.imprint == in_memory.public.imprint
+    assert rows_of(everybody.public) == rows_of(in_memory.public)
     assert everybody.secret.tolist() == in_memory.secret.tolist()
     assert kent.n == int((frame()["county"] == "Kent").sum())
     assert kent.public.columns == people.public.columns
@@ -159,7 +160,7 @@ def test_blocks_are_everybody_by_category(file):
         assert list(found) == list(people.public.columns[place].labels)
         for code, (label, block) in enumerate(found.items()):
             chosen = np.flatnonzero(everybody.public.codes[place] == code)
-            assert block.public.imprint == everybody.public.take(chosen).imprint
+            assert rows_of(block.public) == rows_of(everybody.public.take(chosen))
             assert block.secret.tolist() == everybody.secret[chosen].tolist()
             assert people.load(**{name: label}).n == block.n
     assert people.load(flag=True).n == dict(people.areas("flag"))["1"].n
@@ -287,7 +288,7 @@ def test_a_number_that_was_not_there_is_noticed(tmp_path):
     people = ta.scan(path, secret="ill")
     ta.count_cells(people, 2)
     pd.DataFrame({"x": [1, 7, 1], "ill": [0, 1, 1]}).to_parquet(path)
-    for use in (lambda: ta.count_cells(people, 2), people.load, people.imprint):
+    for use in (lambda: ta.count_cells(people, 2), people.load):
         with pytest.raises(ta.InvalidInput, match="Scan it again"):
             use()
 

@@ -301,6 +301,7 @@ def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mas
 _CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
 _GROSS = 20.0  # nor is a single one this large, of millions and under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
+_OTHERS = "declare the noise they have, or bring the people whom they are about"
 _LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
 
 
@@ -353,14 +354,14 @@ def _with_misfit(decoded: Decoded, misfit: _Misfit, values: int, *, empty: bool 
     minimises = decoded.name not in ("posterior", "exhaustive")
     said = ""
     if empty and not misfit.values:
-        said = "no secret satisfies the published values; declare the noise they have"
+        said = f"no secret of these people satisfies the published values; {_OTHERS}"
     elif misfit.excess > _CONTRADICTION and minimises:
         missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
-        said = f"{missed}; declare the noise they have"
+        said = f"{missed}; {_OTHERS}"
     elif misfit.values and decoded.status.word != "contradictory":
         do, it = ("does", "it has") if misfit.values == 1 else ("do", "they have")
         some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
-        said = f"{some}; look for a mistake, or declare the noise {it}"
+        said = f"{some}; look for a mistake, declare the noise {it}, or bring the people whom they are about"
     return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
 
 

@@ -14,7 +14,7 @@ from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.columns import Column
 from tellall.people.dataset import Dataset, Public, unknown_name
-from tellall.people.imprint import Imprint
+from tellall.people.shape import Shape
 from tellall.release.equations import Equations
 from tellall.release.protections.protection import Rng
 from tellall.release.release import Release
@@ -86,7 +86,7 @@ def reconstruct_rows(
             f"rows whose columns have the values of the release ({release.values.size} cells)",
             f"rows whose tables have {expected}",
         )
-    people = rows.n if absent == "zeros" or release.imprint is None else release.imprint.people
+    people = rows.n if absent == "zeros" or release.shape is None else release.shape.people
     presence = _Presence(tables, people, absent == "zeros", scale=tables.scale)
     about_presence = Release(release.values, presence, release.protections)
     attack = reconstruct(about_presence, rows, decoder, prior, rng)
@@ -131,7 +131,7 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
     statistic = release.statistic
     if not isinstance(statistic, Tables | Marginals):
         raise invalid("release", "one of tables (Tables or Marginals)", statistic.describe())
-    public, secret = _candidates(candidates, release.columns, release.imprint)
+    public, secret = _candidates(candidates, release.columns, release.shape)
     if isinstance(statistic, Tables):
         return public, statistic
     if secret is None:
@@ -144,7 +144,7 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
 
 
 def _candidates(
-    candidates: Dataset | Public | npt.ArrayLike, columns: tuple[str, ...], imprint: Imprint | None
+    candidates: Dataset | Public | npt.ArrayLike, columns: tuple[str, ...], shape: Shape | None
 ) -> tuple[Public, tuple[Column, npt.NDArray[Any]] | None]:
     """The public columns that the release is about, and the secret where the candidates have one."""
     secret = None
@@ -153,19 +153,19 @@ def _candidates(
     if isinstance(candidates, Dataset):
         public = candidates.public
     else:
-        public = candidates if isinstance(candidates, Public) else _from_array(candidates, imprint)
+        public = candidates if isinstance(candidates, Public) else _from_array(candidates, shape)
     names = columns or public.names
     for name in names:
         if name not in public.names:
             raise unknown_name("candidates", name, public.names)
     places = [public.names.index(name) for name in names]
-    if imprint is not None and imprint.cuts != tuple(public.columns[place].cuts for place in places):
-        advice = "Read them with bins= the release's imprint.bins."
+    if shape is not None and shape.cuts != tuple(public.columns[place].cuts for place in places):
+        advice = "Read them with bins= the release's shape.bins."
         raise invalid("candidates", "numbers cut where the release cuts them", "other cut points", advice)
     return Public(tuple(public.columns[place] for place in places), public.codes[places]), secret
 
 
-def _from_array(candidates: npt.ArrayLike, imprint: Imprint | None) -> Public:
+def _from_array(candidates: npt.ArrayLike, shape: Shape | None) -> Public:
     """Bits as they are, also columns in which all candidates agree; other numbers cut as the release's."""
     try:
         array = np.asarray(candidates)
@@ -174,7 +174,7 @@ def _from_array(candidates: npt.ArrayLike, imprint: Imprint | None) -> Public:
     if array.ndim == 2 and array.size and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all():
         columns = tuple(Column(f"a{place}", ("0", "1")) for place in range(array.shape[1]))
         return Public(columns, np.ascontiguousarray(array.T, dtype=np.uint8))
-    if imprint is None or array.ndim != 2 or array.shape[1] != len(imprint.names):
+    if shape is None or array.ndim != 2 or array.shape[1] != len(shape.names):
         return Dataset.from_arrays(array).public
-    bins = {name: cuts for name, cuts in zip(imprint.names, imprint.cuts, strict=True) if cuts}
-    return Dataset.from_frame(dict(zip(imprint.names, array.T, strict=True)), bins=bins).public
+    bins = {name: cuts for name, cuts in zip(shape.names, shape.cuts, strict=True) if cuts}
+    return Dataset.from_frame(dict(zip(shape.names, array.T, strict=True)), bins=bins).public

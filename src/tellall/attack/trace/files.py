@@ -105,7 +105,7 @@ def _named_means(option: str, path: Path, people: int | None) -> tuple[list[str]
     release = Release.load(path)
     if not isinstance(release.statistic, Means):
         raise invalid(option, "a release of Means()", release.statistic.describe())
-    n = release.imprint.people if release.imprint is not None else people
+    n = release.shape.people if release.shape is not None else people
     for protection in release.protections:
         if isinstance(protection, Subsample) and n is not None:
             n = protection.kept(n)

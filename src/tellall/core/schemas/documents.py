@@ -101,10 +101,13 @@ class ReleaseDocument(_Strict):
     protect: list[Described]
     columns: list[ColumnDocument]
     people: Annotated[int, Field(ge=0)] | None = None
-    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None
     levels: Annotated[
         int, Field(ge=0, le=1000, description="The values that the tabulated column has; 0: real numbers.")
     ] = 2
+    published_too: Annotated[
+        dict[str, str],
+        Field(description="Which fields beside the values depend on the people, and what they tell."),
+    ]
     values: Annotated[
         list[float | None] | ValuesFile, Field(description="null where suppressed, or a file beside.")
     ]
@@ -250,7 +253,6 @@ class DataDocument(_Strict):
     counts: Annotated[list[int], Field(description="How many people have each value.")] = []
     columns: list[ColumnDocument]
     left_out: list[str]
-    fingerprint: str
 
 
 class AreaFinding(_Strict):

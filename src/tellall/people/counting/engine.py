@@ -68,10 +68,6 @@ class Engine(ABC):
         """The cells of tables over the coded columns, one table after the other, in C order."""
 
     @abstractmethod
-    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> tuple[int, ...] | None:
-        """The sums that make the imprint of these columns; None if reading every row is out of reach."""
-
-    @abstractmethod
     def rows(
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:

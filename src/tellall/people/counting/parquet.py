@@ -22,7 +22,6 @@ from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of
 from tellall.people.counting.sql import code_of, has_code, number_of, select
 from tellall.people.counting.tally import CellTally
-from tellall.people.imprint import digests
 
 __all__ = [
     "Parquet",
@@ -133,16 +132,6 @@ class Parquet(Engine):
             tally.add_nameless(self.people)
         self._check_unchanged()
         return tally.counts()
-
-    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> tuple[int, ...] | None:
-        columns = [coding.column for coding in codings]
-        cut = [index for index, column in enumerate(columns) if column.cuts is not None]
-        sums = [0, 0]
-        for chunk in self._chunks(self._codes_and_numbers(codings, cut), progress):
-            codes, numbers = _codes_and_numbers(chunk, codings, cut)
-            sums = [a + b for a, b in zip(sums, digests(columns, codes, numbers), strict=True)]
-        self._check_unchanged()
-        return tuple(sums)
 
     def rows(
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]

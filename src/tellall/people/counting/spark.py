@@ -146,9 +146,6 @@ class BehindIbis(Engine):
                 progress(self.people * len(found) // len(sets), self.people)
         return np.concatenate([found[number] for number in range(len(sets))] or [np.zeros(0, np.int64)])
 
-    def digests(self, codings: Sequence[Coding], progress: Progress | None) -> None:
-        return None
-
     def rows(
         self, codings: Sequence[Coding], having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]
     ) -> tuple[list[npt.NDArray[np.integer[Any]]], list[npt.NDArray[np.floating[Any]] | None]]:

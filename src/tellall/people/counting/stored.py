@@ -17,7 +17,6 @@ from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
-from tellall.people.imprint import Imprint
 
 __all__ = [
     "Stored",
@@ -72,11 +71,6 @@ class Stored:
     def levels(self) -> int:
         """How many values the secret has."""
         return len(self.meaning)
-
-    def imprint(self) -> Imprint | None:
-        """What a release remembers of these people, after one pass over them; None on a cluster."""
-        sums = self.engine.digests(self.codings, self.progress)
-        return None if sums is None else Imprint.of(self.public.columns, self.n, sums)
 
     def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
         """Each category of a public column with its people in memory, where two people or more have it."""

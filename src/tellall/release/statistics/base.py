@@ -58,6 +58,11 @@ class Statistic(ABC):
         """Why no model of people outside the release can be read off it; empty where one can."""
         return ""
 
+    @property
+    def published_too(self) -> str:
+        """What its description tells of people beside the values; empty where that is nothing."""
+        return ""
+
     @abstractmethod
     def values(self, dataset: Dataset) -> Array:
         """The statistic computed, as a flat array in the order of its equations."""

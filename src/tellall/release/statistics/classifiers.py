@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import one_line
 from tellall.people.dataset import Public, left_out_note
 from tellall.release.statistics.conditions import Condition, Mask, parse_condition
 
@@ -149,10 +150,10 @@ class Model:
 
     @property
     def description(self) -> str:
-        """The object in a line of text."""
+        """What kind of object it is; what else it says of itself may be about the people it was fitted to."""
         name = getattr(self.thing, "__qualname__", None)
-        text = f"function {name}" if isinstance(name, str) else " ".join(str(self.thing).split())
-        return text[:_LONGEST_TEXT]
+        text = f"function {name}" if isinstance(name, str) else type(self.thing).__name__
+        return one_line(text, _LONGEST_TEXT)
 
     def predict(self, public: Public) -> Bits:
         """Who is predicted to have the secret."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -26,8 +25,6 @@ __all__ = [
     "Subset",
     "Value",
     "as_subset",
-    "check_order",
-    "file_order",
     "members",
     "parse_condition",
     "read_condition",
@@ -400,17 +397,3 @@ def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
     if subset.people != public.n:
         raise invalid(parameter, f"masks of one bit per person ({public.n})", f"{subset.people} bits")
     return subset.bits
-
-
-def file_order(public: Public) -> str:
-    """A fingerprint of the public rows in their order: masks mean people by their index."""
-    digest = hashlib.blake2b(digest_size=16)
-    for codes in public.codes:
-        digest.update(codes.astype(np.uint32).tobytes())
-    return digest.hexdigest()
-
-
-def check_order(order: str, public: Public) -> None:
-    """Nothing, if people come in the order they had when the masks were made."""
-    if order and order != file_order(public):
-        raise invalid("public", "the people in the order in which the masks list them", "another order")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,6 @@ from tellall.release.statistics.conditions import (
     Mask,
     Subset,
     as_subset,
-    check_order,
-    file_order,
     members,
     subset_to_plain,
 )
@@ -72,12 +70,9 @@ class ErrorRates(Statistic):
     [0.25, 0.75]
     """
 
-    filled: ClassVar[tuple[str, ...]] = ("order",)
-
     classifiers: tuple[Classifier, ...]
     subset: Subset | None = None
     scale: str = "fractions"
-    order: str = field(default="", compare=False)  # a fingerprint of whom a mask was given for
 
     def __init__(
         self,
@@ -85,7 +80,6 @@ class ErrorRates(Statistic):
         subset: str | npt.ArrayLike | Subset | None = None,
         *,
         scale: str = "fractions",
-        order: str = "",
     ) -> None:
         single = isinstance(classifiers, str | Mapping) or hasattr(classifiers, "predict")
         listed = classifiers if isinstance(classifiers, Iterable) and not single else [classifiers]
@@ -95,7 +89,6 @@ class ErrorRates(Statistic):
         object.__setattr__(self, "classifiers", chosen)
         object.__setattr__(self, "subset", None if subset is None else as_subset(subset, "subset"))
         object.__setattr__(self, "scale", check_scale(scale))
-        object.__setattr__(self, "order", str(order))
         if isinstance(self.subset, Mask) and not self.subset.bits.any():
             raise invalid("subset", "one person or more", "nobody")
 
@@ -134,7 +127,6 @@ class ErrorRates(Statistic):
         return np.asarray((wrong & chosen).sum(axis=1) / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
-        check_order(self.order, public)
         chosen = self._members(public)
         predicted = predictions(self.classifiers, public)
         known = (predicted & chosen).sum(axis=1)
@@ -144,8 +136,7 @@ class ErrorRates(Statistic):
 
     def settle(self, public: Public, *, secret: bool = True) -> ErrorRates:
         kept = tuple(remember(classifier, public) for classifier in self.classifiers)
-        order = file_order(public) if isinstance(self.subset, Mask) else ""
-        return replace(self, classifiers=kept, order=order)
+        return replace(self, classifiers=kept)
 
     def as_plain(self) -> dict[str, Any]:
         """Trees as nested conditions, objects as their predictions."""
@@ -153,6 +144,15 @@ class ErrorRates(Statistic):
             "classifiers": [classifier.to_plain() for classifier in self.classifiers],
             "subset": None if self.subset is None else subset_to_plain(self.subset),
         }
+
+    @property
+    def published_too(self) -> str:
+        told = []
+        if not all(isinstance(each, Tree) for each in self.classifiers):
+            told.append("how many distinct public rows there are and what is predicted for each")
+        if isinstance(self.subset, Mask):
+            told.append("who is in the subset, by the order of the people's file")
+        return "; ".join(told)
 
     @property
     def no_population(self) -> str:

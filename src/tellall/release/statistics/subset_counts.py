@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,6 @@ from tellall.release.statistics.conditions import (
     Mask,
     Subset,
     as_subset,
-    check_order,
-    file_order,
     members,
     subset_to_plain,
 )
@@ -53,8 +51,8 @@ class SubsetCounts(Statistic):
     value_j = Σ_{i in subset j} s_i: the operator is the 0/1 matrix of memberships, kept sparse where it is
     large and has few ones. The same subset published r times with the same value is one answer given r times
     (query engines repeat themselves), so each of them counts as 1/r of an answer. One person replaced moves
-    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order: a
-    release of masks remembers it and refuses people in another.
+    each count by at most one: L1 sensitivity m, L2 √m for m subsets. Masks mean people in file order,
+    and nothing in a release tells the order: who attacks it must have the people in the same one.
 
     Examples
     --------
@@ -63,22 +61,17 @@ class SubsetCounts(Statistic):
     [2.0, 1.0]
     """
 
-    filled: ClassVar[tuple[str, ...]] = ("order",)
-
     subsets: tuple[Subset, ...]
     scale: str = "counts"
-    order: str = field(default="", compare=False)  # a fingerprint of whom masks were given for
 
     def __init__(
         self,
         subsets: Sequence[str | npt.ArrayLike | Subset] | npt.ArrayLike,
         *,
         scale: str = "counts",
-        order: str = "",
     ) -> None:
         object.__setattr__(self, "subsets", _check_subsets(subsets))
         object.__setattr__(self, "scale", check_scale(scale))
-        object.__setattr__(self, "order", str(order))
 
     def describe(self) -> str:
         only = "counts in" if self.scale == "counts" else "shares of"
@@ -91,9 +84,6 @@ class SubsetCounts(Statistic):
         """The L1 and L2 sensitivities of the counts, one person replaced."""
         return float(len(self.subsets)), sqrt(len(self.subsets))
 
-    def settle(self, public: Public, *, secret: bool = True) -> SubsetCounts:
-        return replace(self, order=file_order(public)) if self._listed else self
-
     def take(self, people: IntArray, public: Public) -> SubsetCounts:
         kept = tuple(one.take(people) if isinstance(one, Mask) else one for one in self.subsets)
         return SubsetCounts(kept, scale=self.scale)
@@ -104,7 +94,6 @@ class SubsetCounts(Statistic):
         return np.asarray(counts / self.units(dataset.public))
 
     def equations(self, public: Public, values: Array) -> Equations:
-        check_order(self.order, public)
         chosen = self._memberships(public)
         alike = group_rows(chosen).index
         return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
@@ -112,6 +101,10 @@ class SubsetCounts(Statistic):
     def as_plain(self) -> dict[str, Any]:
         """Conditions as they were written, masks as hexadecimal digits."""
         return {"subsets": [subset_to_plain(subset) for subset in self.subsets]}
+
+    @property
+    def published_too(self) -> str:
+        return "who is in each subset, by the order of the people's file" if self._listed else ""
 
     @property
     def no_population(self) -> str:

@@ -1,0 +1,65 @@
+"""Shape: what a release says of its public table: names, categories, cut points and how many people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tellall.people.columns import Bins, Column
+
+__all__ = ["Shape"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a public table: what its tables look like, and nothing computed from a row.
+
+    Attributes
+    ----------
+    names, levels, cuts
+        What each column is called, how many categories it has, where it was cut (None: not cut).
+    people
+        How many rows.
+
+    Examples
+    --------
+    >>> one, other = (Shape.of([Column("x", labels)], 3) for labels in (("0", "1"), ("0", "1", "2")))
+    >>> one.difference(other)
+    '3 categories of x, not 2'
+    """
+
+    names: tuple[str, ...]
+    levels: tuple[int, ...]
+    cuts: tuple[tuple[float, ...] | None, ...]
+    people: int
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], people: int) -> Shape:
+        """The shape of a table of these columns and that many people."""
+        return cls(
+            names=tuple(column.name for column in columns),
+            levels=tuple(column.levels for column in columns),
+            cuts=tuple(column.cuts for column in columns),
+            people=people,
+        )
+
+    @property
+    def bins(self) -> dict[str, Bins]:
+        """The bins with which a reader cuts the same table in the same way."""
+        return {
+            name: list(cuts) if cuts else max(2, levels + 1)
+            for name, levels, cuts in zip(self.names, self.levels, self.cuts, strict=True)
+        }
+
+    def difference(self, other: Shape) -> str:
+        """The first thing in which the other table is different, in words; empty where the shapes agree."""
+        if other.names != self.names:
+            return f"the columns {', '.join(other.names[:12])}, not {', '.join(self.names[:12])}"
+        if other.people != self.people:
+            return f"{other.people:,} people, not {self.people:,}"
+        for index, name in enumerate(self.names):
+            if other.cuts[index] != self.cuts[index]:
+                return f"other cut points of {name}"
+            if other.levels[index] != self.levels[index]:
+                return f"{other.levels[index]:,} categories of {name}, not {self.levels[index]:,}"
+        return ""

@@ -1,0 +1,130 @@
+"""A release file attacked as an outsider would: beside its values it may tell only what it declares."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.release.protections.test_everywhere import ANYWHERE, TABLES_ONLY
+
+import tellall as ta
+from tellall.core.schemas.documents import ReleaseDocument
+from tellall.release import catalogue
+from tellall.release.statistics.tables import Tables
+
+BINS = {"income": [20_000.0, 30_000.0, 45_000.0]}
+MASKS = (np.arange(4 * 61).reshape(4, 61) % 3 == 0).astype(int)
+
+
+class Stump:
+    """Predicts from one column; its text holds what it was fitted to."""
+
+    def predict(self, rows):
+        return (rows[:, 0] > 30_000).astype(int)
+
+    def __str__(self):
+        return "fitted to 31415.92"
+
+
+STATISTICS = {
+    "Marginals": ta.Marginals(2),
+    "Marginals in fractions": ta.Marginals(2, scale="fractions"),
+    "Tables": Tables(2),
+    "Predicates": ta.Predicates("and", ways=2),
+    "SubsetCounts": ta.SubsetCounts(["income > 30000", "north == 1"]),
+    "SubsetCounts of masks": ta.SubsetCounts(MASKS),
+    "ErrorRates": ta.ErrorRates(["income > 30000"]),
+    "ErrorRates of a model": ta.ErrorRates([Stump()]),
+    "Means": ta.Means(),
+    "Estimator": ta.Estimator("linear"),
+}
+TABULATED = ("Marginals", "Marginals in fractions", "Tables")
+
+
+def crowd(seed: int, n: int = 61) -> dict[str, np.ndarray]:
+    """Incomes to the cent, two flags and a secret, every category present."""
+    rng = np.random.default_rng(seed)
+    income = np.r_[15_000.31, 25_000.17, 40_000.23, 50_000.41, rng.lognormal(10.3, 0.4, n - 4).round(2)]
+    north, home = (np.r_[0, 1, 0, 1, rng.integers(0, 2, n - 4)] for _ in range(2))
+    return {
+        "income": income,
+        "north": north,
+        "home": home,
+        "ill": np.r_[0, 1, 1, 0, rng.integers(0, 2, n - 4)],
+    }
+
+
+def file_of(people, statistic, protect, folder, bins=BINS):
+    """The file of the release, the noise drawn with one seed."""
+    dataset = ta.Dataset.from_frame(people, secret="ill", bins=bins)
+    path = ta.publish(dataset, statistic, protect, rng=1).save(folder / "release.json")
+    return json.loads(path.read_text())
+
+
+PAIRS = [
+    pytest.param(name, protect, id=f"{name}, {protect!r}")
+    for name in STATISTICS
+    for protect in [*ANYWHERE, *(TABLES_ONLY if name in TABULATED else [])]
+]
+
+
+def test_no_statistic_is_left_out():
+    assert {type(each).__name__ for each in STATISTICS.values()} == set(catalogue.kinds("statistic"))
+
+
+@pytest.mark.parametrize(("name", "protect"), PAIRS)
+def test_one_person_changes_the_values_and_what_is_declared(name, protect, tmp_path):
+    people = crowd(0)
+    files = {}
+    neighbours = {
+        "as they are": people,
+        "one replaced": {c: np.r_[v[:-1], crowd(1)[c][-1]] for c, v in people.items()},
+        "one added": {c: np.r_[v, crowd(1)[c][-1]] for c, v in people.items()},
+        "one removed": {c: v[:-1] for c, v in people.items()},
+        "all others replaced": crowd(2),
+    }
+    for change, those in neighbours.items():
+        statistic = STATISTICS[name]
+        if name == "SubsetCounts of masks":
+            statistic = ta.SubsetCounts(np.resize(MASKS, (4, len(those["ill"]))))
+        try:
+            files[change] = file_of(those, statistic, protect, tmp_path)
+        except ta.InvalidInput:  # a protection of counts, say, and no counts
+            assert not files, change
+            return
+    real = files["as they are"]
+    for change, other in files.items():
+        assert set(other) == set(real)
+        assert other["published_too"] == real["published_too"]
+        different = {key for key in real if other[key] != real[key]} - {"values"}
+        assert different <= set(real["published_too"]), change
+        if "replaced" in change:  # with cut points and categories fixed, the values are all that differs
+            assert different <= {"statistic"} & set(real["published_too"]), change
+
+
+def test_everything_in_the_file_is_accounted_for(tmp_path):
+    real = file_of(crowd(0), ta.Marginals(2), ta.Gaussian(50.0), tmp_path)
+    assert set(real) == set(ReleaseDocument.model_fields)
+    assert set(real) == {
+        *("schema_version", "document", "tellall", "description", "statistic", "protect"),
+        *("columns", "people", "levels", "published_too", "values"),
+    }
+
+
+def test_subtracting_two_releases_leaves_nothing_of_the_newcomer(tmp_path):
+    """With a fingerprint, the difference of two files was the newcomer's row."""
+    people = crowd(0)
+    newcomers = [
+        {"income": 31_415.92, "north": 1, "home": 0, "ill": 1},
+        {"income": 31_000.5, "north": 1, "home": 0, "ill": 1},
+    ]
+    files = [
+        file_of(
+            {c: np.r_[v, new[c]] for c, v in people.items()}, ta.Marginals(2), ta.Gaussian(50.0), tmp_path
+        )
+        for new in newcomers
+    ]
+    assert files[0] == files[1]  # the same cells, so the same values: nothing else tells them apart
+
+
+def test_what_a_model_was_fitted_to_is_not_saved(tmp_path):
+    assert "31415" not in json.dumps(file_of(crowd(0), STATISTICS["ErrorRates of a model"], None, tmp_path))

@@ -148,7 +148,7 @@ def test_saved_as_predictions_and_as_nested_conditions(tmp_path):
             turned = ta.linearise(again, people.public.take(order))
             assert np.array_equal(turned.operator.to_dense(), one.operator.to_dense()[:, order])
         plain = json.loads(path.read_text())["statistic"]["classifiers"]
-        assert plain[0]["description"].startswith("DecisionTreeClassifier(")
+        assert plain[0]["description"].startswith("DecisionTreeClassifier")
         assert plain[1]["description"] == "function first_column"
         assert plain[2:] == [{**TREE, "else": "a2 == 1"}, "a3 == 0"]  # a condition is its own short tree
         second = ta.Release.load(again.save(tmp_path / "again.json"))

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.core.amounts import with_interval
 from tellall.experiment.outcome import Foreseen, Outcome
 from tellall.experiment.risk import Luck
 from tellall.report.audit_page import render
-from tellall.report.drawing import SLIM, WIDTH, bars, ticks
+from tellall.report.bars import SIGNS, Bar, Limit, bars, is_cut
+from tellall.report.marks import SLIM, WIDTH, ticks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone
 
 
@@ -57,11 +59,47 @@ def test_the_page_allows_itself_only_its_own_style(tags):
 
 def test_every_chart_has_a_table_and_words_for_those_who_cannot_see_it(audit):
     page = render(audit.document)
-    assert charts(page) == page.count("<table>") == 3
-    for figure in re.findall(r"<figure>.*?</figure>.*?</div>", page, re.DOTALL):
-        assert "<table>" in figure
+    assert charts(page) == 4
+    first, *others = page.split("<figure>")
+    shown = Tags.of(first[first.index("<table") :]).text  # the first table has the numbers of the bars
+    for finding in audit.document["findings"]:
+        if finding["role"] != "step":
+            assert with_interval(finding["summary"]["advantage"], finding["summary"]["interval"]) in shown
+    for figure in others:
         assert "<title" in figure
         assert "<desc" in figure
+        assert "The table has the same numbers." in figure or "<table>" in figure
+
+
+def test_every_row_and_every_bar_has_the_colour_and_the_sign_of_its_own_verdict(audit):
+    document = json.loads(json.dumps(audit.document))
+    judged = [row for row in document["findings"] if row["role"] != "step"]
+    for row, word in zip(judged, ("pass", "review", "fail"), strict=False):
+        row["verdict"] = {"word": word, "sentence": f"{word} it is.", "decided": f"by {word}"}
+    page = render(document)
+    table = page[page.index("<tbody>") : page.index("</tbody>")]
+    assert re.findall(r'class="badge (\w+)"', table)[:3] == ["pass", "review", "fail"]
+    for word, sign in SIGNS.items():
+        assert (
+            f'<span class="badge {word}"><span aria-hidden="true">{sign}</span> {word.capitalize()}' in table
+        )
+        assert f"by {word}" in table
+    for figure in page.split("<figure>")[1:3]:
+        drawing = figure[: figure.index("</svg>")]
+        assert re.findall(r'<rect class="bar (\w+)"', drawing)[:3] == ["pass", "review", "fail"]
+        signs = re.findall(r'class="over-word sign \w+"[^>]*>(.)<', drawing)
+        assert signs[:3] == list(SIGNS.values())
+
+
+def test_both_limits_are_drawn(audit):
+    document = json.loads(json.dumps(audit.document)) | {"limit": 0.07, "exposed_limit": 3}
+    page = render(document)
+    assert page.count(">limit 7.0<") == 4  # of releases and of steps, each broad and slim
+    assert page.count(">limit 3<") == 2
+    assert "an advantage of 7.0 in 100, and 3 people with a sensitive value" in Tags.of(page).text
+    uncounted = render(document | {"exposed_limit": None})
+    assert "limit 3" not in uncounted
+    assert "The limit of the advantage is 7.0 in 100." in Tags.of(uncounted).text
 
 
 def test_the_page_says_what_must_be_said(audit, tags):
@@ -150,8 +188,7 @@ def test_the_page_shows_what_was_known_beside_what_was_found(audit):
     assert f"promised: ε = 1.5, δ = 1e-06 for one row replaced ({NASTY})" in tags.text
     assert f"no equation from {skipped[0]}" in tags.text
     assert "decoded by " in tags.text
-    word = audit.document["findings"][0]["verdict"]["word"]
-    assert f"{word}: " in tags.text
+    assert audit.document["findings"][0]["verdict"]["sentence"] in tags.text
     assert "<img" not in page
     assert "<script" not in page
     assert "for any attack" not in page_with(audit, foreseen={**plain, "limit": None})[1].text
@@ -183,8 +220,10 @@ def test_the_page_counts_the_people_who_decide_the_verdict(audit):
     )
     assert "sure of 30 people: 29 right, 12 expected by luck" in tags.text
     row = page[page.index('<th scope="row">first') :]
-    cells = re.findall("<td>([^<]*)</td>", row[: row.index("</tr>")])
-    assert cells[-3:] == ["4 + 11", "13", str(counts[audit.document["sensitive"][0]])]
+    cells = re.findall('<td data-label="[^"]*">([^<]*)</td>', row[: row.index("</tr>")])
+    sensitive = counts[audit.document["sensitive"][0]]
+    assert cells[-4:] == ["4", "11", "13", str(sensitive)]
+    assert f">{sensitive} + {9 - sensitive} others<" in page
 
 
 def test_an_audit_of_numbers_has_its_page():
@@ -210,23 +249,49 @@ def test_ticks_are_few_and_span_the_interval(low, width):
     assert 2 <= len(marks) <= 9
 
 
+def drawn_bars(rows, limit=None, width=WIDTH):
+    chart = bars(rows, limit, "advantage", width=width)
+    kinds = ("rect", "path", "text", "line")
+    return chart, {kind: [mark for mark in chart.under if mark.tag == kind] for kind in kinds}
+
+
 @given(st.lists(st.tuples(st.text(max_size=80), st.floats(-1, 1), st.floats(0, 0.3)), min_size=1, max_size=9))
 def test_bars_stay_on_the_chart(rows):
+    several = [Bar(label, v, f"{v:.1f}", "fail", (v - w, v + w)) for label, v, w in rows]
     for width in (WIDTH, SLIM):
-        chart = bars([(label, v, (v - w, v + w)) for label, v, w in rows], limit=0.05, width=width)
-        drawn = [mark.at for mark in chart.under if mark.tag == "rect"]
-        whiskers = [mark.at["d"] for mark in chart.under if mark.at["class"] == "whisker"]
-        labels = [mark.at["y"] for mark in chart.under if mark.at["class"] == "over-word"]
-        assert len(drawn) == len(whiskers) == len(rows)
+        chart, found = drawn_bars(several, Limit(0.05, "limit"), width)
+        whiskers = [mark.at["d"] for mark in found["path"] if mark.at["class"] == "whisker"]
+        labels = [mark.at["y"] for mark in found["text"] if mark.at["class"] == "over-word"]
+        assert len(found["rect"]) == len(whiskers) == len(rows)
         down = 0.0
-        for bar, whisker in zip(drawn, whiskers, strict=True):
-            low, high = (float(part.split()[0]) for part in whisker.split("M")[2:])
-            assert 15 <= low <= high <= width - 55
-            assert bar["width"] >= 0
-            assert any(down < y < bar["y"] for y in labels)
-            assert not any(bar["y"] <= y <= bar["y"] + bar["height"] for y in labels)
-            down = bar["y"] + bar["height"]
-        assert down < max(mark.at["y2"] for mark in chart.under if mark.at["class"] == "grid") < chart.height
+        for mark, whisker in zip(found["rect"], whiskers, strict=True):
+            low, high = float(whisker[1:].split()[0]), float(whisker.split("H")[1].split("M")[0])
+            assert 15 <= low <= high <= width - 15
+            assert mark.at["width"] >= 0
+            assert any(down < y < mark.at["y"] for y in labels)
+            assert not any(mark.at["y"] <= y <= mark.at["y"] + mark.at["height"] for y in labels)
+            down = mark.at["y"] + mark.at["height"]
+        assert down < max(mark.at["y2"] for mark in found["line"]) < chart.height
+
+
+def test_one_long_bar_does_not_stretch_the_axis():
+    """It ends in an arrow at the edge, with its numbers; the others keep their lengths."""
+    usual = [Bar(f"area {i}", 2.0, "+2.0", "pass", (1.0, 3.0)) for i in range(8)]
+    limit = Limit(5.0, "limit 5.0")
+    lucky = Bar("tiny", 40.0, "+40.0 [−20.0, +95.0]", "review", (-20.0, 95.0))
+    assert not is_cut(usual, limit)
+    assert is_cut([*usual, lucky], limit)
+    _, without = drawn_bars(usual, limit)
+    _, beside = drawn_bars([*usual, lucky], limit)
+    assert beside["rect"][0].at["width"] > 0.3 * without["rect"][0].at["width"]
+    assert len([mark for mark in beside["path"] if mark.at["class"] == "arrow"]) == 2
+    assert any(mark.text == lucky.text for mark in beside["text"])
+    assert max(mark.at["x"] + mark.at["width"] for mark in beside["rect"]) <= WIDTH
+    assert not [mark for mark in without["path"] if mark.at["class"] == "arrow"]
+
+
+def test_two_bars_of_very_different_length_are_both_whole():
+    assert not is_cut([Bar("a", 1.0, ""), Bar("b", 60.0, "")], Limit(5.0, ""))
 
 
 @pytest.mark.slow

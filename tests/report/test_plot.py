@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.report.drawing import GLYPH, SLIM, WIDTH, Scale, draw, log_ticks
+from tellall.report.drawing import draw
+from tellall.report.marks import GLYPH, SLIM, WIDTH, Scale, log_ticks
 from tellall.report.plot import Axis, Figure, Rule, Series, number, numbers
 
 reals = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])

@@ -67,7 +67,7 @@ def audit(
     from tellall.algebra.operators.base import find_device
     from tellall.experiment.audit import reveal as name_people
     from tellall.report.areas import audit_lines
-    from tellall.report.text import talk_console
+    from tellall.report.text import audit_text, talk_console
 
     talk = talk_console(quiet=quiet)
     folder = out or Path(f"{plan.stem}-audit")
@@ -96,9 +96,10 @@ def audit(
     page = result.save(folder)
     if not (folder / ".work").is_symlink():  # the page has the findings now
         shutil.rmtree(folder / ".work", ignore_errors=True)
+    for text in audit_text(result.document):
+        talk.print(text)
     for line in audit_lines(result.document):
         talk.print(line, soft_wrap=True)
-    talk.print(f"{result.verdict.word.upper()}. {result.verdict.sentence}")
     announce(page, talk)
     if reveal:
         marked = write_secret(folder / "people", name_people(people, chosen))

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, points
 from tellall.experiment.answers import least_enough
 from tellall.experiment.verdict import area_name
+from tellall.report.bars import Limit
 from tellall.report.html import bar_figure
+from tellall.report.releases import Unit, gain_bar
+from tellall.report.text import aligned
 
 __all__ = [
     "audit_lines",
@@ -30,7 +33,7 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     if known is None:
         return None
     attacked = [row for row in map(_worst, known["rows"]) if row is not None]
-    worst = [(row["name"], row["advantage"], row["interval"]) for row in attacked[:_DRAWN]]
+    worst = [gain_bar(row["name"], row["advantage"], row["interval"], "") for row in attacked[:_DRAWN]]
     totals = [row for row in document["findings"] if row["role"] != "step" and row["outcome"] == "found"]
     chart = bar_figure(
         "Advantage in the worst areas",
@@ -38,7 +41,8 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
         "By the advantage itself the smallest areas come first, because luck is largest there. "
         "The table has the same numbers.",
         worst,
-        document["limit"],
+        Limit(100 * document["limit"], f"limit {points(document['limit'], '')}"),
+        f"advantage, {Unit.of(real=False).words}",
     )
     return {
         **{name: known[name] for name in known if name != "rows"},
@@ -82,7 +86,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     head = ["area", "people", "right", "guess", "advantage [95 %]", "exposed", "named right"]
     worst = [_line(row["name"], row) for row in view["shown"][:_LINES]]
     whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
-    lines = _aligned(head, [*worst, *whole])
+    lines = aligned(head, [*worst, *whole])
     more, missing = view["attacked"] - len(worst), view["areas"] - view["attacked"]
     listed = [f"... and {count_of(more, 'more area')}, in audit.json"] if more > 0 else []
     left_out = view["people_not_attacked"]
@@ -113,7 +117,7 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
         for row in view["shown"][:_LINES]
     ]
     more = view["measured"] - len(body)
-    return [*_aligned(head, body), *([f"... and {count_of(more, 'more area')}"] if more > 0 else [])]
+    return [*aligned(head, body), *([f"... and {count_of(more, 'more area')}"] if more > 0 else [])]
 
 
 def _worst(row: Row) -> Row | None:
@@ -185,15 +189,3 @@ def _interval(value: float, ends: Sequence[float]) -> str:
 
 def _cell(name: str) -> str:
     return name if len(name) <= 24 else f"{name[:23]}…"
-
-
-def _aligned(head: list[str], body: Sequence[list[str]]) -> list[str]:
-    """Columns side by side, the first to the left."""
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if index else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (head, *body)
-    ]

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
 from tellall.core import files
-from tellall.core.amounts import gain, level, percent, with_interval
+from tellall.core.amounts import level, percent, points, with_interval
 from tellall.experiment.verdict import Answer
 from tellall.report.areas import audited_areas
-from tellall.report.html import bar_figure, fill, laid_out
+from tellall.report.html import fill, laid_out
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
+from tellall.report.releases import (
+    Unit,
+    advantage_chart,
+    is_judged,
+    limit_words,
+    people_chart,
+    release_rows,
+    shares,
+)
 from tellall.report.topics import legend
 
 __all__ = [
@@ -21,51 +29,45 @@ __all__ = [
 ]
 
 Row = dict[str, Any]
-_HEAD = [
-    "advantage [95\N{NO-BREAK SPACE}%]",
-    "named right",
-    "proved (alone + group)",
-    "exposed",
-    "sensitive",
-]
 
 
 def render(document: dict[str, Any]) -> str:
     """The page of an audit; the document is the content of ``audit.json``."""
     found = [row for row in document["findings"] if row["outcome"] == "found"]
-    judged = [row for row in found if row["role"] != "step"]
+    judged = [row for row in found if is_judged(row)]
     steps, word = _steps(found), document["verdict"]["word"]
     baselines = list(judged[0]["summary"]["baselines"]) if judged else []
     real = bool(judged) and judged[0]["summary"]["real"]
-    unit = "% of the strongest baseline's error" if real else "points (people in 100)"
+    unit = Unit.of(real)
     return fill(
         "audit.html",
         document=document,
         answer=Answer(word, word.capitalize(), document["verdict"]["sentence"]),
-        judged=[_cells(row, baselines, document["sensitive"]) for row in judged],
-        head=["release", "off by" if real else "right", *baselines, *_HEAD],
-        skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
+        rows=release_rows(document),
+        right="off by" if real else "right",
+        limits=limit_words(document, unit),
+        unit=unit.words,
         legend=_legend(document["data"], baselines, real),
-        unit=unit,
         bought=legend("bought")["bought"],
-        advantage=_bars(
+        advantage=advantage_chart(
             "Advantage of each release",
-            f"How much better an outsider guesses with the release than without it, in {unit}. Thin lines "
-            "are 95 % intervals. The table has the same numbers.",
-            {row["name"]: row["summary"] for row in judged},
+            f"How much better an outsider guesses with the release than without it, in {unit.words}. Thin "
+            "lines are 95 % intervals. The table has the same numbers.",
+            {row["name"]: row for row in judged},
             document["limit"],
         ),
+        people=people_chart(judged, document),
+        details=[_details(row, baselines) for row in judged],
+        baselines=baselines,
+        skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
         exposed=laid_out(_curves(judged)) if judged else None,
         curves=[(row["name"], row["summary"]["curve"]) for row in judged],
         steps=steps,
-        after_steps=_bars(
+        after_steps=advantage_chart(
             "Advantage after each protection",
             "The same statistics without protection, then with more and more of their protections: advantage "
-            f"in {unit}. The table has the same numbers.",
-            {
-                f"{step['summary']['statistic']}: {step['summary']['protection']}": step["summary"]
-                for step in steps
-            },
+            f"in {unit.words}. The table has the same numbers.",
+            {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
             document["limit"],
         ),
         areas=audited_areas(document),
@@ -73,57 +75,44 @@ def render(document: dict[str, Any]) -> str:
     )
 
 
-def _cells(row: Row, baselines: Sequence[str], sensitive: Sequence[str] | None) -> Row:
-    """A release's row of the table: its name, its cells, and the lines below them."""
+def _details(row: Row, baselines: Sequence[str]) -> Row:
+    """What more is known of an attack: its baselines, whom it names, and lines below them."""
     found = row["summary"]
-    real, draws = found["real"], found["draws"]
-    learnt = [count for value, count in found["learnt"].items() if sensitive is None or value in sensitive]
-    tried = [f"{one['decoder']} {gain(one['advantage'], real)}" for one in row["decoders"]]
+    tried = [f"{one['decoder']} {points(_share(one['advantage'], found))}" for one in row["decoders"]]
     return {
-        "name": f"{row['name']} (mean of {draws} draws)" if draws > 1 else row["name"],
+        "name": row["name"],
         "cells": [
-            level(found["accuracy"], real),
             *(
-                level(found["baselines"][name], real) + ("*" if name == found["baseline"] else "")
+                level(found["baselines"][name], found["real"]) + ("*" if name == found["baseline"] else "")
                 for name in baselines
             ),
-            with_interval(found["advantage"], found["interval"], real),
             f"{found['named_right']:,} of {found['named']:,}",
-            " + ".join(f"{sum(found[name].values()):,}" for name in ("proved_alone", "proved_group")),
-            f"{sum(found['exposed']['0.95'].values()):,}",
-            f"{sum(learnt):,}",
         ],
         "beside": [
-            f"{row['verdict']['word']}: {row['verdict']['sentence']}",
+            row["verdict"]["sentence"],
             *_beside(found),
             *([f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []),
         ],
     }
 
 
+def _share(advantage: float, found: Row) -> float:
+    return shares({**found, "advantage": advantage})[0]
+
+
 def _legend(data: dict[str, Any], baselines: Sequence[str], real: bool) -> dict[str, str]:
-    """The meaning of the table's columns, with the names of the baselines and of the secret's value."""
-    words = legend("right", "baseline", "advantage", "named", "proved", "exposed", "sensitive")
+    """The meaning of the tables' columns, with the names of the baselines and of the secret's value."""
+    words = legend("right", "baseline", "advantage", "proved", "exposed", "sensitive", "named")
     words |= legend("foreseen", "promised")
     secret, meaning = data["secret"], data["meaning"]
     value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"a certain {secret}"
     words["named"] = words["named"].replace("{value}", value)
     if real:
         words |= {"right": f"mean absolute error of the attack's numbers, in the unit of {secret}"}
-        words |= {"advantage": "error of the strongest baseline minus that of the attack"}
-    shown = {"right": "off by" if real else "right", "baseline": ", ".join(baselines)}
+        words |= {"advantage": "how much smaller that is than the strongest baseline's, in % of the latter"}
+    words["baseline"] += f"; the strongest of {', '.join(baselines)}"
+    shown = {"right": "off by" if real else "right"}
     return {shown.get(word, word): said for word, said in words.items()}
-
-
-def _bars(title: str, caption: str, rows: dict[str, Row], limit: float) -> dict[str, Any] | None:
-    shown = [(name, *_shares(found)) for name, found in rows.items()]
-    return bar_figure(title, caption, shown, limit)
-
-
-def _shares(found: Row) -> tuple[float, list[float]]:
-    """The advantage and its interval as shares of people or, for a real secret, of the baseline's error."""
-    unit = (found["baselines"][found["baseline"]] or inf) if found["real"] else 1.0
-    return found["advantage"] / unit, [end / unit for end in found["interval"]]
 
 
 def _curves(rows: Sequence[Row]) -> Figure:
@@ -161,11 +150,17 @@ def _steps(rows: Sequence[Row]) -> list[Row]:
             next((r for r in rows if (r["statistic"], r["protect"]) == (row["statistic"], protect)), None)
             for protect in wanted
         ]
-        known = [one["summary"] for one in found if one is not None]
+        known = [one for one in found if one is not None]
         if len(known) > 1:
-            bought = [before["advantage"] - after["advantage"] for before, after in pairwise(known)]
+            gains = [shares(one["summary"])[0] for one in known]
+            bought = [before - after for before, after in pairwise(gains)]
             steps += [
-                {"name": row["name"], "summary": one, "bought": less}
+                {
+                    **one,
+                    "name": row["name"],
+                    "gained": with_interval(*shares(one["summary"])),
+                    "bought": less,
+                }
                 for one, less in zip(known, [None, *bought], strict=True)
             ]
     return steps

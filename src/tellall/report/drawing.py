@@ -1,175 +1,39 @@
-"""Charts as lists of marks: where every line, band, point, bar and word goes, in pixels.
-
-Nothing here writes markup. A template turns each mark into one SVG element, so every word is escaped.
-"""
+"""Figures as lists of marks: where every line, band, point and word goes, in pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, isfinite, log10
-from textwrap import wrap
-from typing import Any
+from math import isfinite, log10
 
-from tellall.core.amounts import MINUS, points, signed
+from tellall.core.amounts import MINUS
+from tellall.report.marks import (
+    GLYPH,
+    LINE,
+    WIDTH,
+    Chart,
+    Mark,
+    Scale,
+    element,
+    log_ticks,
+    stroke,
+    ticks,
+    wrapped,
+    written,
+    written_lines,
+)
 from tellall.report.plot import Axis, Figure, Series
 
 __all__ = [
-    "GLYPH",
-    "SLIM",
-    "WIDTH",
-    "Chart",
-    "Mark",
-    "Scale",
-    "bars",
     "draw",
-    "log_ticks",
-    "ticks",
 ]
 
-WIDTH, SLIM = 720.0, 360.0  # for a desk and for a phone; letters have the same size on both
-GLYPH, LINE = 6.6, 15.0  # the average width of a letter, the height of a line
 _LONGEST = 30  # letters of a category
-_FAR = 4000.0  # pixels: a line that goes beyond has left the chart
 _TINY = 1e-250  # smaller values are off a log scale, like zero
 _SAME = 1e-9  # values with a smaller relative difference are drawn as one
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One SVG element: its tag, its attributes and its words."""
-
-    tag: str
-    at: dict[str, Any]
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart in three layers, and its legend.
-
-    Attributes
-    ----------
-    under, inside, over
-        The marks, drawn in this order; those inside are clipped at the frame.
-    frame
-        The clipping rectangle; empty where nothing is clipped.
-    key
-        For each series its label and a sample of its marks.
-    """
-
-    width: float
-    height: float
-    under: tuple[Mark, ...]
-    inside: tuple[Mark, ...] = ()
-    over: tuple[Mark, ...] = ()
-    frame: dict[str, float] | None = None
-    key: tuple[tuple[str, tuple[Mark, ...]], ...] = ()
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Maps values to pixels, evenly or by their logarithm."""
-
-    low: float
-    high: float
-    start: float
-    stop: float
-    log: bool = False
-
-    def __call__(self, value: float) -> float:
-        """The pixel of a value; on a log scale zero and below are far off."""
-        if self.log:
-            span = log10(self.high) - log10(self.low)
-            share = -_FAR if value <= 0 else (log10(value) - log10(self.low)) / span
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        pixel = self.start + share * (self.stop - self.start)
-        return round(min(max(pixel, -_FAR), _FAR), 1)
-
-
-def ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Round numbers that span an interval.
-
-    Examples
-    --------
-    >>> ticks(0, 0.23)
-    [0.0, 0.05, 0.1, 0.15, 0.2, 0.25]
-    """
-    if high <= low:
-        return [low]
-    rough = (high - low) / count
-    power = 10.0 ** floor(log10(rough))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
-    return [float(f"{step * k:.12g}") for k in range(floor(low / step + 1e-9), ceil(high / step - 1e-9) + 1)]
-
-
-def log_ticks(low: float, high: float, count: int = 7) -> list[float]:
-    """Powers of ten in an interval, with 2 and 5 between them where there are few.
-
-    Examples
-    --------
-    >>> log_ticks(0.5, 30)
-    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
-    >>> log_ticks(1e-12, 1.0)
-    [1e-12, 1e-10, 1e-08, 1e-06, 0.0001, 0.01, 1.0]
-    """
-    first, last = floor(log10(low) + 1e-9), floor(log10(high) + 1e-9)
-    decades = last - first + 1
-    factors = (1, 2, 5) if decades <= 2 or log10(high) - log10(low) < 2 else (1,)
-    step = max(1, ceil(decades / count))
-    marks = [float(f"{factor}e{k}") for k in range(last, first - 1, -step) for factor in factors]
-    return sorted(mark for mark in marks if low * (1 - 1e-9) <= mark <= high * (1 + 1e-9))
-
-
-# bars
-
-
-def bars(rows: Sequence[tuple[str, float, Sequence[float]]], *, limit: float, width: float = WIDTH) -> Chart:
-    """Horizontal bars of advantage: (label, value, interval) each, in shares; the axis is in points."""
-    thick, gap, foot, left, right = 16.0, 14.0, 40.0, 16.0, 56.0
-    lowest = min([0.0, *(interval[0] for _, _, interval in rows)])
-    highest = max([limit * 1.2, 0.01, *(interval[1] for _, _, interval in rows)])
-    marks = ticks(100 * lowest, 100 * highest)
-    scale = Scale(marks[0] / 100, marks[-1] / 100, left, width - right)
-    zero, edge = scale(0.0), scale(limit)
-    indent = zero if zero < 40 else left
-    drawn: list[Mark] = []
-    words: list[Mark] = []
-    down = 0.0
-    for label, value, (low, high) in rows:
-        named = _lines(label, width - left, 2)
-        words += _words("over-word", indent, down + LINE - 3, named)
-        top = down + LINE * len(named) + 2
-        ends, at = (scale(low), scale(high)), scale(value)
-        whisker = f"M{ends[0]:g} {top + 8:g}H{ends[1]:g}" + "".join(f"M{x:g} {top + 3:g}v10" for x in ends)
-        kind = "over" if low > limit else "bar"
-        drawn += [
-            _mark("rect", kind, x=min(zero, at), y=top, width=abs(at - zero), height=thick),
-            _mark("path", "whisker", d=whisker),
-            _word("", width - 44, top + 12, points(value)),
-            _line("limit", edge, top - 3, edge, top + thick + 3),
-        ]
-        down = top + thick + gap
-    grid = [mark for at in marks for mark in _tick_across(scale(at / 100), down, signed(at, ""))]
-    axis = _line("axis", zero, 4, zero, down)
-    foot_note = (
-        _line("limit", edge, down - 4, edge, down + 4),
-        _word("middle limit-word", edge, down + 32, "limit"),
-    )
-    return Chart(width, down + foot, (*grid, axis, *drawn, *words, *foot_note))
-
-
-def _tick_across(at: float, foot: float, text: str) -> Iterator[Mark]:
-    yield _line("grid", at, 4, at, foot)
-    yield _word("middle", at, foot + 16, text)
-
-
-# figures
 
 
 def draw(figure: Figure, width: float = WIDTH) -> Chart:
@@ -186,7 +50,7 @@ def draw(figure: Figure, width: float = WIDTH) -> Chart:
     left, right = round(18 + GLYPH * longest, 1), width - 20
     x_low, x_high = _ends(figure.x, [v for one in figure.series for v in one.x] + _ruled(figure, "x"))
     x_marks = _axis_ticks(figure.x, x_low, x_high)
-    heading, footing = _lines(figure.y.words, width - 8), _lines(figure.x.words, width - 8)
+    heading, footing = wrapped(figure.y.words, width - 8), wrapped(figure.x.words, width - 8)
     top = 30 + LINE * (len(heading) - 1)
     bottom = top + min(300.0, 0.65 * width)
     x = Scale(x_low, x_high, left, right, figure.x.log)
@@ -201,19 +65,19 @@ def draw(figure: Figure, width: float = WIDTH) -> Chart:
         width,
         foot + LINE * (len(footing) - 1),
         under=(
-            *_words("soft-word", 4, 16, heading),
+            *written_lines("soft-word", 4, 16, heading),
             *(
                 mark
                 for at in y_marks
                 for mark in (
-                    _line("grid", left, y(at), right, y(at)),
-                    _word("y-tick end", left - 8, y(at) + 4, _tick_text(figure.y, at, y_marks)),
+                    stroke("grid", left, y(at), right, y(at)),
+                    written("y-tick end", left - 8, y(at) + 4, _tick_text(figure.y, at, y_marks)),
                 )
             ),
             *_x_axis(x_ticks if slanted else _apart(x_ticks), bottom, slanted),
-            _line("axis", left, bottom, right, bottom),
-            _line("axis", left, top, left, bottom),
-            *_words("middle soft-word", width / 2, foot - 6, footing),
+            stroke("axis", left, bottom, right, bottom),
+            stroke("axis", left, top, left, bottom),
+            *written_lines("middle soft-word", width / 2, foot - 6, footing),
         ),
         inside=(
             *(mark for areas, _ in shapes for mark in areas),
@@ -267,12 +131,12 @@ def _tick_text(axis: Axis, value: float, marks: Sequence[float]) -> str:
 
 def _x_axis(ticks_there: Sequence[tuple[float, str]], bottom: float, slanted: bool) -> Iterator[Mark]:
     for at, text in ticks_there:
-        yield _line("axis", at, bottom, at, bottom + 4)
+        yield stroke("axis", at, bottom, at, bottom + 4)
         if slanted:
             turned = f"translate({at + 4:g} {bottom + 16:g}) rotate(-30)"
-            yield _mark("text", "x-tick end", text, transform=turned)
+            yield element("text", "x-tick end", text, transform=turned)
         else:
-            yield _word("x-tick middle", at, bottom + 18, text)
+            yield written("x-tick middle", at, bottom + 18, text)
 
 
 def _apart(ticks_there: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
@@ -299,8 +163,8 @@ def _shape(series: Series, style: int, x: Scale, y: Scale) -> tuple[list[Mark], 
     curve, fill = f"c{style}", f"m{style}"
     if series.kind == "histogram":
         outline = _joined(_histogram(series, x, y))
-        return [_mark("polygon", f"fill {fill}", points=outline)], [
-            _mark("polyline", f"curve {curve}", points=outline)
+        return [element("polygon", f"fill {fill}", points=outline)], [
+            element("polyline", f"curve {curve}", points=outline)
         ]
     areas: list[Mark] = []
     curves: list[Mark] = []
@@ -308,19 +172,19 @@ def _shape(series: Series, style: int, x: Scale, y: Scale) -> tuple[list[Mark], 
         placed = [(x(series.x[i]), y(series.y[i])) for i in part]
         if series.kind != "points":
             bent = _stepped(placed) if series.kind == "steps" else placed
-            curves.append(_mark("polyline", f"curve {curve}", points=_joined(bent)))
+            curves.append(element("polyline", f"curve {curve}", points=_joined(bent)))
         if series.has_interval:
             upper, lower = ([(x(series.x[i]), y(end[i])) for i in part] for end in (series.high, series.low))
             if series.kind == "points" or len(part) == 1:  # a band needs two points
                 for (at, over), (_, under) in zip(upper, lower, strict=True):
                     d = f"M{at:g} {over:g}V{under:g}M{at - 4:g} {over:g}h8M{at - 4:g} {under:g}h8"
-                    curves.append(_mark("path", f"bar-of {curve}", d=d))
+                    curves.append(element("path", f"bar-of {curve}", d=d))
             else:
                 if series.kind == "steps":
                     upper, lower = _stepped(upper), _stepped(lower)
-                areas.append(_mark("polygon", f"band {fill}", points=_joined([*upper, *reversed(lower)])))
+                areas.append(element("polygon", f"band {fill}", points=_joined([*upper, *reversed(lower)])))
         if series.kind in ("points", "both"):
-            curves += [_mark("path", fill, d=_outline(style, *point)) for point in placed]
+            curves += [element("path", fill, d=_outline(style, *point)) for point in placed]
     return areas, curves
 
 
@@ -330,15 +194,15 @@ def _sample(series: Series, style: int) -> tuple[Mark, ...]:
     lined = series.kind != "points"
     found = []
     if series.kind == "histogram":
-        found.append(_mark("rect", f"fill {fill}", x=8, y=1, width=32, height=10))
+        found.append(element("rect", f"fill {fill}", x=8, y=1, width=32, height=10))
     elif series.has_interval and lined:
-        found.append(_mark("rect", f"band {fill}", x=0, y=1, width=48, height=10))
+        found.append(element("rect", f"band {fill}", x=0, y=1, width=48, height=10))
     if lined:
-        found.append(_line(f"curve {curve}", 0, 6, 48, 6))
+        found.append(stroke(f"curve {curve}", 0, 6, 48, 6))
     elif series.has_interval:
-        found.append(_mark("path", f"bar-of {curve}", d="M24 0V12"))
+        found.append(element("path", f"bar-of {curve}", d="M24 0V12"))
     if series.kind in ("points", "both"):
-        found.append(_mark("path", fill, d=_outline(style, 24, 6)))
+        found.append(element("path", fill, d=_outline(style, 24, 6)))
     return tuple(found)
 
 
@@ -396,22 +260,22 @@ def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[list[Mark], tuple[Mark, 
             continue
         if rule.axis == "x":
             at = x(rule.value)
-            lines.append(_line("rule", at, y.stop, at, y.start))
+            lines.append(stroke("rule", at, y.stop, at, y.start))
             rightwards = at + 6 + GLYPH * len(rule.label) < x.stop or x.stop - at > at - x.start
-            text = _lines(rule.label, (x.stop - at if rightwards else at - x.start) - 6)
+            text = wrapped(rule.label, (x.stop - at if rightwards else at - x.start) - 6)
             begin, anchor = (at + 5, "start") if rightwards else (at - 5, "end")
             wide = GLYPH * max(map(len, text)) * (1 if rightwards else -1)
             span = sorted((begin, begin + wide))
             heights = (y.stop + 12 + LINE * said, y.start - 10 - LINE * (said + len(text) - 1))
-            words += _words(f"rule-word {anchor}", begin, _emptier(busy, span, heights), text)
+            words += written_lines(f"rule-word {anchor}", begin, _emptier(busy, span, heights), text)
             said += len(text)
         else:
             at = y(rule.value)
-            lines.append(_line("rule", x.start, at, x.stop, at))
+            lines.append(stroke("rule", x.start, at, x.stop, at))
             height = at - 5 if at > y.stop + LINE else at + 14
-            (label,) = _lines(rule.label, x.stop - x.start, 1)
+            (label,) = wrapped(rule.label, x.stop - x.start, 1)
             begin, anchor = _freer(busy, height, GLYPH * len(label), x)
-            words.append(_word(f"rule-word {anchor}", begin, height, label))
+            words.append(written(f"rule-word {anchor}", begin, height, label))
     return lines, tuple(words)
 
 
@@ -430,41 +294,8 @@ def _emptier(busy: Sequence[Point], span: Sequence[float], heights: tuple[float,
     return heights[1] if crowd[1] < crowd[0] else heights[0]
 
 
-# words and marks
-
-
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-
-
-def _lines(text: str, width: float, most: int = 9) -> list[str]:
-    """The text in lines of this width, cut where it would need more than the most of them.
-
-    Examples
-    --------
-    >>> _lines("every 3-way table", 80), _lines("every 3-way table", 80, most=1)
-    (['every 3-way', 'table'], ['every 3-way…'])
-    """
-    found = wrap(text, max(1, int(width / GLYPH))) or [""]
-    return found if len(found) <= most else [*found[: most - 1], f"{found[most - 1]}…"]
-
-
-def _mark(tag: str, kind: str, text: str = "", **at: Any) -> Mark:
-    rounded = {name: round(value, 1) if isinstance(value, float) else value for name, value in at.items()}
-    return Mark(tag, {"class": kind, **rounded}, text)
-
-
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Mark:
-    return _mark("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
-
-
-def _word(kind: str, x: float, y: float, text: str) -> Mark:
-    return _mark("text", kind, text, x=x, y=y)
-
-
-def _words(kind: str, x: float, y: float, text: Sequence[str]) -> list[Mark]:
-    """Lines of words one under another, the first at this height."""
-    return [_word(kind, x, y + LINE * index, line) for index, line in enumerate(text)]
 
 
 def _joined(placed: Iterable[Point]) -> str:

@@ -10,7 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from tellall.core.amounts import gain, level, percent, points, with_interval
-from tellall.report.drawing import SLIM, bars, draw
+from tellall.report.bars import SIGNS, Bar, Limit, bars, is_cut
+from tellall.report.drawing import draw
+from tellall.report.marks import SLIM
 from tellall.report.plot import Figure, numbers
 
 __all__ = [
@@ -18,6 +20,8 @@ __all__ = [
     "fill",
     "laid_out",
 ]
+
+_CUT = "An arrow at the edge: it goes further than the chart, as far as its numbers say."
 
 
 def fill(template: str, **values: Any) -> str:
@@ -50,13 +54,14 @@ def laid_out(figure: Figure) -> dict[str, Any]:
 
 
 def bar_figure(
-    title: str, caption: str, rows: Sequence[tuple[str, float, Sequence[float]]], limit: float
+    title: str, caption: str, rows: Sequence[Bar], limit: Limit | None, axis: str
 ) -> dict[str, Any] | None:
-    """Bars of advantage with their words, for a page that shows the numbers below; None without rows."""
+    """Bars with their words, for a page that shows the numbers in a table; None without rows."""
     if not rows:
         return None
-    charts = (bars(rows, limit=limit), bars(rows, limit=limit, width=SLIM))
-    return {"title": title, "caption": caption, "charts": charts}
+    cut = f" {_CUT}" if is_cut(rows, limit) else ""
+    charts = (bars(rows, limit, axis), bars(rows, limit, axis, width=SLIM))
+    return {"title": title, "caption": caption + cut, "charts": charts}
 
 
 @cache
@@ -72,6 +77,7 @@ def _environment() -> Any:
     )
     environment.filters |= {"gain": gain, "level": level, "percent": percent, "points": points}
     environment.filters["with_interval"] = with_interval
+    environment.filters["sign"] = lambda kind: SIGNS[kind]
     environment.filters["thousands"] = lambda count: f"{count:,}"
     environment.filters["digits"] = lambda value, count=3: "–" if value is None else f"{value:.{count}g}"
     environment.filters["share"] = lambda value: "–" if value is None else percent(value)

@@ -1,0 +1,167 @@
+"""The releases of an audit, one row each: what pages and terminals show first, from the document alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from tellall.core.amounts import level, points, with_interval
+from tellall.report.bars import Bar, Limit
+from tellall.report.html import bar_figure
+
+__all__ = [
+    "ReleaseRow",
+    "Unit",
+    "advantage_chart",
+    "gain_bar",
+    "is_judged",
+    "limit_words",
+    "people_chart",
+    "release_rows",
+    "sensitive_words",
+    "shares",
+]
+
+Plain = dict[str, Any]
+_NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What an advantage is measured in: people in 100 or, for a real secret, % of the baseline's error."""
+
+    words: str
+    after: str
+
+    @classmethod
+    def of(cls, real: bool) -> Unit:
+        """The unit of a bit or category, or of a real secret."""
+        return cls("% of the strongest baseline's error", " %") if real else cls("people in 100", " in 100")
+
+
+@dataclass(frozen=True)
+class ReleaseRow:
+    """One release, or set of releases, in words: what a table shows of it.
+
+    ``sensitive`` counts the people with a sensitive value who are proved alone or exposed, ``learnt`` those
+    with any value.
+    """
+
+    name: str
+    word: str
+    decided: str
+    right: str = _NOTHING
+    baseline: str = _NOTHING
+    advantage: str = _NOTHING
+    alone: str = _NOTHING
+    group: str = _NOTHING
+    exposed: str = _NOTHING
+    sensitive: str = _NOTHING
+
+
+def release_rows(document: Plain) -> list[ReleaseRow]:
+    """A row for each release and each set of releases, in the document's order; what was skipped as well."""
+    return [_row(finding, document["sensitive"]) for finding in document["findings"] if is_judged(finding)]
+
+
+def is_judged(finding: Plain) -> bool:
+    """Whether a finding is about what the plan publishes, not about a step on the way to it."""
+    return bool(finding["role"] != "step")
+
+
+def _row(finding: Plain, sensitive: Sequence[str] | None) -> ReleaseRow:
+    verdict, found = finding["verdict"], finding["summary"]
+    known = {"name": finding["name"], "word": verdict["word"], "decided": verdict["decided"]}
+    if found is None:
+        return ReleaseRow(**known)
+    real, draws = found["real"], found["draws"]
+    if draws > 1:
+        known["name"] += f" (mean of {draws} draws)"
+    return ReleaseRow(
+        **known,
+        right=level(found["accuracy"], real),
+        baseline=level(found["baselines"][found["baseline"]], real),
+        advantage=with_interval(*shares(found)),
+        alone=_count(found["proved_alone"]),
+        group=_count(found["proved_group"]),
+        exposed=_count(found["exposed"]["0.95"]),
+        sensitive=f"{_sensitive(found['learnt'], sensitive):,}",
+    )
+
+
+def shares(found: Plain) -> tuple[float, tuple[float, float]]:
+    """The advantage and its interval as shares of people or, for a real secret, of the baseline's error."""
+    unit = (found["baselines"][found["baseline"]] or inf) if found["real"] else 1.0
+    low, high = found["interval"]
+    return found["advantage"] / unit, (low / unit, high / unit)
+
+
+def limit_words(document: Plain, unit: Unit) -> str:
+    """Both limits in words."""
+    advantage = f"{points(document['limit'], '')}{unit.after}"
+    if document["exposed_limit"] is None:
+        return f"The limit of the advantage is {advantage}."
+    people = f"{document['exposed_limit']:,} people{sensitive_words(document)}"
+    return f"The limits: an advantage of {advantage}, and {people} proved alone or exposed."
+
+
+def sensitive_words(document: Plain) -> str:
+    """Which people count against the limit; empty where all do."""
+    codes, meaning = document["sensitive"], document["data"]["meaning"]
+    if codes is None:
+        return ""
+    values = ", ".join(meaning[int(code)] for code in codes)
+    return f" with a sensitive value ({document['data']['secret']}: {values})"
+
+
+def advantage_chart(title: str, caption: str, rows: Mapping[str, Plain], limit: float) -> Plain | None:
+    """Bars of advantage, each with the colour of its verdict: findings or steps by their names."""
+    real = any(row["summary"]["real"] for row in rows.values())
+    return bar_figure(
+        title,
+        caption,
+        [gain_bar(name, *shares(row["summary"]), kind=row["verdict"]["word"]) for name, row in rows.items()],
+        Limit(100 * limit, f"limit {points(limit, '')}"),
+        f"advantage, {Unit.of(real).words}",
+    )
+
+
+def gain_bar(name: str, value: float, interval: Sequence[float], kind: str) -> Bar:
+    """A bar of advantage, from shares."""
+    ends = (100 * interval[0], 100 * interval[1])
+    return Bar(name, 100 * value, with_interval(value, interval), kind, ends)
+
+
+def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
+    """Bars of the people whose own record is given away, with a sensitive value and in all."""
+    if document["exposed_limit"] is None:
+        return None
+    most, sensitive = document["exposed_limit"], document["sensitive"]
+    others = (
+        " The others have other values; they are shown, and decide nothing." if sensitive is not None else ""
+    )
+    return bar_figure(
+        "People proved alone or exposed",
+        f"People{sensitive_words(document)} whom arithmetic proves or whom the attack is surely right about, "
+        f"beyond what any baseline explains.{others} The table has the same numbers.",
+        [_people_bar(row, sensitive) for row in rows],
+        Limit(float(most), f"limit {most:,}"),
+        "people",
+    )
+
+
+def _people_bar(row: Plain, sensitive: Sequence[str] | None) -> Bar:
+    learnt = row["summary"]["learnt"]
+    count = _sensitive(learnt, sensitive)
+    others = "" if sensitive is None else f" + {sum(learnt.values()) - count:,} others"
+    return Bar(row["name"], float(count), f"{count:,}{others}", row["verdict"]["word"])
+
+
+def _count(people: Mapping[str, int]) -> str:
+    return f"{sum(people.values()):,}"
+
+
+def _sensitive(people: Mapping[str, int], codes: Sequence[str] | None) -> int:
+    return sum(count for value, count in people.items() if codes is None or value in codes)

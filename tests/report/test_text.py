@@ -16,7 +16,7 @@ def document() -> dict:
     rng = np.random.default_rng(3)
     people = ta.Dataset.from_arrays(rng.integers(0, 2, (40, 5)), secret=rng.permutation(np.arange(40) % 2))
     tables = {"kind": "Marginals", "ways": 4}
-    names = ("x" * 120, "[red]tables[/red]")
+    names = ("word " * 24 + "end", "[red]tables[/red]")
     plan = {"steps": False, "releases": [{"name": name, "statistic": tables} for name in names]}
     return json.loads(json.dumps(ta.audit(people, plan).document))
 

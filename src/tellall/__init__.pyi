@@ -32,7 +32,7 @@ from .core.errors import WorkLost as WorkLost
 from .experiment.audit import audit as audit
 from .experiment.calibrate import Calibration as Calibration
 from .experiment.calibrate import calibrate as calibrate
-from .experiment.findings import Audit as Audit
+from .experiment.document import Audit as Audit
 from .experiment.findings import Finding as Finding
 from .experiment.findings import Skipped as Skipped
 from .experiment.plan import Plan as Plan

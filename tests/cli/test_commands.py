@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tellall.core.errors import CannotLinearise
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.plan import Plan
 
@@ -328,3 +329,31 @@ def test_every_command_has_the_common_options(tellall):
         assert code == 0
         for option in ("--json", "--seed", "--quiet", "--out"):
             assert option in out, (command, option)
+
+
+def test_a_kind_that_tellall_does_not_have_is_said_before_the_run(tellall, people):
+    unknown = '\n[[releases]]\nname = "medians"\nstatistic = { kind = "Quantiles" }\n'
+    Path("plan.toml").write_text(PLAN.format(limit=1.0) + NOISE + unknown)
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
+    assert code == 3
+    assert err.splitlines()[0].startswith(
+        "“medians” is not checked: tellall has no statistic of kind 'Quantiles'"
+    )
+    assert json.loads(out)["not_checked"][0]["name"] == "medians"
+    Path("plan.toml").write_text(PLAN.format(limit=1.0).split("[[releases]]")[0] + unknown)
+    for command in ("audit", "publish", "sweep", "calibrate"):
+        code, out, err = tellall(command, "plan.toml")
+        assert (code, out) == (2, ""), command
+        assert "releases must be given with a kind of statistic" in err
+
+
+def test_an_audit_in_which_nothing_can_be_attacked_cannot_answer(tellall, people, monkeypatch):
+    def fail(*_args, **_options):
+        raise CannotLinearise("no equations in it")
+
+    Path("plan.toml").write_text(PLAN.format(limit=1.0))
+    monkeypatch.setattr("tellall.experiment.trial.reconstruct", fail)
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--quiet")
+    assert code == 2
+    assert "nothing in the plan could be attacked. " in err
+    assert "no equations in it." in err

@@ -9,7 +9,7 @@ import tellall as ta
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment import areas as room
 from tellall.experiment.audit import reveal
-from tellall.experiment.findings import _area_table
+from tellall.experiment.findings import area_table
 from tellall.experiment.outcome import Promised, _promised_of_areas
 from tellall.experiment.verdict import Limits, judge_area
 from tellall.people.areas import split
@@ -129,7 +129,7 @@ def judged(areas, limit):
 def test_a_release_that_surely_tells_nothing_does_not_hide_one_that_may_tell_much(done):
     area = with_intervals(done.areas[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
     assert area.worst is area.findings[1]
-    row = _area_table("county", [area], judged([area], 0.05))["rows"][0]
+    row = area_table("county", [area], judged([area], 0.05))["rows"][0]
     assert _worst(row)["release"] == area.findings[1].name
 
 

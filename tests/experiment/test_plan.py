@@ -78,7 +78,8 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         bins = "many"
         data = "/etc/passwd"
         [[releases]]
-        statistic = { kind = "Marginal", ways = 3 }
+        name = "counts"
+        statistic = { kind = "Marginals", ways = 3, way = 3 }
         protect = [{ kind = "Rounding", bass = 5 }]
         [[releases]]
         statistik = 1
@@ -93,15 +94,44 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         "repeats should be greater than or equal to 1; got 0.",
         "bins must be a count",
         "data must be a path relative to the file that names it; got /etc/passwd.",
-        "releases.0.statistic.kind must be one of ErrorRates, Estimator, Marginals, Means",
-        "Did you mean 'Marginals'?",
-        "releases.0.protect.0.bass is not a parameter of Rounding (base, mode). Did you mean 'base'?",
-        "releases.0.protect.0.base is needed by Rounding",
-        "releases.1.statistik is not a key of a plan. Did you mean 'statistic'?",
-        "releases.1.statistic ways must be a whole number of 1 or more",
-        "releases.1.protect std must be a finite number, zero or more; got -1.",
+        "release “counts”: statistic.way is not a parameter of Marginals",
+        "release “counts”: protect.bass is not a parameter of Rounding (base, mode). Did you mean 'base'?",
+        "release “counts”: protect.base is needed by Rounding",
+        "release 2: statistik is not a key of a plan. Did you mean 'statistic'?",
+        "release 2: statistic ways must be a whole number of 1 or more",
+        "release 2: protect std must be a finite number, zero or more; got -1.",
     ):
         assert line in text, line
+    assert "releases.0" not in text
+
+
+def test_a_kind_that_tellall_does_not_have_is_recorded_and_stops_nothing():
+    table = {"kind": "Marginals", "ways": 2}
+    mapping = {
+        "releases": [
+            {"name": "medians", "statistic": {"kind": "Quantiles", "of": "income"}},
+            {"name": "counts", "statistic": table},
+            {"statistic": {"kind": "PivotTable"}, "protect": {"kind": "Rounding", "base": 5}},
+            {"name": "typed wrongly", "statistic": table, "protect": [{"kind": "Gausian", "std": 1}]},
+        ]
+    }
+    plan = Plan.from_mapping(mapping)
+    assert [entry.name for entry in plan.releases] == ["counts"]
+    assert [(one.name, one.nearest) for one in plan.not_checked] == [
+        ("medians", None),
+        ("PivotTable", "Marginals"),
+        ("typed wrongly", "Gaussian"),
+    ]
+    assert str(plan.not_checked[0]) == (
+        "“medians” is not checked: tellall has no statistic of kind 'Quantiles'; and nothing near to it."
+    )
+    assert Plan.from_mapping(plan.as_json()).as_json() == plan.as_json()
+
+
+@pytest.mark.parametrize("kind", [None, 3, ["Marginals"], {}])
+def test_a_kind_that_is_no_word_is_an_error(kind):
+    with pytest.raises(ta.InvalidInput, match=r"release 1: statistic\.kind must be one of"):
+        Plan.from_mapping({"releases": [{"statistic": {"kind": kind}}]})
 
 
 @pytest.mark.parametrize(
@@ -115,7 +145,7 @@ def test_all_errors_come_at_once_with_paths_and_the_nearest_key(tmp_path):
         ("", "secret is needed"),
         ("data = '../people.csv'\nsecret='s'\nreleases=[]", "data must be a file in the folder"),
         ('data = "a\\u0000b"\nsecret="s"', "data must be a path relative"),
-        ("secret = 's'\ndata = 'd.csv'\nreleases = [1, 'x']", "releases.0 should be a valid"),
+        ("secret = 's'\ndata = 'd.csv'\nreleases = [1, 'x']", "release 1 should be a valid"),
         ("secret = 's'\ndata = 'd.csv'\nreleases = 7", "releases should be a valid list"),
         ("schema_version = 9\nsecret='s'\ndata='d'", "schema_version should be 1; got 9"),
     ],
@@ -138,7 +168,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path):
 
 def test_releases_that_do_not_fit_the_people_are_refused_together(people):
     entry = {"statistic": {"kind": "Marginals", "ways": 9}}
-    with pytest.raises(ta.InvalidInput, match=r"2 errors\n  releases.0.statistic ways.*\n  releases.1"):
+    with pytest.raises(
+        ta.InvalidInput, match=r"2 errors\n  release “every 9-way .*”: statistic ways.*\n  release “every"
+    ):
         ta.audit(people, {"releases": [entry, entry]})
     with pytest.raises(ta.InvalidInput, match="secret must be that of the dataset"):
         ta.audit(people, {"secret": "other", "releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]})

@@ -126,4 +126,4 @@ def test_appending_a_release_lowers_nothing():
         assert all(now >= before - 1e-12 for now, before in zip(found, last, strict=True))
         last = found
     names = [finding.name for finding in audit.findings]
-    assert names == ["a", "b", "c", "d", "a + b", "a + b + c", "all releases together"]
+    assert names == ["a", "b", "c", "d", "a + b", "a + c", "b + c", "a + b + c", "all releases together"]

@@ -6,7 +6,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ from tellall.cli.options import (
     resumable,
     write_secret,
 )
+from tellall.core.errors import TellallError
 
 __all__ = [
     "EXIT_CODES",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
+_LISTED = 3  # reasons in one message
 
 OutFolder = Annotated[
     Path | None,
@@ -61,7 +63,8 @@ def audit(
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
     some areas, only the missing ones are computed.
 
-    Exit codes: 0 below the plan's limit, 1 above it, 2 bad input or usage, 3 inconclusive.
+    Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage or nothing that can be attacked,
+    3 for a person to decide.
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device
@@ -72,7 +75,7 @@ def audit(
     talk = talk_console(quiet=quiet)
     folder = out or Path(f"{plan.stem}-audit")
     check_folder(folder)
-    chosen = read_plan(plan, data, seed)
+    chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
@@ -105,4 +108,15 @@ def audit(
         marked = write_secret(folder / "people", name_people(people, chosen))
         talk.print(f"Who is named is in {marked}", soft_wrap=True)
     emit(result.document, as_json=as_json, out=None)
+    if result.worst is None:
+        raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
     raise typer.Exit(EXIT_CODES[result.verdict.word])
+
+
+def _reasons(document: dict[str, Any]) -> str:
+    """Why each release could not be attacked."""
+    rows = [row for row in document["findings"] if row["role"] == "alone"]
+    areas = (document["areas"] or {"rows": ()})["rows"]
+    whys = [f"{row['name']}: {row['reason']}" for row in (*rows, *areas) if row["reason"]]
+    more = f" (and {len(whys) - _LISTED:,} more)" if len(whys) > _LISTED else ""
+    return f"{'; '.join(whys[:_LISTED])}{more}."

@@ -78,7 +78,7 @@ def calibrate(
 
     check_page(out)
     talk = talk_console(quiet=quiet)
-    chosen = read_plan(plan, data, seed)
+    chosen = read_plan(plan, data, seed, talk)
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
     if chosen.by is None and cluster is not None:

@@ -14,7 +14,7 @@ from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.core import files
 
 if TYPE_CHECKING:
-    from tellall.experiment.findings import Audit
+    from tellall.experiment.document import Audit
     from tellall.experiment.outcome import Outcome
     from tellall.experiment.plan import Plan
     from tellall.experiment.trial import Setting
@@ -125,7 +125,8 @@ def _attack(setting: Setting, plan: Plan, index: int) -> Outcome:
 
 def _audit(name: str, people: Dataset, plan: Plan, rows: Sequence[Outcome]) -> Audit:
     """The demonstration as an audit of its releases, each alone, for the page."""
-    from tellall.experiment.findings import Audit, Finding, Job, describe_people
+    from tellall.experiment.document import Audit, describe_people
+    from tellall.experiment.findings import Finding, Job
 
     limits = plan.limits(people)
     findings = tuple(

@@ -96,11 +96,19 @@ Reveal = Annotated[
 Unused = Annotated[bool, typer.Option("--reveal", help="Accepted; there is nothing to reveal.", hidden=True)]
 
 
-def read_plan(plan: Path, data: Path | None, seed: int | None) -> Plan:
-    """The plan, with this seed if one is given; with a data file the plan need not name one."""
+def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) -> Plan:
+    """The plan, with this seed if one is given; with a data file the plan need not name one.
+
+    Releases of a kind that tellall does not have are said now, before any work.
+    """
     from tellall.experiment.plan import Plan
 
     chosen = Plan.read(plan, needs_data=data is None)
+    for one in chosen.not_checked:
+        talk.print(str(one), soft_wrap=True, highlight=False, markup=False)
+    if not chosen.releases:
+        rule = "given with a kind of statistic and protection that tellall has"
+        raise invalid("releases", rule, ", ".join(one.reason for one in chosen.not_checked))
     return chosen if seed is None else replace(chosen, seed=seed)
 
 

@@ -61,7 +61,7 @@ def publish(
     talk = talk_console(quiet=quiet)
     target = out or Path(f"{plan.stem}-release.json")
     check_out(target)
-    chosen = read_plan(plan, data, None)
+    chosen = read_plan(plan, data, None, talk)
     if chosen.by is not None:
         rule = (
             "left out: a release file is about one set of people. Publish each area by ta.publish in Python"

@@ -74,7 +74,7 @@ def sweep(
 
     check_page(out)
     talk = talk_console(quiet=quiet)
-    chosen = read_plan(plan, data, seed)
+    chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
     chosen.check(people)
     families = family or ["Gaussian"]

@@ -18,18 +18,11 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
 from tellall.experiment.audit import attack_all, key_of, named_people
+from tellall.experiment.document import Audit, describe_people
 from tellall.experiment.families import Family, as_family
-from tellall.experiment.findings import (
-    AreaFindings,
-    Audit,
-    Finding,
-    Job,
-    Skipped,
-    describe_people,
-    from_plain,
-    to_plain,
-)
+from tellall.experiment.findings import AreaFindings, Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.outcome import Outcome, add_up
+from tellall.experiment.overall import Proved, proved_together
 from tellall.experiment.plan import Plan
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import Area, fingerprint, split, too_small
@@ -59,13 +52,15 @@ def audit_areas(
     attacked = [index for index in range(len(areas)) if index not in reasons]
     tasks = [_task(areas[index], plan, limits, kept) for index in attacked]
     found: dict[int, list[Finding | Skipped]] = {}
+    proved: list[Proved] = []
     for one in run(
         _attack_area, tasks, workers=workers, checkpoint=kept, parse=_parsed(limits), progress=progress
     ):
         if isinstance(one, Failed):
             reasons[attacked[one.index]] = one.reason
         else:
-            found[attacked[one.index]] = one.piece
+            found[attacked[one.index]], proof = one.piece
+            proved.append(proof)
     if kept is not None:
         kept.prune(task.key for task in tasks if task.key is not None)
     jobs = list(dict.fromkeys(finding.job for index in sorted(found) for finding in found[index]))
@@ -89,6 +84,7 @@ def audit_areas(
         steps=tuple(finding for finding in whole if finding.job.role == "step"),
         command=command,
         areas=_worst_first(each),
+        proved=Proved.of_areas(proved),
     )
 
 
@@ -123,13 +119,29 @@ def _task(area: Area, plan: Plan, limits: Limits, kept: Checkpoint | None) -> Ta
 
 
 def _attack_area(payload: tuple[Dataset, Plan, Limits]) -> dict[str, Any]:
-    """Every attack of a plan on the people of one area, as plain data; what a worker runs."""
+    """Every attack of a plan on the people of one area, as plain data; what a worker runs.
+
+    How many people all sets of releases prove is counted here, so that who they are is kept nowhere.
+    """
     dataset, plan, limits = payload
-    return {"findings": [to_plain(finding) for finding in attack_all(dataset, plan, limits=limits)]}
+    findings = attack_all(dataset, plan, limits=limits)
+    whole = [one for one in findings if isinstance(one, Finding) and one.job.role != "step"]
+    counted = [_counted(finding) for finding in findings]
+    return {"findings": [to_plain(finding) for finding in counted], "proved": vars(proved_together(whole))}
 
 
-def _parsed(limits: Limits) -> Callable[[dict[str, Any]], list[Finding | Skipped]]:
-    return lambda piece: [replace(from_plain(one), limits=limits) for one in piece["findings"]]
+def _counted(finding: Finding | Skipped) -> Finding | Skipped:
+    """The finding without who is proved."""
+    if isinstance(finding, Skipped):
+        return finding
+    return replace(finding, outcomes=tuple(replace(one, proofs=None) for one in finding.outcomes))
+
+
+def _parsed(limits: Limits) -> Callable[[dict[str, Any]], tuple[list[Finding | Skipped], Proved]]:
+    return lambda piece: (
+        [replace(from_plain(one), limits=limits) for one in piece["findings"]],
+        Proved(**piece["proved"]),
+    )
 
 
 def _of_all(job: Job, areas: Sequence[Sequence[Finding | Skipped]], limits: Limits) -> Finding | Skipped:

@@ -15,7 +15,9 @@ from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
-from tellall.experiment.findings import Audit, Finding, Job, Skipped, describe_people, from_plain, to_plain
+from tellall.experiment.document import Audit, describe_people
+from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
+from tellall.experiment.overall import proved_together
 from tellall.experiment.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial, affordable
 from tellall.experiment.verdict import Limits
@@ -25,7 +27,7 @@ from tellall.release import catalogue
 
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
-_SMALL = 3  # releases of which every subset is attacked
+_SMALL = 3  # first releases of which every subset is attacked
 
 
 def audit(
@@ -64,10 +66,10 @@ def audit(
 
     Notes
     -----
-    Every affordable decoder attacks every set of releases: all sets of up to three releases; beyond that each
-    release alone, every beginning of the plan, and all together. A release that cannot be attacked takes no
-    part in the sets of the others. The same release and decoder have the same numbers as in `score`, `sweep`
-    and `calibrate`.
+    Every affordable decoder attacks every set of releases: all sets of the first three releases, each release
+    alone, every beginning of the plan, and all together. So one more release at the end of a plan adds sets
+    and takes none away. A release that cannot be attacked takes no part in the sets of the others. The same
+    release and decoder have the same numbers as in `score`, `sweep` and `calibrate`.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
@@ -84,13 +86,15 @@ def audit(
             dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
         )
     found = attack_all(dataset, chosen, workers, kept, progress)
+    findings = tuple(finding for finding in found if finding.job.role != "step")
     return Audit(
         plan=chosen,
         data=describe_people(dataset, called),
         limits=chosen.limits(dataset),
-        findings=tuple(finding for finding in found if finding.job.role != "step"),
+        findings=findings,
         steps=tuple(finding for finding in found if finding.job.role == "step"),
         command=command,
+        proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
     )
 
 
@@ -110,12 +114,14 @@ def jobs_alone(plan: Plan) -> list[Job]:
 
 
 def jobs_together(plan: Plan, attackable: Sequence[int]) -> list[Job]:
-    """The sets of two releases and more that are attacked, of those that can be attacked alone."""
-    count = len(attackable)
-    if count <= _SMALL:
-        sets = [chosen for size in range(2, count + 1) for chosen in combinations(attackable, size)]
-    else:
-        sets = [tuple(attackable[:size]) for size in range(2, count + 1)]
+    """The sets of two releases and more that are attacked, of those that can be attacked alone.
+
+    Every subset of the first three, and every longer beginning: the sets of a longer plan hold those of a
+    shorter one.
+    """
+    first = attackable[:_SMALL]
+    sets = [chosen for size in range(2, len(first) + 1) for chosen in combinations(first, size)]
+    sets += [tuple(attackable[:size]) for size in range(_SMALL + 1, len(attackable) + 1)]
     everything = tuple(range(len(plan.releases)))
     return [
         Job(
@@ -163,12 +169,25 @@ def attack_all(
             )
         return [found[index] for index in range(len(jobs))]
 
-    first = attacked(alone, 0)
+    first = [void(found) if _contradicted(found) else found for found in attacked(alone, 0)]
     attackable = [
         found.job.members[0][0] for found in first if isinstance(found, Finding) and found.job.role == "alone"
     ]
+    # a release about other people proves nothing, in whatever set
+    wrong = {found.job.members[0] for found in first if _contradicted(found)}
     sets = jobs_together(plan, attackable)
-    return [*first, *(attacked(sets, len(alone)) if sets else [])]
+    joint = attacked(sets, len(alone)) if sets else []
+    return [
+        *first,
+        *(
+            void(found) if _contradicted(found) or wrong & set(found.job.members) else found
+            for found in joint
+        ),
+    ]
+
+
+def _contradicted(found: Finding | Skipped) -> bool:
+    return isinstance(found, Finding) and any(one.contradicted for one in found.outcomes)
 
 
 def _payload(setting: Setting, plan: Plan, job: Job) -> tuple[Setting, Plan, Job]:

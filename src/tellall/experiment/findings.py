@@ -1,39 +1,33 @@
-"""Findings: what the attacks on one set of releases found, or why there were none; and the whole audit."""
+"""Findings: what the attacks on one set of releases found, or why there were none; those of areas too."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tellall.core import files
 from tellall.core.amounts import count_of
-from tellall.core.errors import invalid
-from tellall.core.schemas import VERSION
-from tellall.core.version import __version__, versions
-from tellall.experiment.outcome import Outcome
+from tellall.experiment.outcome import Counts, Outcome
 from tellall.experiment.plan import Plan
+from tellall.experiment.proofs import Proofs
 from tellall.experiment.trial import strongest
-from tellall.experiment.verdict import (
-    NOT_ATTACKED,
-    JudgedArea,
-    Limits,
-    Verdict,
-    area_name,
-    judge,
-    judge_area,
-    judged_areas,
-)
-from tellall.people.dataset import Dataset
-from tellall.release.protections.protection import is_random
+from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge
 
-__all__ = ["AreaFindings", "Audit", "Finding", "Job", "Skipped", "describe_people", "from_plain", "to_plain"]
+__all__ = [
+    "AreaFindings",
+    "Finding",
+    "Job",
+    "Skipped",
+    "area_csv",
+    "area_table",
+    "from_plain",
+    "not_tested_in_areas",
+    "to_plain",
+    "void",
+]
 
 _USUAL = Limits(0.05)
 SAME_SECRET = "everybody has the same secret: whoever knows the most common value knows all"
@@ -49,10 +43,6 @@ _NUMBERS = (
     "named_right",
     "proved",
     "status",
-)
-_ASSUMED_OF_AREAS = (
-    "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
-    "person once; their strongest baseline is the one that is right most often over all areas."
 )
 
 
@@ -105,6 +95,20 @@ class Finding:
         """What the strongest decoder found."""
         return strongest(self.outcomes)
 
+    @property
+    def proofs(self) -> Proofs | None:
+        """Who is proved, by any decoder; None where that was not kept."""
+        return Proofs.union(one.proofs for one in self.outcomes if one.proofs is not None)
+
+    @property
+    def proved(self) -> tuple[Counts, Counts]:
+        """The people whom any decoder proves, alone and as a group, by value."""
+        proofs = self.proofs
+        if proofs is not None:
+            return proofs.alone, proofs.group
+        most = max(self.outcomes, key=lambda one: one.proved)
+        return most.proved_alone, most.proved_group
+
     @cached_property
     def verdict(self) -> Verdict:
         """The verdict on this set of releases: the worst that any decoder gives cause for."""
@@ -117,8 +121,18 @@ class Finding:
             "reason": None,
             "verdict": self.verdict.as_json(),
             "summary": self.outcome.as_json(),
+            **dict(zip(("proved_alone", "proved_group"), self.proved, strict=True)),
             "decoders": [
-                {"decoder": one.asked, "chose": one.decoder, "advantage": one.advantage}
+                {
+                    "decoder": one.asked,
+                    "chose": one.decoder,
+                    "accuracy": one.accuracy,
+                    "advantage": one.advantage,
+                    "interval": list(one.interval),
+                    "proved": one.proved,
+                    "exposed": one.exposed_people,
+                    "status": one.status,
+                }
                 for one in self.outcomes
             ],
         }
@@ -149,8 +163,17 @@ class Skipped:
             "reason": self.reason,
             "verdict": self.verdict.as_json(),
             "summary": None,
+            "proved_alone": {},
+            "proved_group": {},
             "decoders": [],
         }
+
+
+def void(found: Finding | Skipped) -> Finding | Skipped:
+    """The finding without its proofs: the truth contradicts one of them."""
+    if isinstance(found, Skipped):
+        return found
+    return replace(found, outcomes=tuple(one.without_proofs() for one in found.outcomes))
 
 
 def to_plain(found: Finding | Skipped) -> dict[str, Any]:
@@ -209,168 +232,7 @@ class AreaFindings:
         return max((finding.outcome.interval[0] for finding in self.found), default=float("-inf"))
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
-    """A plan's findings: one per release, then sets of them; ``steps`` say what each protection buys.
-
-    With ``by`` in the plan the findings are about all people of all areas, and ``areas`` has those of each
-    area, the worst first.
-    """
-
-    plan: Plan
-    data: dict[str, Any]
-    limits: Limits
-    findings: tuple[Finding | Skipped, ...]
-    steps: tuple[Finding | Skipped, ...] = ()
-    command: str = "ta.audit"
-    areas: tuple[AreaFindings, ...] = ()
-
-    @property
-    def worst(self) -> Finding | None:
-        """The finding with the largest advantage; None where everything was skipped."""
-        found = [finding for finding in self.findings if isinstance(finding, Finding)]
-        return max(found, key=lambda finding: finding.outcome.advantage, default=None)
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """Pass, review or fail, with a sentence: never better than that of any set of releases."""
-        verdict = judge(
-            [(f.name, one) for f in self.findings if isinstance(f, Finding) for one in f.outcomes],
-            self.limits,
-            not_attacked=[f.name for f in self.findings if isinstance(f, Skipped)],
-        )
-        return verdict if self.plan.by is None else judged_areas(verdict, self.judged, self.limits)
-
-    @cached_property
-    def judged(self) -> tuple[JudgedArea, ...]:
-        """The areas as a verdict sees them."""
-        looked_at = sum(len(finding.outcomes) for area in self.areas for finding in area.found)
-        return tuple(
-            judge_area(
-                area.name,
-                area.people,
-                [(found.name, one) for found in area.found for one in found.outcomes],
-                self.limits,
-                looked_at,
-                area.reason,
-            )
-            for area in self.areas
-        )
-
-    @property
-    def document(self) -> dict[str, Any]:
-        """The whole audit as plain data; counts and rates, never a person."""
-        worst = self.worst
-        return {
-            "schema_version": VERSION,
-            "document": "audit",
-            "tellall": __version__,
-            "versions": versions(),
-            "command": self.command,
-            "seed": self.plan.seed,
-            "device": self.plan.device,
-            "plan": self.plan.as_json(),
-            "data": self.data,
-            "limit": self.plan.limit,
-            "exposed_limit": self.plan.exposed_limit,
-            "sensitive": None if self.limits.sensitive is None else list(self.limits.sensitive),
-            "verdict": self.verdict.as_json(),
-            "worst": None if worst is None else worst.name,
-            "findings": [
-                {**finding.job.as_json(self.plan), **finding.as_json()}
-                for finding in (*self.findings, *self.steps)
-            ],
-            "areas": None if self.plan.by is None else _area_table(self.plan.by, self.areas, self.judged),
-            "assumed": [*_assumed(self.data), *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ())],
-            "not_tested": [
-                *_not_tested(self.plan, self.data, self.findings),
-                *(_not_tested_in_areas(self.areas) if self.plan.by is not None else ()),
-            ],
-        }
-
-    def save(self, folder: str | Path) -> Path:
-        """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path."""
-        from tellall.report.audit_page import render
-
-        target = Path(folder)
-        if target.exists() and not target.is_dir():
-            raise invalid("folder", "a folder, or a new name", str(folder))
-        document = self.document
-        page = render(document)
-        target.mkdir(parents=True, exist_ok=True)
-        files.write_json(target / "audit.json", document)
-        if document["areas"] is not None:
-            files.write_text(target / "areas.csv", area_csv(document["areas"]["rows"]))
-        return files.write_text(target / "report.html", page)
-
-    def __repr__(self) -> str:
-        return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"
-
-
-def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
-    """The people, counted: what a page says of them."""
-    assert dataset.secret is not None
-    return {
-        "name": name,
-        "people": dataset.n,
-        "distinct_public_rows": len(dataset.patterns),
-        "secret": dataset.secret_name,
-        "meaning": list(dataset.meaning),
-        "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
-        "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist() if dataset.levels else [],
-        "columns": [
-            {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
-            for column in dataset.public.columns
-        ],
-        "left_out": list(dataset.public.left_out),
-    }
-
-
-def _assumed(data: dict[str, Any]) -> list[str]:
-    """What the audit takes the attacker to know."""
-    names = ", ".join(column["name"] for column in data["columns"])
-    return [
-        f"The attacker knows the public columns of all {data['people']:,} people ({names}), and that they "
-        "are in the data.",
-        "The attacker knows what was computed and how it was protected, but not the random draws.",
-        f"The attacker knows nobody's {data['secret']} beforehand, not even their own, and reads its rate "
-        "off the release.",
-        "The baselines are what one would guess without the person's own record in the release: the "
-        "most common value, others with the same public row, the best prediction from the public columns, "
-        "and a model of the published statistics fitted without the person. Only what goes beyond the "
-        "strongest counts.",
-    ]
-
-
-def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Skipped]) -> list[str]:
-    """What the audit says nothing about."""
-    missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
-    unsolved = [
-        f"{finding.name}: {finding.outcome.status}"
-        for finding in findings
-        if isinstance(finding, Finding) and not finding.outcome.settled
-    ]
-    draws = "One draw of the noise was attacked; another could give away a little more or less."
-    return [
-        *missing,
-        *unsolved,
-        "Attacks other than the reconstructions named beside each release. That these fail proves nothing "
-        "about others.",
-        "Whether somebody is in the data at all (membership).",
-        "Attackers who know some people's secrets, or hold releases that are not in this plan.",
-        f"Secrets other than {data['secret']}.",
-        *([draws] if plan.repeats == 1 and any(_of_chance(plan, finding) for finding in findings) else []),
-    ]
-
-
-def _of_chance(plan: Plan, finding: Finding | Skipped) -> bool:
-    """Whether what was attacked could have come out otherwise."""
-    return isinstance(finding, Finding) and any(
-        is_random(plan.releases[index].protections[:count]) for index, count in finding.job.members
-    )
-
-
-def _area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> dict[str, Any]:
+def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedArea]) -> dict[str, Any]:
     """The table of areas, in their order, as plain data."""
     attacked = [area for area in judged if area.reason is None]
     return {
@@ -440,7 +302,7 @@ def _area_finding(finding: Finding | Skipped) -> dict[str, Any]:
     }
 
 
-def _not_tested_in_areas(areas: Sequence[AreaFindings]) -> list[str]:
+def not_tested_in_areas(areas: Sequence[AreaFindings]) -> list[str]:
     """What an audit of areas says nothing about."""
     left_out = [area for area in areas if area.worst is None]
     same = [area for area in areas if area.constant and area.reason is None]

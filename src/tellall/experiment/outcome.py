@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import fmean
 from typing import Any
 
@@ -13,11 +13,13 @@ from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
 from tellall.experiment.hits import Hits, Total
 from tellall.experiment.intervals import CHANCE
+from tellall.experiment.proofs import Proofs, mean_counts
+from tellall.experiment.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
 from tellall.experiment.risk import LEVELS, Luck, Risk
 from tellall.experiment.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
-__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up"]
+__all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up", "sum_counts"]
 
 CURVE = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999)  # confidences at which people are counted
 ALPHAS = (0.01, 0.05, 0.1, 0.25)  # shares of the people that an attack may have wrong
@@ -117,6 +119,11 @@ class Outcome:
         How many people were guessed wrong in each draw; empty for a real secret.
     loss
         What the reader of the release loses.
+    reliability
+        How many guesses had each confidence, and how many of those were right; none for a real secret.
+        Documents have neighbouring confidences merged until each has ten guesses.
+    hits, proofs
+        What audits add up and join; no part of documents.
     """
 
     statistic: str
@@ -149,7 +156,9 @@ class Outcome:
     loss: ReaderLoss | None = None
     foreseen: Foreseen | None = None
     promised: Promised | None = None
+    reliability: tuple[Bin, ...] = ()
     hits: Hits | None = None
+    proofs: Proofs | None = field(default=None, compare=False)
 
     @property
     def proved(self) -> int:
@@ -180,24 +189,42 @@ class Outcome:
         unit = (self.baselines[self.baseline] or math.inf) if self.real else 1.0
         return self.advantage / unit, self.interval[0] / unit, self.interval[1] / unit
 
+    def without_proofs(self) -> Outcome:
+        """The same outcome where a proof contradicts the truth, so that none counts."""
+        nobody = dict.fromkeys(self.proved_alone, 0)
+        return replace(
+            self,
+            proved_alone=nobody,
+            proved_group=nobody,
+            learnt=self.exposed[f"{LEVELS[0]:g}"],
+            contradicted=True,
+            proofs=None if self.proofs is None else self.proofs.none(),
+        )
+
     def as_json(self) -> dict[str, Any]:
-        """The outcome as plain data; the hits is not part of documents."""
-        plain = asdict(replace(self, hits=None))
-        del plain["hits"]
+        """The outcome as plain data; hits and proofs are not part of documents."""
+        plain = asdict(replace(self, hits=None, proofs=None))
+        del plain["hits"], plain["proofs"]
+        plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
         plain["proved"] = self.proved
         plain["recovery"] = [one.as_dict() for one in self.recovery]
         listed: dict[str, Any] = _listed(plain)
         return listed
 
     def to_plain(self) -> dict[str, Any]:
-        """The outcome with its hits, from which it can be made again."""
-        return {**self.as_json(), "hits": None if self.hits is None else _listed(asdict(self.hits))}
+        """The outcome with its hits and proofs, from which it can be made again."""
+        return {
+            **self.as_json(),
+            "reliability": [asdict(one) for one in self.reliability],
+            "hits": None if self.hits is None else _listed(asdict(self.hits)),
+            "proofs": None if self.proofs is None else self.proofs.to_plain(),
+        }
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Outcome:
         """The outcome that :meth:`to_plain` gave."""
-        known = {field.name: plain[field.name] for field in fields(cls)}
-        foreseen, hits = known["foreseen"], known["hits"]
+        known = {one.name: plain[one.name] for one in fields(cls)}
+        foreseen, hits, proofs = known["foreseen"], known["hits"], known["proofs"]
         known |= {name: tuple(known[name]) for name in ("accuracy_interval", "interval", "skipped", "wrong")}
         return cls(
             **{
@@ -208,7 +235,9 @@ class Outcome:
                 "loss": known["loss"] and ReaderLoss.from_plain(known["loss"]),
                 "foreseen": foreseen and Foreseen(**{**foreseen, "ignored": tuple(foreseen["ignored"])}),
                 "promised": known["promised"] and Promised(**known["promised"]),
+                "reliability": tuple(Bin(**one) for one in known["reliability"]),
                 "hits": hits and Hits.from_json(hits),
+                "proofs": proofs and Proofs.from_plain(proofs),
             }
         )
 
@@ -256,11 +285,11 @@ class Outcome:
             holders=int((first._truth == 1).sum()) if first.secret.levels == 2 else 0,
             named=_mean_count([one[0] for one in named]),
             named_right=_mean_count([one[1] for one in named]),
-            proved_alone=_mean_counts([risk.proved_alone_by_value for risk in risks]),
-            proved_group=_mean_counts([risk.proved_group_by_value for risk in risks]),
-            learnt=_mean_counts([risk.learnt_by_value for risk in risks]),
+            proved_alone=mean_counts([risk.proved_alone_by_value for risk in risks]),
+            proved_group=mean_counts([risk.proved_group_by_value for risk in risks]),
+            learnt=mean_counts([risk.learnt_by_value for risk in risks]),
             exposed={
-                f"{level:g}": _mean_counts([risk._by_value(risk.exposed_people(level)) for risk in risks])
+                f"{level:g}": mean_counts([risk._by_value(risk.exposed_people(level)) for risk in risks])
                 for level in LEVELS
             },
             luck=max((risk.luck for risk in risks), key=lambda one: one.sure),
@@ -272,7 +301,13 @@ class Outcome:
             loss=loss,
             foreseen=foreseen,
             promised=promised,
+            reliability=()
+            if real
+            else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
+            proofs=None
+            if real
+            else Proofs.of([risk._proved for risk in risks], first._truth, first.secret.levels),
         )
 
 
@@ -305,11 +340,11 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         holders=holders,
         named=sum(outcome.named for outcome in outcomes),
         named_right=sum(outcome.named_right for outcome in outcomes),
-        proved_alone=_sum_counts([outcome.proved_alone for outcome in outcomes]),
-        proved_group=_sum_counts([outcome.proved_group for outcome in outcomes]),
-        learnt=_sum_counts([outcome.learnt for outcome in outcomes]),
+        proved_alone=sum_counts([outcome.proved_alone for outcome in outcomes]),
+        proved_group=sum_counts([outcome.proved_group for outcome in outcomes]),
+        learnt=sum_counts([outcome.learnt for outcome in outcomes]),
         exposed={
-            level: _sum_counts([outcome.exposed[level] for outcome in outcomes])
+            level: sum_counts([outcome.exposed[level] for outcome in outcomes])
             for level in outcomes[0].exposed
         },
         luck=_sum_luck([outcome.luck for outcome in outcomes]),
@@ -323,6 +358,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         loss=ReaderLoss.mean([outcome.loss for outcome in outcomes if outcome.loss is not None]),
         foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
         promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
+        reliability=add_bins([outcome.reliability for outcome in outcomes]),
     )
 
 
@@ -390,11 +426,7 @@ def _mean_count(counts: Sequence[int]) -> int:
     return round(fmean(counts))
 
 
-def _mean_counts(rows: Sequence[Counts]) -> Counts:
-    return {value: _mean_count([row[value] for row in rows]) for value in rows[0]}
-
-
-def _sum_counts(rows: Sequence[Counts]) -> Counts:
+def sum_counts(rows: Sequence[Counts]) -> Counts:
     return {value: sum(row[value] for row in rows) for value in rows[0]}
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL_TOGETHER",
     "ELSEWHERE",
+    "NotChecked",
     "Plan",
     "Problem",
     "all_at_once",
@@ -52,23 +53,45 @@ _RULES = {
 Problem = tuple[str, str]  # where, what
 
 
-def explained(errors: Sequence[Any]) -> list[Problem]:
+def explained(errors: Sequence[Any], releases: Any = ()) -> list[Problem]:
     """What pydantic found, in our words; alternatives of one key are one problem."""
     found: dict[str, str] = {}
     for error in errors:
         path = [str(part)[:60] for part in error["loc"]]
         rule = next((key for key in _RULES if key in path), None)
+        where = _place(path, releases)
         if rule is not None:
             cut = path.index(rule) + 1
-            found.setdefault(".".join(path[:cut]), f"{_RULES[rule]}.")
+            found.setdefault(_place(path[:cut], releases), f"{_RULES[rule]}.")
         elif error["type"] == "extra_forbidden":
-            found[".".join(path)] = f"is not a key of a plan.{_nearest_key(path)}"
+            found[where] = f"is not a key of a plan.{_nearest_key(path)}"
         elif error["type"] == "missing":
-            found[".".join(path)] = "is needed."
+            found[where] = "is needed."
         else:
             said = error["msg"].removeprefix("Input ")
-            found[".".join(path)] = f"{said}; got {short(error.get('input'))}."
+            found[where] = f"{said}; got {short(error.get('input'))}."
     return list(found.items())
+
+
+def _place(path: Sequence[str], releases: Any) -> str:
+    """Where in a plan something is, a release by its name."""
+    if len(path) < 2 or path[0] != "releases" or not path[1].isdigit():
+        return ".".join(path)
+    rest = ".".join(path[2:])
+    return f"{_release(int(path[1]), releases)}{': ' if rest else ''}{rest}"
+
+
+def _release(index: int, releases: Any) -> str:
+    """A release of a plan by its name; by its place, counted from one, where it has none.
+
+    Examples
+    --------
+    >>> _release(0, [{"name": "counts"}]), _release(1, [])
+    ('release “counts”', 'release 2')
+    """
+    given = releases[index] if isinstance(releases, list | tuple) and index < len(releases) else None
+    name = given.get("name") if isinstance(given, Mapping) else None
+    return f"release “{short(name)}”" if name and isinstance(name, str) else f"release {index + 1}"
 
 
 def _nearest_key(path: Sequence[str]) -> str:
@@ -85,16 +108,68 @@ def described_wrongly(releases: Any) -> list[Problem]:
     for index, release in enumerate(releases if isinstance(releases, list) else []):
         if not isinstance(release, Mapping):
             continue
-        path = f"releases.{index}"
-        if isinstance(release.get("statistic"), Mapping):
-            found += _under(f"{path}.statistic", catalogue.problems("statistic", release["statistic"]))
-        protect = release.get("protect", [])
+        path, protect = _release(index, releases), release.get("protect", [])
+        parts = [("statistic", "statistic", release.get("statistic"))]
         if isinstance(protect, Mapping):
-            found += _under(f"{path}.protect", catalogue.problems("protection", protect))
-        for number, plain in enumerate(protect if isinstance(protect, list) else []):
-            if isinstance(plain, Mapping):
-                found += _under(f"{path}.protect.{number}", catalogue.problems("protection", plain))
+            parts.append(("protect", "protection", protect))
+        for number, plain in enumerate(protect if isinstance(protect, list) else [], 1):
+            parts.append(("protect" if len(protect) == 1 else f"protect {number}", "protection", plain))
+        for where, what, plain in parts:
+            if isinstance(plain, Mapping) and not _unknown(what, plain):
+                found += _under(f"{path}: {where}", catalogue.problems(what, plain))
     return found
+
+
+def _unknown(what: str, plain: Any) -> bool:
+    """Whether this is a statistic or protection of a kind that tellall does not have."""
+    name = plain.get(catalogue.KIND) if isinstance(plain, Mapping) else None
+    return isinstance(name, str) and name not in catalogue.kinds(what)
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A planned release that tellall cannot compute, so that nobody knows what it gives away.
+
+    Attributes
+    ----------
+    statistic, protect
+        What the plan says of it.
+    reason
+        What tellall does not have.
+    nearest
+        The kind that comes nearest; None where nothing does.
+    """
+
+    name: str
+    statistic: Mapping[str, Any]
+    protect: tuple[Mapping[str, Any], ...]
+    reason: str
+    nearest: str | None
+
+    @classmethod
+    def of(cls, name: str, statistic: Mapping[str, Any], protect: Any) -> NotChecked | None:
+        """Why an entry of a plan is not checked; None where it can be."""
+        listed = tuple(protect) if isinstance(protect, list) else (protect,)
+        parts = [("statistic", statistic), *(("protection", plain) for plain in listed)]
+        for what, plain in parts:
+            if _unknown(what, plain):
+                kind = str(plain[catalogue.KIND])
+                near = catalogue.nearest_kind(what, kind)
+                like = "and nothing near to it" if near is None else f"the nearest is {near}"
+                reason = f"tellall has no {what} of kind '{short(kind)}'; {like}"
+                return cls(name or short(kind), statistic, listed, reason, near)
+        return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The release as the plan writes it."""
+        return {
+            "name": self.name,
+            "statistic": dict(self.statistic),
+            "protect": [dict(p) for p in self.protect],
+        }
+
+    def __str__(self) -> str:
+        return f"“{self.name}” is not checked: {self.reason}."
 
 
 def misplaced(data: Any, folder: Path | None) -> list[Problem]:
@@ -141,7 +216,9 @@ class Plan:
     Attributes
     ----------
     releases
-        What will be published, all of it.
+        What will be published.
+    not_checked
+        What will be published and is of a kind that tellall does not have.
     data, secret, public, bins
         How to read the people; see `read`. Not needed where a dataset is at hand.
     by
@@ -183,6 +260,7 @@ class Plan:
     folder: Path | None = None
     by: str | None = None
     device: str = "cpu"
+    not_checked: tuple[NotChecked, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
@@ -212,16 +290,19 @@ class Plan:
         try:
             document = PlanDocument.model_validate(dict(mapping))
         except ValidationError as error:
-            found += explained(error.errors(include_url=False))
+            found += explained(error.errors(include_url=False), mapping.get("releases"))
         if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
             found.append(("by", "must be a public column, not the secret."))
         found += described_wrongly(mapping.get("releases"))
         found += misplaced(mapping.get("data"), folder)
         if found or document is None:
             raise all_at_once(found)
-        entries = [_entry(release.name, release.statistic, release.protect) for release in document.releases]
+        told = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
+        unknown = [NotChecked.of(*entry) for entry in told]
+        known = [_entry(*entry) for entry, why in zip(told, unknown, strict=True) if why is None]
         return cls(
-            releases=_with_different_names(entries),
+            releases=_with_different_names(known),
+            not_checked=tuple(one for one in unknown if one is not None),
             data=document.data,
             secret=document.secret,
             public=None if document.public is None else tuple(document.public),
@@ -280,22 +361,21 @@ class Plan:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
         found: list[Problem] = []
-        for index, entry in enumerate(self.releases):
+        for entry in self.releases:
+            where = f"release “{entry.name}”"
             try:
                 entry.statistic.size(public)
                 if dataset.levels > 2 and not isinstance(entry.statistic, Marginals):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
-                    found.append(
-                        (f"releases.{index}.statistic", f"{said}; got {entry.statistic.describe()}.")
-                    )
+                    found.append((f"{where}: statistic", f"{said}; got {entry.statistic.describe()}."))
                     continue
             except TellallError as error:
-                found.append((f"releases.{index}.statistic", str(error)))
+                found.append((f"{where}: statistic", str(error)))
                 continue
             try:
                 prepare(as_protections(entry.protections), entry.statistic, public)
             except TellallError as error:
-                found.append((f"releases.{index}.protect", str(error)))
+                found.append((f"{where}: protect", str(error)))
         if found:
             raise all_at_once(found)
 
@@ -320,7 +400,10 @@ class Plan:
             "repeats": self.repeats,
             "seed": self.seed,
             "steps": self.steps,
-            "releases": [entry.as_json() for entry in self.releases],
+            "releases": [
+                *(entry.as_json() for entry in self.releases),
+                *(entry.as_json() for entry in self.not_checked),
+            ],
         }
 
 

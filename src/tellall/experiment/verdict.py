@@ -134,11 +134,10 @@ def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[
 
 def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     """The verdict on one attack."""
-    _, low, high = found.share_gained
+    low = found.share_gained[1]
     proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
-    grouped = limits.count(found.proved_group)
+    people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
     if low > limits.advantage:
-        people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""
         return Verdict(
             "fail",
             f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}",
@@ -151,12 +150,19 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
             f"{_people_learnt(proved, exposed)} The limit is {limits.exposed:,}.",
             "people proved" if proved else "people exposed",
         )
+    doubt = _to_review(name, found, limits)
+    if doubt is not None:
+        return replace(doubt, sentence=f"{doubt.sentence}{people}")
+    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}", "within the limits")
+
+
+def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
+    """The verdict on an attack within the limits that a person has to decide on; None where nobody has to."""
+    _, low, high = found.share_gained
+    grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
-        return Verdict(
-            "review",
-            f"“{name}” does not describe these people: it proves what is not true of them.",
-            "proofs contradicted",
-        )
+        said = f"“{name}” does not describe these people: it proves what is not true of them."
+        return Verdict("review", said, "proofs contradicted")
     if high > limits.advantage:
         return Verdict(
             "review",
@@ -173,21 +179,21 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
             "everybody in a published cell has it. Whether that harms them is for a person to say.",
             "people proved as a group",
         )
-    if found.luck.unreliable:
-        return Verdict(
-            "review", f"In “{name}” sure guesses are unreliable: {_luck(found)}.", "sure guesses unreliable"
-        )
-    if found.luck.sure and found.luck.explained:
-        return Verdict(
-            "review",
-            f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}.",
-            "luck explains sure guesses",
-        )
-    return Verdict("pass", f"{_passed(name, found, limits)} {_NOT_PROOF}", "within the limits")
+    if luck.unreliable:
+        said = f"In “{name}” sure guesses are unreliable: {_luck(found)}."
+        return Verdict("review", said, "sure guesses unreliable")
+    if luck.sure and luck.explained:
+        said = f"Luck explains the sure guesses of “{name}”, so they expose nobody: {_luck(found)}."
+        return Verdict("review", said, "luck explains sure guesses")
+    return None
 
 
 def judge(
-    found: Sequence[tuple[str, Outcome]], limits: Limits, *, not_attacked: Sequence[str] = ()
+    found: Sequence[tuple[str, Outcome]],
+    limits: Limits,
+    *,
+    not_attacked: Sequence[str] = (),
+    sensitive: Mapping[str, int] | None = None,
 ) -> Verdict:
     """The verdict on several attacks: never better than that on any of them.
 
@@ -197,20 +203,37 @@ def judge(
         Each attack with the name of what was attacked.
     not_attacked
         The names of what could not be attacked.
+    sensitive
+        How many people with a sensitive value are ``proved_alone`` by any of the attacks and ``exposed`` by
+        the one that exposes most; where not given, each attack's own count is all there is.
     """
-    if not found:
-        return Verdict(
-            "review", "Nothing could be attacked, so nothing is known about what it gives away.", NOT_ATTACKED
-        )
-    verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
-    worst = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))[0]
     missing = f"Not attacked: {', '.join(not_attacked)}." if not_attacked else ""
+    if not found:
+        nothing = "Nothing could be attacked, so nothing is known about what it gives away."
+        return Verdict("review", f"{nothing} {missing}".strip(), NOT_ATTACKED)
+    verdicts = [(judge_outcome(name, outcome, limits), outcome) for name, outcome in found]
+    worst, by = max(verdicts, key=lambda pair: (pair[0].rank, _weight(pair[1], limits)))
+    together = _together(by, limits, sensitive or {})
+    proved = (sensitive or {}).get("proved_alone", 0)
+    if worst.word != "fail" and limits.exposed is not None and proved > limits.exposed:
+        said = f"The limit is {limits.exposed:,} people with a sensitive value."
+        worst = Verdict("fail", said, "people proved")
     if worst.word != "pass":
-        return replace(worst, sentence=f"{worst.sentence} {missing}".strip())
+        said = " ".join(filter(None, [worst.sentence, together, missing]))
+        return replace(worst, sentence=said)
     if missing:
         stayed = f"What could be attacked stayed below the limit of {_in_100(limits.advantage, found[0][1])}"
         return Verdict("review", f"{stayed}, but not everything could be. {missing}", NOT_ATTACKED)
     return worst
+
+
+def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, int]) -> str:
+    """What to add about all sets of releases where these give away more than the one that decided."""
+    proved, exposed = sensitive.get("proved_alone", 0), sensitive.get("exposed", 0)
+    own = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
+    if proved <= own[0] and exposed <= own[1]:
+        return ""
+    return f"Over all sets of releases, with a sensitive value: {_people_learnt(proved, exposed)}"
 
 
 def _weight(found: Outcome, limits: Limits) -> tuple[float, float]:

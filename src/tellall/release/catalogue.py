@@ -19,11 +19,55 @@ from tellall.release import protections, statistics
 from tellall.release.protections.protection import Protection, Unknown
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["KIND", "build", "kinds", "label", "parameters", "problems", "published", "to_plain"]
+__all__ = [
+    "KIND",
+    "build",
+    "kinds",
+    "label",
+    "nearest_kind",
+    "parameters",
+    "problems",
+    "published",
+    "to_plain",
+]
 
 KIND = "kind"
 _DEEPEST = 5  # deeper than any sum of laws that somebody writes
 _LONGEST_WORD = 60  # nobody misspells a longer word
+# what other tools call the kinds here; the first word that a name contains decides
+_ALSO_CALLED: dict[str, dict[str, str]] = {
+    "statistic": {
+        "pivot": "Marginals",
+        "crosstab": "Marginals",
+        "contingency": "Marginals",
+        "table": "Marginals",
+        "frequenc": "Marginals",
+        "histogram": "Marginals",
+        "percent": "Marginals",
+        "proportion": "Marginals",
+        "regression": "Estimator",
+        "ols": "Estimator",
+        "logit": "Estimator",
+        "glm": "Estimator",
+        "model": "Estimator",
+        "coefficient": "Estimator",
+        "classif": "ErrorRates",
+        "accuracy": "ErrorRates",
+        "confusion": "ErrorRates",
+        "query": "SubsetCounts",
+        "average": "Means",
+    },
+    "protection": {
+        "suppress": "Suppression",
+        "threshold": "Suppression",
+        "hide": "Suppression",
+        "round": "Rounding",
+        "sampl": "Subsample",
+        "swap": "Swapping",
+        "noise": "Gaussian",
+    },
+}
+_NOTHING_LIKE_IT = ("median", "quantile", "quartile", "percentile", "minim", "maxim", "plot", "graph")
 
 
 def kinds(what: str) -> dict[str, type[Any]]:
@@ -135,6 +179,24 @@ def nearest(word: object, known: Mapping[str, Any] | Sequence[str]) -> str:
     lower = {name.lower(): name for name in known}
     near = difflib.get_close_matches(word.lower(), lower, n=1)
     return f" Did you mean '{lower[near[0]]}'?" if near else ""
+
+
+def nearest_kind(what: str, name: str) -> str | None:
+    """The kind of statistic or protection that comes nearest to one tellall does not have; None: nothing.
+
+    Examples
+    --------
+    >>> nearest_kind("statistic", "PivotTable"), nearest_kind("statistic", "Marginal")
+    ('Marginals', 'Marginals')
+    >>> nearest_kind("statistic", "Quantiles") is None
+    True
+    """
+    known, word = {kind.lower(): kind for kind in kinds(what)}, name.lower()[:_LONGEST_WORD]
+    if any(part in word for part in _NOTHING_LIKE_IT):
+        return None
+    called = [kind for part, kind in _ALSO_CALLED[what].items() if part in word and kind in known.values()]
+    near = [known[kind] for kind in difflib.get_close_matches(word, known, n=1)]
+    return next(iter([*called, *near]), None)
 
 
 def _is_own(thing: Any) -> bool:

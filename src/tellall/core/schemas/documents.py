@@ -158,6 +158,15 @@ class LuckDocument(_Strict):
     chance: Annotated[float, Field(ge=0, le=1, description="That luck alone makes this many right.")]
 
 
+class BinDocument(_Strict):
+    """The guesses with a confidence from low to high: how many were made, how many were right."""
+
+    low: Annotated[float, Field(ge=0, le=1)]
+    high: Annotated[float, Field(ge=0, le=1)]
+    said: Annotated[int, Field(ge=0)]
+    right: Annotated[int, Field(ge=0)]
+
+
 class LossDocument(_Strict):
     """What the reader of the release loses."""
 
@@ -203,6 +212,9 @@ class Found(_Strict):
     promised: Annotated[
         PromisedDocument | None, Field(description="What the protections declare; null: nobody asked.")
     ] = None
+    reliability: Annotated[
+        list[BinDocument], Field(description="How often guesses of each confidence were right.")
+    ] = []
     wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
     loss: LossDocument | None = None
     recovery: Annotated[
@@ -219,11 +231,16 @@ class VerdictDocument(_Strict):
 
 
 class DecoderDocument(_Strict):
-    """What one decoder gained."""
+    """What one decoder found."""
 
     decoder: str
     chose: str
+    accuracy: float
     advantage: float
+    interval: Annotated[tuple[float, float], Field(description="Corrected for the decoders tried.")]
+    proved: int
+    exposed: int
+    status: str
 
 
 class FindingDocument(_Strict):
@@ -237,7 +254,9 @@ class FindingDocument(_Strict):
     outcome: Literal["found", "skipped"]
     reason: str | None = None
     verdict: VerdictDocument
-    summary: Found | None = None
+    summary: Annotated[Found | None, Field(description="What the strongest decoder found.")] = None
+    proved_alone: Annotated[dict[str, int], Field(description="By any decoder; by value.")] = {}
+    proved_group: Annotated[dict[str, int], Field(description="By any decoder; by value.")] = {}
     decoders: list[DecoderDocument] = []
 
 
@@ -299,6 +318,102 @@ class AreasDocument(_Strict):
     rows: list[AreaDocument]
 
 
+class OverallDocument(_Strict):
+    """What all sets of releases give away; one more release lowers none of these numbers."""
+
+    advantage: Annotated[float, Field(description="The largest of any set of releases.")]
+    advantage_of: Annotated[str, Field(description="The set that has it.")]
+    exposed: Annotated[dict[str, int], Field(description="By the attack that exposes most; by value.")]
+    exposed_of: str
+    exposed_people: int
+    proved_alone: Annotated[dict[str, int], Field(description="By any set of releases; by value.")]
+    proved_group: dict[str, int]
+    proved: int
+    sensitive: Annotated[
+        dict[str, int],
+        Field(description="People with a sensitive value: proved_alone, proved_group, exposed, learnt."),
+    ]
+
+
+class NotCheckedDocument(_Strict):
+    """A planned release of a kind that tellall does not have."""
+
+    name: str
+    reason: str
+    nearest: Annotated[str | None, Field(description="The kind that comes nearest.")] = None
+
+
+class ChangeDocument(_Strict):
+    """One change of the plan that was considered, the cheapest first."""
+
+    words: Annotated[str, Field(description="The change, such as: round “counts” to 5.")]
+    releases: Annotated[list[str], Field(description="The releases that it changes or leaves out.")]
+    loss: Annotated[float, Field(ge=0, description="Mean absolute error, withheld and dropped counted.")]
+    withheld: Annotated[float, Field(ge=0, le=1, description="Share of the planned values not shown.")]
+    error: Annotated[float | None, Field(description="Mean error of what is shown; null: nothing is.")] = None
+    verdict: Annotated[
+        Literal["pass", "review", "fail"] | None, Field(description="On fresh draws; null: not tried.")
+    ] = None
+    sentence: Annotated[str, Field(description="What decided.")] = ""
+    draws: Annotated[int, Field(ge=0, description="Fresh draws that were audited.")] = 0
+    passed: Annotated[int, Field(ge=0, description="How many of those pass.")] = 0
+
+
+class RemedyDocument(_Strict):
+    """The cheapest change of the plan that passes, or that none was found."""
+
+    found: bool
+    sentence: str
+    change: Annotated[ChangeDocument | None, Field(description="The change that passes.")] = None
+    entries: Annotated[
+        list[Described], Field(description="The releases of the changed plan, all of them.")
+    ] = []
+    toml: Annotated[str, Field(description="The same as text to paste into the plan.")] = ""
+    tried: Annotated[list[ChangeDocument], Field(description="Changes that were attacked.")] = []
+    not_tried: Annotated[list[ChangeDocument], Field(description="Changes there was no time for.")] = []
+
+
+class PartDocument(_Strict):
+    """What the releases give away without one of their parts."""
+
+    kind: Literal["release", "table", "column"]
+    name: str
+    proved: Annotated[int, Field(description="People proved without it.")]
+    exposed: int
+    learnt: Annotated[int, Field(description="With a sensitive value, proved alone or exposed.")]
+    advantage: float
+    adds: Annotated[dict[str, float], Field(description="What it adds: proved, exposed, learnt, advantage.")]
+
+
+class ExposedRow(_Strict):
+    """People of some values of a column, or in groups of some size, and how many of them are learnt."""
+
+    values: Annotated[list[str], Field(description="Merged until no count tells of single people.")]
+    people: int
+    learnt: Annotated[int | None, Field(description="Proved alone or exposed; null: withheld.")]
+
+
+class ExposedTable(_Strict):
+    """Who is learnt, by one column or by how many people are alike in public."""
+
+    by: Annotated[str, Field(description="A public column, or “people alike”.")]
+    rows: list[ExposedRow]
+
+
+class CulpritsDocument(_Strict):
+    """What each part of the releases adds, and who is learnt from them."""
+
+    of: Annotated[str, Field(description="The set of releases that was taken apart.")]
+    decoder: str
+    proved: int
+    exposed: int
+    learnt: int
+    advantage: float
+    parts: list[PartDocument]
+    not_tried: Annotated[list[str], Field(description="Parts there was no time for.")] = []
+    who: list[ExposedTable] = []
+
+
 class AuditDocument(_Strict):
     """A whole audit."""
 
@@ -318,7 +433,11 @@ class AuditDocument(_Strict):
     sensitive: Annotated[list[str] | None, Field(description="Codes of the sensitive values.")] = None
     verdict: VerdictDocument
     worst: str | None
+    overall: Annotated[OverallDocument | None, Field(description="null: nothing was attacked.")] = None
     findings: list[FindingDocument]
+    not_checked: list[NotCheckedDocument] = []
     areas: AreasDocument | None = None
+    remedy: Annotated[RemedyDocument | None, Field(description="null: nobody looked for one.")] = None
+    culprits: Annotated[CulpritsDocument | None, Field(description="null: nobody looked.")] = None
     assumed: list[str]
     not_tested: list[str]

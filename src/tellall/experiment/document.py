@@ -1,0 +1,244 @@
+"""The audit: a plan's findings with a verdict, as a record, as a document and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.core import files
+from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
+from tellall.core.version import __version__, versions
+from tellall.experiment.findings import (
+    AreaFindings,
+    Finding,
+    Job,
+    Skipped,
+    area_csv,
+    area_table,
+    not_tested_in_areas,
+)
+from tellall.experiment.overall import Overall, Proved, proved_together
+from tellall.experiment.plan import NotChecked, Plan
+from tellall.experiment.verdict import JudgedArea, Limits, Verdict, judge, judge_area, judged_areas
+from tellall.people.dataset import Dataset
+from tellall.release.protections.protection import is_random
+
+__all__ = ["Audit", "describe_people"]
+
+_ASSUMED_OF_AREAS = (
+    "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
+    "person once; their strongest baseline is the one that is right most often over all areas."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """A plan's findings: one per release, then sets of them; ``steps`` say what each protection buys.
+
+    With ``by`` in the plan the findings are about all people of all areas, and ``areas`` has those of each
+    area, the worst first. ``proved`` has the people proved by any set of releases; None: the most that one
+    set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
+    plan adds and who is exposed; None where nobody looked.
+    """
+
+    plan: Plan
+    data: dict[str, Any]
+    limits: Limits
+    findings: tuple[Finding | Skipped, ...]
+    steps: tuple[Finding | Skipped, ...] = ()
+    command: str = "ta.audit"
+    areas: tuple[AreaFindings, ...] = ()
+    proved: Proved | None = None
+    remedy: dict[str, Any] | None = None
+    culprits: dict[str, Any] | None = None
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """The findings without what could not be attacked."""
+        return tuple(finding for finding in self.findings if isinstance(finding, Finding))
+
+    @property
+    def not_checked(self) -> tuple[NotChecked, ...]:
+        """What is planned and of a kind that tellall does not have."""
+        return self.plan.not_checked
+
+    @property
+    def not_attacked(self) -> tuple[str, ...]:
+        """The names of everything planned that was not attacked."""
+        skipped = [finding.name for finding in self.findings if isinstance(finding, Skipped)]
+        return (*skipped, *(one.name for one in self.not_checked))
+
+    @cached_property
+    def overall(self) -> Overall | None:
+        """The strongest attack number by number, and the people proved by any; None: nothing was attacked."""
+        return Overall.of(self.found, self.proved or proved_together(self.found), self.limits)
+
+    @property
+    def worst(self) -> Finding | None:
+        """The finding with the largest advantage; None where everything was skipped."""
+        return max(self.found, key=lambda finding: finding.outcome.advantage, default=None)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Pass, review or fail, with a sentence: never better than that of any set of releases."""
+        verdict = judge(
+            [(finding.name, one) for finding in self.found for one in finding.outcomes],
+            self.limits,
+            not_attacked=self.not_attacked,
+            sensitive={} if self.overall is None else self.overall.sensitive,
+        )
+        return verdict if self.plan.by is None else judged_areas(verdict, self.judged, self.limits)
+
+    @cached_property
+    def judged(self) -> tuple[JudgedArea, ...]:
+        """The areas as a verdict sees them."""
+        looked_at = sum(len(finding.outcomes) for area in self.areas for finding in area.found)
+        return tuple(
+            judge_area(
+                area.name,
+                area.people,
+                [(found.name, one) for found in area.found for one in found.outcomes],
+                self.limits,
+                looked_at,
+                area.reason,
+            )
+            for area in self.areas
+        )
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The whole audit as plain data; counts and rates, never a person."""
+        worst = self.worst
+        return {
+            "schema_version": VERSION,
+            "document": "audit",
+            "tellall": __version__,
+            "versions": versions(),
+            "command": self.command,
+            "seed": self.plan.seed,
+            "device": self.plan.device,
+            "plan": self.plan.as_json(),
+            "data": self.data,
+            "limit": self.plan.limit,
+            "exposed_limit": self.plan.exposed_limit,
+            "sensitive": None if self.limits.sensitive is None else list(self.limits.sensitive),
+            "verdict": self.verdict.as_json(),
+            "worst": None if worst is None else worst.name,
+            "overall": None if self.overall is None else self.overall.as_json(),
+            "findings": [
+                *_written(self.plan, self.findings),
+                *(_written_unchecked(one) for one in self.not_checked),
+                *_written(self.plan, self.steps),
+            ],
+            "not_checked": [
+                {"name": one.name, "reason": one.reason, "nearest": one.nearest} for one in self.not_checked
+            ],
+            "areas": None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
+            "remedy": self.remedy,
+            "culprits": self.culprits,
+            "assumed": [*_assumed(self.data), *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ())],
+            "not_tested": [
+                *(f"{one.name}: not checked: {one.reason}" for one in self.not_checked),
+                *_not_tested(self.plan, self.data, self.findings),
+                *(not_tested_in_areas(self.areas) if self.plan.by is not None else ()),
+            ],
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path."""
+        from tellall.report.audit_page import render
+
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
+            raise invalid("folder", "a folder, or a new name", str(folder))
+        document = self.document
+        page = render(document)
+        target.mkdir(parents=True, exist_ok=True)
+        files.write_json(target / "audit.json", document)
+        if document["areas"] is not None:
+            files.write_text(target / "areas.csv", area_csv(document["areas"]["rows"]))
+        return files.write_text(target / "report.html", page)
+
+    def __repr__(self) -> str:
+        return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"
+
+
+def _written(plan: Plan, findings: Sequence[Finding | Skipped]) -> list[dict[str, Any]]:
+    return [{**finding.job.as_json(plan), **finding.as_json()} for finding in findings]
+
+
+def _written_unchecked(one: NotChecked) -> dict[str, Any]:
+    """A planned release of a kind that tellall does not have, as a finding that was skipped."""
+    entry = one.as_json()
+    job = {"name": one.name, "role": "alone", "releases": []}
+    job |= {"statistic": [entry["statistic"]], "protect": [entry["protect"]]}
+    return {**job, **Skipped(Job("alone", one.name, ()), f"not checked: {one.reason}").as_json()}
+
+
+def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
+    """The people, counted: what a page says of them."""
+    assert dataset.secret is not None
+    return {
+        "name": name,
+        "people": dataset.n,
+        "distinct_public_rows": len(dataset.patterns),
+        "secret": dataset.secret_name,
+        "meaning": list(dataset.meaning),
+        "holders": int(dataset.secret.sum()) if dataset.levels == 2 else None,
+        "counts": np.bincount(dataset.secret, minlength=dataset.levels).tolist() if dataset.levels else [],
+        "columns": [
+            {"name": column.name, "levels": column.levels, "cuts": list(column.cuts) if column.cuts else None}
+            for column in dataset.public.columns
+        ],
+        "left_out": list(dataset.public.left_out),
+    }
+
+
+def _assumed(data: dict[str, Any]) -> list[str]:
+    """What the audit takes the attacker to know."""
+    names = ", ".join(column["name"] for column in data["columns"])
+    return [
+        f"The attacker knows the public columns of all {data['people']:,} people ({names}), and that they "
+        "are in the data.",
+        "The attacker knows what was computed and how it was protected, but not the random draws.",
+        f"The attacker knows nobody's {data['secret']} beforehand, not even their own, and reads its rate "
+        "off the release.",
+        "The baselines are what one would guess without the person's own record in the release: the "
+        "most common value, others with the same public row, the best prediction from the public columns, "
+        "and a model of the published statistics fitted without the person. Only what goes beyond the "
+        "strongest counts.",
+    ]
+
+
+def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | Skipped]) -> list[str]:
+    """What the audit says nothing about."""
+    missing = [f"{skipped.name}: {skipped.reason}" for skipped in findings if isinstance(skipped, Skipped)]
+    unsolved = [
+        f"{finding.name}: {finding.outcome.status}"
+        for finding in findings
+        if isinstance(finding, Finding) and not finding.outcome.settled
+    ]
+    draws = "One draw of the noise was attacked; another could give away a little more or less."
+    return [
+        *missing,
+        *unsolved,
+        "Attacks other than the reconstructions named beside each release. That these fail proves nothing "
+        "about others.",
+        "Whether somebody is in the data at all (membership).",
+        "Attackers who know some people's secrets, or hold releases that are not in this plan.",
+        f"Secrets other than {data['secret']}.",
+        *([draws] if plan.repeats == 1 and any(_of_chance(plan, finding) for finding in findings) else []),
+    ]
+
+
+def _of_chance(plan: Plan, finding: Finding | Skipped) -> bool:
+    """Whether what was attacked could have come out otherwise."""
+    return isinstance(finding, Finding) and any(
+        is_random(plan.releases[index].protections[:count]) for index, count in finding.job.members
+    )

@@ -22,6 +22,8 @@ from tests.report.test_page import outcome
 
 from .conftest import small_people
 
+KEY = bytes(range(32))
+
 
 def random_entry(rng: np.random.Generator) -> dict:
     protections = (
@@ -121,7 +123,7 @@ def test_proofs_are_counted_as_they_are_and_survive_being_written(levels):
     rng = np.random.default_rng(levels)
     truth = rng.integers(0, levels, 50)
     kinds = [rng.choice(["alone", "group", ""], 50) for _ in range(3)]
-    found = Proofs.of(kinds, truth, levels)
+    found = Proofs.of(kinds, truth, levels, KEY)
     for name in ("alone", "group"):
         wanted = [
             round(np.mean([int(((kind == name) & (truth == value)).sum()) for kind in kinds]))
@@ -136,8 +138,8 @@ def test_proofs_are_counted_as_they_are_and_survive_being_written(levels):
 
 def test_alone_wins_over_group_and_one_draw_joins_several():
     truth = np.array([1, 0, 1, 1])
-    one = Proofs.of([np.array(["group", "", "", "alone"])], truth, 2)
-    two = Proofs.of([np.array(["alone", "", "", ""]), np.array(["", "group", "", ""])], truth, 2)
+    one = Proofs.of([np.array(["group", "", "", "alone"])], truth, 2, KEY)
+    two = Proofs.of([np.array(["alone", "", "", ""]), np.array(["", "group", "", ""])], truth, 2, KEY)
     both = Proofs.union([one, two])
     assert len(both.codes) == 2
     assert both.alone == {"0": 0, "1": 2}  # two people in the first draw, one in the second: 1.5
@@ -147,9 +149,18 @@ def test_alone_wins_over_group_and_one_draw_joins_several():
 def test_what_is_kept_of_proofs_does_not_say_who():
     truth = np.arange(200) % 2
     kinds = np.where(np.arange(200) < 20, "alone", "")
-    kept = Proofs.of([kinds], truth, 2).codes[0] > 0
+    kept = Proofs.of([kinds], truth, 2, KEY).codes[0] > 0
     assert kept.sum() == 20
     assert kept[:20].sum() < 15
+
+
+def test_only_an_audit_keeps_who_is_proved_and_in_an_order_of_its_own(people):
+    plan = Plan.from_mapping({"steps": False, "releases": [{"statistic": {"kind": "Marginals", "ways": 4}}]})
+    one, two = (attack_all(people, plan)[0].proofs for _ in range(2))
+    assert (one.alone, one.group) == (two.alone, two.group)
+    assert not np.array_equal(one.codes[0], two.codes[0])
+    swept = ta.sweep(people, plan.releases[0].statistic, [None], decoders=["least-squares"])
+    assert swept.outcomes[0].proofs is None
 
 
 def test_a_proof_that_the_truth_contradicts_voids_the_proofs_of_a_release():

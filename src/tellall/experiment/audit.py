@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -144,7 +145,8 @@ def attack_all(
     limits: Limits | None = None,
 ) -> list[Finding | Skipped]:
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
-    setting, within = Setting(dataset, plan.device), limits or plan.limits(dataset)
+    secret = secrets.token_bytes(32) if kept is None else kept.secret
+    setting, within = Setting(dataset, plan.device, secret), limits or plan.limits(dataset)
     key = None if kept is None else key_of(plan, dataset)
     alone = jobs_alone(plan)
     expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))

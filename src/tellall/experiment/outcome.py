@@ -254,10 +254,12 @@ class Outcome:
         loss: ReaderLoss | None = None,
         foreseen: Foreseen | None = None,
         promised: Promised | None = None,
+        key: bytes | None = None,
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
 
-        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it.
+        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it. With
+        a random ``key`` who is proved is kept, shuffled by it, to be joined with other attacks.
         """
         first, real = risks[0], not risks[0].secret.levels
         guessed = {name: off == 0 for name, off in first._baseline_off.items()}
@@ -306,8 +308,8 @@ class Outcome:
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
             proofs=None
-            if real
-            else Proofs.of([risk._proved for risk in risks], first._truth, first.secret.levels),
+            if real or key is None
+            else Proofs.of([risk._proved for risk in risks], first._truth, first.secret.levels, key),
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ _GROUP, _ALONE = 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Proofs:
-    """Who is proved in each draw, in an order that only the holder of the secrets can undo.
+    """Who is proved in each draw, in an order that only the holder of a random key can undo.
 
     Attributes
     ----------
@@ -34,25 +33,27 @@ class Proofs:
     Notes
     -----
     A person has the same value in every attack, so the larger code of two attacks is that of both together:
-    proved in either, and alone where either proves them alone. People are shuffled by a hash of everybody's
-    secret: a file of these codes says how many are proved, as a report does, and not who.
+    proved in either, and alone where either proves them alone. People are shuffled by a random key, the same
+    for all attacks of an audit: these codes say how many people are proved, as a report does, and not who.
     """
 
     levels: int
     codes: tuple[Codes, ...]
 
     @classmethod
-    def of(cls, kinds: Sequence[npt.NDArray[np.str_]], truth: npt.NDArray[Any], levels: int) -> Proofs:
-        """The proofs of each draw, from "alone", "group" or "" for each person.
+    def of(
+        cls, kinds: Sequence[npt.NDArray[np.str_]], truth: npt.NDArray[Any], levels: int, key: bytes
+    ) -> Proofs:
+        """The proofs of each draw, from "alone", "group" or "" for each person, shuffled by the key.
 
         Examples
         --------
         >>> truth = np.array([1, 0, 1])
-        >>> found = Proofs.of([np.array(["alone", "group", ""])], truth, 2)
+        >>> found = Proofs.of([np.array(["alone", "group", ""])], truth, 2, b"0123")
         >>> found.alone, found.group
         ({'0': 0, '1': 1}, {'0': 1, '1': 0})
         """
-        order = _order(truth)
+        order = np.random.default_rng(np.frombuffer(key, dtype=np.uint32)).permutation(truth.size)
         value = 2 * truth.astype(np.uint16)
         coded = [
             np.where(kind == "alone", value + _ALONE, np.where(kind == "group", value + _GROUP, 0))
@@ -121,9 +122,3 @@ def mean_counts(rows: Sequence[dict[str, int]]) -> dict[str, int]:
     {'0': 2, '1': 4}
     """
     return {value: round(sum(row[value] for row in rows) / len(rows)) for value in rows[0]}
-
-
-def _order(truth: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """An order of the people that nobody can tell without everybody's secret."""
-    digest = hashlib.sha256(np.ascontiguousarray(truth).tobytes()).digest()
-    return np.random.default_rng(np.frombuffer(digest, dtype=np.uint32)).permutation(truth.size)

@@ -76,15 +76,16 @@ class Planned:
 class Setting:
     """People whose releases are attacked again and again, with everything that the attacks share.
 
-    Baselines are functions of people and statistics alone, so they are computed once.
+    Baselines are functions of people and statistics alone, so they are computed once. With a random ``key``
+    outcomes keep who is proved, shuffled by it.
     """
 
-    def __init__(self, people: Dataset, device: str = "cpu") -> None:
+    def __init__(self, people: Dataset, device: str = "cpu", key: bytes | None = None) -> None:
         if not isinstance(people, Dataset):
             raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
         if people.secret is None:
             raise invalid("dataset", "one with a secret", "no secret")
-        self.people, self.device = people, device
+        self.people, self.device, self.key = people, device, key
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
         self._computed: list[tuple[Statistic, Computed]] = []
@@ -218,6 +219,7 @@ class Trial:
                 loss=self._loss,
                 promised=self._promised,
                 foreseen=self._foreseen,
+                key=self.setting.key,
             )
 
     def run_all(self, decoders: Sequence[str]) -> tuple[Outcome, ...]:

@@ -10,15 +10,24 @@ from typing import Any, ClassVar, final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.compose import RowSelect
+from tellall.algebra.posterior.model import CountPrior
 from tellall.core.errors import invalid
 
 __all__ = [
     "Bit",
     "Category",
+    "Code",
     "Real",
     "Secret",
+    "rates_of_bits",
 ]
+
+# What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
+# so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
+RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
+_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 
 Truth = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -85,11 +94,11 @@ class Secret(ABC):
         """How far off each guess is: 0 or 1 for bits and categories, the absolute error of real numbers."""
 
     @abstractmethod
-    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
-        """Each person's estimate, guess and the confidence in it.
+    def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
+        """Each person's estimate, guess, and how sure that is: the confidence, or a number's deviation.
 
-        ``share`` is what a decoder says of each unknown, ``chance`` its probability, both people × unknowns;
-        of a real number, ``chance`` is the standard deviation, and so is the third result.
+        ``share`` is what a decoder says of each unknown, ``sure`` the probability of a count's person or the
+        standard deviation of a real number, both people × unknowns.
         """
 
     @abstractmethod
@@ -101,8 +110,33 @@ class Secret(ABC):
         raise TypeError("a real number is guessed with an error; ask for error(guess, truth)")
 
 
-class _Code(Secret):
-    """A secret with finitely many values, 0 to levels − 1."""
+class Code(Secret):
+    """A secret with finitely many values, 0 to levels − 1: each unknown is a count of people."""
+
+    exclusive: ClassVar[bool] = False  # whether several unknowns count everybody exactly once
+
+    @abstractmethod
+    def estimate_rates(
+        self, operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray
+    ) -> Array:
+        """The rate of the secret, or of each of its values, among the people of the unknowns.
+
+        Notes
+        -----
+        If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the
+        unknowns of v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that
+        weighted regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
+        A rate keeps its own standard error away from zero and one: it is used as if it were certain, which it
+        is not.
+        """
+
+    @abstractmethod
+    def rate_of_odds(self, rate: Array) -> Array:
+        """The rate at which a count's prior has the odds that `conclude` expects."""
+
+    @abstractmethod
+    def log_prior(self, counts: npt.NDArray[Any], prior: CountPrior) -> Array:
+        """The log-probability of each list of counts, up to a constant."""
 
     def _check_values(self, array: Truth) -> Truth:
         if not np.isin(array, np.arange(self.levels)).all():
@@ -135,7 +169,7 @@ class _Code(Secret):
 
 @final
 @dataclass(frozen=True)
-class Bit(_Code):
+class Bit(Code):
     """Yes or no: one unknown, 0 or 1."""
 
     levels: int = field(default=2, init=False, repr=False)
@@ -147,17 +181,29 @@ class Bit(_Code):
     def guess(self, estimate: Array) -> Truth:
         return (estimate >= 0.5).astype(np.int8)
 
-    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
-        guess = self.guess(share[:, 0])
-        return share[:, 0], guess, np.maximum(np.where(guess == 1, chance[:, 0], 1 - chance[:, 0]), 0.5)
+    def estimate_rates(
+        self, operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray
+    ) -> Array:
+        return rates_of_bits(operator, target[:, None], spread, size)
+
+    def rate_of_odds(self, rate: Array) -> Array:
+        return rate
+
+    def log_prior(self, counts: npt.NDArray[Any], prior: CountPrior) -> Array:
+        return np.array([prior.log_prior(each) for each in counts.astype(np.float64)])
+
+    def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
+        guess, chance = self.guess(share[:, 0]), sure[:, 0]
+        return share[:, 0], guess, np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5)
 
 
 @final
 @dataclass(frozen=True)
-class Category(_Code):
+class Category(Code):
     """One of several values: an unknown for each, one of which is 1."""
 
     noun: ClassVar[str] = "code"
+    exclusive: ClassVar[bool] = True
 
     def targets(self, truth: Truth) -> Array:
         return np.asarray(truth[:, None] == np.arange(self.levels), dtype=np.float64)
@@ -165,11 +211,37 @@ class Category(_Code):
     def guess(self, estimate: Array) -> Truth:
         return np.asarray(estimate.argmax(axis=1))
 
-    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
+    def estimate_rates(
+        self, operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray
+    ) -> Array:
+        reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(self.levels)], axis=1)
+        squares = operator.squared()
+        energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(self.levels)], axis=1)
+        margin = 0.5 / (float(size.sum()) / self.levels + 1)
+        rates = believed = np.full(self.levels, 1 / self.levels)
+        for _ in range(8):
+            weight = 1 / (energy @ (rates * (1 - rates)) + spread**2)
+            left = reach.T @ (reach * weight[:, None]) + RATE_PRECISION * np.eye(self.levels)
+            rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
+            least = np.clip(np.sqrt(np.linalg.inv(left).diagonal()), margin, 1 / self.levels)
+            rates = np.clip(rates, least, 1 - least)
+        return rates
+
+    def rate_of_odds(self, rate: Array) -> Array:
+        # the chances are divided by their sum later, so their odds must be the rates themselves
+        return rate / (1 + rate)
+
+    def log_prior(self, counts: npt.NDArray[Any], prior: CountPrior) -> Array:
+        """Multinomial over the values of each group."""
+        from scipy.special import gammaln
+
+        many = counts.astype(np.float64)
+        return np.asarray((many * np.log(prior.rate) - gammaln(many + 1)).sum(axis=1))
+
+    def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
         guess = self.guess(share)
-        chosen = np.take_along_axis(chance, guess[:, None], axis=1)[:, 0]
-        sure = chosen / np.maximum(chance.sum(axis=1), 1e-300)
-        return share, guess, np.maximum(sure, 1 / self.levels)
+        chosen = np.take_along_axis(sure, guess[:, None], axis=1)[:, 0]
+        return share, guess, np.maximum(chosen / np.maximum(sure.sum(axis=1), 1e-300), 1 / self.levels)
 
 
 @final
@@ -192,11 +264,62 @@ class Real(Secret):
     def guess(self, estimate: Array) -> Truth:
         return estimate
 
-    def conclude(self, share: Array, chance: Array) -> tuple[Array, Truth, Array]:
-        return share[:, 0], share[:, 0], chance[:, 0]
+    def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
+        return share[:, 0], share[:, 0], sure[:, 0]
 
     def check_prior(self, prior: float | Sequence[float]) -> Array:
         raise invalid("prior", "left out, since the secret is a real number", prior)
 
     def error(self, guess: Truth, truth: Truth) -> Array:
         return np.abs(np.asarray(guess - truth, dtype=np.float64))
+
+
+def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size: Array) -> Array:
+    """The rate of the secret bit for each column of targets; see `Code.estimate_rates`.
+
+    Notes
+    -----
+    Where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is used whole:
+    rows that are mixtures of each other, as regression coefficients are, then count once. Of many rows of
+    that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced. One
+    eigendecomposition of that covariance serves all targets.
+    """
+    reach, squares = operator @ size, operator.squared()
+    rows, unknowns = operator.shape
+    few = min(_MOST_ROWS, int(np.sqrt(_MOST_FLOPS / max(unknowns, 1))))
+    if rows and (rows <= few or not _counts_people(squares)):
+        some = np.unique(np.linspace(0, rows - 1, min(rows, few)).astype(np.intp))
+        chosen = RowSelect(operator, some)
+        energy, reach, targets = _uncorrelated(chosen, targets[some], spread[some], size, reach[some])
+    else:
+        energy, reach, targets = (squares @ size) / spread**2, reach / spread, targets / spread[:, None]
+    margin = 0.5 / (float(size.sum()) + 1)
+    rates = np.full(targets.shape[1], RATE_MEAN)
+    for _ in range(8):
+        weight = 1 / (energy[:, None] * (rates * (1 - rates)) + 1)
+        top, total = (
+            reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN,
+            reach**2 @ weight + RATE_PRECISION,
+        )
+        # a rate known no better than this is no reason to be sure of anybody
+        least = np.clip(1 / np.sqrt(total), margin, 0.5)
+        rates = np.clip(top / total, least, 1 - least)
+    return rates
+
+
+def _counts_people(squares: LinearOperator) -> bool:
+    """Whether all entries, of which these are the squares, are 0, 1 or −1."""
+    everybody = np.ones(squares.shape[1])
+    return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
+
+
+def _uncorrelated(
+    operator: LinearOperator, targets: Array, spread: Array, size: Array, reach: Array
+) -> tuple[Array, Array, Array]:
+    """Mixtures of the rows, of unit noise, whose people's part is uncorrelated: energy, reach, targets."""
+    from scipy.linalg import eigh
+
+    rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
+    energy, vectors = eigh(rows @ rows.T)
+    mixed = vectors.T @ np.column_stack([reach / spread, targets / spread[:, None]])
+    return np.maximum(energy, 0.0), mixed[:, 0], mixed[:, 1:]

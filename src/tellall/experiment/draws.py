@@ -13,9 +13,8 @@ from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certainty import enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
-from tellall.attack.reconstruct.decoders import rates_of_bits
 from tellall.attack.reconstruct.reals import Whitened, whiten
-from tellall.attack.secret import Secret
+from tellall.attack.secret import Bit, rates_of_bits
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
 from tellall.release.linearise import count_scale, linearise
@@ -185,17 +184,18 @@ def _reconstruction(
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (found.mean[:, column] / variance - ridge * size * rate) / precision
     chance = CountPrior(size, np.zeros(size.size), size, rate).chance(precision, opinion)
-    estimate, chance = (found.value[:, column] / size)[index], np.clip(chance, 0, 1)[index]
-    guess = (estimate >= 0.5).astype(np.int8)
+    share = found.value[:, column] / size
+    unknowns = (part[index, None] for part in (share, np.clip(chance, 0, 1)))
+    estimate, guess, sure = Bit().conclude(*unknowns)
     return Reconstruction(
-        secret=Secret.of(release.levels),
+        secret=Bit(),
         estimate=estimate,
         guess=guess,
-        confidence=np.maximum(np.where(guess == 1, chance, 1 - chance), 0.5),
         status=Status("solved"),
         decoder="least-squares",
         prior=rate,
         evidence=evidence,
         public=public,
         releases=(release,),
+        _sure=sure,
     )

@@ -10,7 +10,7 @@ from tests.conftest import random_people
 import tellall as ta
 from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.reconstruct import decoders as module
-from tellall.attack.reconstruct.decoders import estimate_rates
+from tellall.attack.secret import Bit
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 17), (200, 29), (500, 46)])
@@ -167,7 +167,7 @@ def test_the_rate_is_read_off_the_release(nhanes):
     release = ta.publish(nhanes, ta.Marginals(3), ta.Gaussian(2), rng=0)
     evidence = ta.linearise(release, nhanes.public)
     everybody, one = np.ones(nhanes.n), np.zeros(nhanes.n, dtype=int)
-    rate = estimate_rates(evidence.operator, evidence.target, evidence.std, everybody, one)
+    rate = Bit().estimate_rates(evidence.operator, evidence.target, evidence.std, everybody, one)
     assert rate == pytest.approx(nhanes.secret.mean(), abs=0.005)
 
 

@@ -196,7 +196,8 @@ def test_the_kinds_of_secret_have_one_record():
     numbers = ta.Dataset.from_arrays(public, rng.normal(50, 10, 30))
     found = ta.reconstruct(ta.publish(numbers, ta.Estimator("linear")), numbers.public)
     assert isinstance(found, ta.Reconstruction)
-    assert found.confidence is None
+    with pytest.raises(TypeError, match="ask for std"):
+        _ = found.confidence
     assert found.std.shape == (30,)
     assert (found.identified == "linear").all()
     mean, spread = found.prior

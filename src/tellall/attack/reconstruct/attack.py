@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,18 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import LeastSquares
-from tellall.attack.reconstruct.decoders import DECODERS, Decoded, Undecided, decode, leave_undecided, nearest
+from tellall.attack.reconstruct.decoders import (
+    CONTRADICTION,
+    DECODERS,
+    Decoded,
+    DecodedCounts,
+    Misfit,
+    decode,
+    find_misfit,
+    leave_undecided,
+)
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
-from tellall.attack.secret import Bit, Real, Secret
+from tellall.attack.secret import Bit, Code, Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
@@ -34,6 +43,7 @@ __all__ = [
 ]
 
 _Mask = npt.NDArray[np.bool_]
+_Any = TypeVar("_Any", bound=Decoded)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,10 +59,6 @@ class Reconstruction:
         Of a real number the posterior mean, or the most probable value within the bounds if there are any.
     guess
         The bit, the code of the category, or the number guessed for each person.
-    confidence
-        The model's probability that the guess is right, in [0.5, 1] for bits; None for real numbers.
-    std
-        The posterior standard deviation of each real number (without the bounds); None for bits, categories.
     status
         How the decoder ended; anything but "solved" or "trusted" comes with advice.
     prior
@@ -70,8 +76,7 @@ class Reconstruction:
     evidence: Evidence
     public: Public
     releases: tuple[Release, ...]
-    confidence: Array = None  # type: ignore[assignment]
-    std: Array = None  # type: ignore[assignment]
+    _sure: Array
     stats: dict[str, float] = field(default_factory=dict)
     _decoded: Decoded | None = None
 
@@ -79,6 +84,20 @@ class Reconstruction:
     def n(self) -> int:
         """How many people."""
         return self.guess.size
+
+    @property
+    def confidence(self) -> Array:
+        """The model's probability that each guess is right, in [0.5, 1] for bits; numbers have `std`."""
+        if isinstance(self.secret, Real):
+            raise TypeError("a real number is guessed with a standard deviation; ask for std")
+        return self._sure
+
+    @property
+    def std(self) -> Array:
+        """The posterior standard deviation of each real number, without the bounds; others: `confidence`."""
+        if not isinstance(self.secret, Real):
+            raise TypeError("a bit or a category is guessed with a confidence; ask for confidence")
+        return self._sure
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:
@@ -190,20 +209,21 @@ def reconstruct_from(
     """
     secret = Secret.of(releases[0].levels)
     known = None if prior is None else secret.check_prior(prior)
-    if isinstance(secret, Real):
-        if decoder not in ("auto", "least-squares"):
-            raise invalid("decoder", "'least-squares', for a real secret", decoder)
-        decoded, assumed = decode_reals(evidence, check_bounds(bounds), decompose)
-        decoded = _with_misfit(decoded, _find_misfit(decoded, evidence), len(evidence.rows))
-    else:
+    if isinstance(secret, Code):
         if bounds is not None:
             raise invalid("bounds", "left out, since the secret is not a real number", bounds)
         generator = as_rng(0 if rng is None else rng)
-        evidence, decoded, assumed = _decode_counts(evidence, decoder, known, generator)
-        chance = _through_swaps(decoded.chance, assumed[evidence.system.value], releases)
-        decoded = replace(decoded, chance=chance)
-    share, chance = decoded.value / evidence.system.size, decoded.chance
-    unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, chance))
+        evidence, counts, assumed = _decode_counts(evidence, secret, decoder, known, generator)
+        sure = _through_swaps(counts.chance, assumed[evidence.system.value], releases)
+        decoded: Decoded = counts
+    else:
+        if decoder not in ("auto", "least-squares"):
+            raise invalid("decoder", "'least-squares', for a real secret", decoder)
+        numbers, assumed = decode_reals(evidence, check_bounds(bounds), decompose)
+        sure = numbers.std
+        decoded = _with_misfit(numbers, find_misfit(numbers, evidence), len(evidence.rows))
+    share = decoded.value / evidence.system.size
+    unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, sure))
     estimate, guess, sure = secret.conclude(*unknowns)
     status = _warn_if_mostly_hidden(
         decoded.status, evidence, releases, rate_known=known is not None or isinstance(secret, Real)
@@ -218,30 +238,30 @@ def reconstruct_from(
         evidence=evidence,
         public=public,
         releases=releases,
-        **{"std" if isinstance(secret, Real) else "confidence": sure},
+        _sure=sure,
         stats=decoded.stats,
         _decoded=decoded,
     )
 
 
 def _decode_counts(
-    evidence: Evidence, decoder: str, rates: Array | None, rng: np.random.Generator
-) -> tuple[Evidence, Decoded, Array]:
+    evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
+) -> tuple[Evidence, DecodedCounts, Array]:
     """What follows about every count; where values cannot all be true, without the bounds that they imply."""
-    decoded, assumed = _decode_open(evidence, decoder, rates, rng)
+    decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
     if not decoded.stats["misfits"] or not evidence.bounded:
         return evidence, decoded, assumed
     evidence, first = evidence.unbounded(), decoded
-    decoded, assumed = _decode_open(evidence, decoder, rates, rng)
+    decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
     stats = {**decoded.stats, "misfits": first.stats["misfits"]}
     return evidence, replace(decoded, status=first.status, stats=stats), assumed
 
 
 def _decode_open(
-    evidence: Evidence, decoder: str, rates: Array | None, rng: np.random.Generator
-) -> tuple[Decoded, Array]:
+    evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
+) -> tuple[DecodedCounts, Array]:
     """What the bounds and then the decoder conclude about every unknown, and the rates assumed."""
-    undecided = leave_undecided(evidence, rates)
+    undecided = leave_undecided(evidence, secret, rates)
     value = evidence.enclosure.lower.copy()
     chance = value / evidence.system.size
     if undecided.index.size:
@@ -252,12 +272,12 @@ def _decode_open(
             proved = np.zeros(value.size, dtype=bool)
             proved[undecided.index] = found.proved
         found = replace(found, value=value, chance=chance, proved=proved)
-        misfit = _find_misfit(found, evidence, undecided)
+        misfit = find_misfit(found, evidence, undecided)
     else:
         held = value.reshape(evidence.values, -1).sum(axis=1)
         assumed = held / evidence.n if rates is None else rates
-        found = Decoded(value, chance, Status("solved"), "bounds")
-        misfit = _find_misfit(found, evidence)
+        found = DecodedCounts(value, Status("solved"), "bounds", chance=chance)
+        misfit = find_misfit(found, evidence)
     return _with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty), assumed
 
 
@@ -296,56 +316,10 @@ def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mas
     return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))
 
 
-# Misfits: published values that no secret near the others can have.
-
-_CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
-_GROSS = 20.0  # nor is a single one this large, of millions and under any law without gross errors
-_SUSPECT = 1.5  # exact counts are usually met within half their spread
 _OTHERS = "declare the noise they have, or bring the people whom they are about"
-_LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
 
 
-@dataclass(frozen=True)
-class _Misfit:
-    """How badly the values are met: the root mean square in spreads, and how many do not fit the others."""
-
-    excess: float
-    values: int = 0
-
-
-def _find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | None = None) -> _Misfit:
-    """How far the published values are from any secret; no value misfits where that was not found out.
-
-    Notes
-    -----
-    A value whose error has a bound (zero for exact ones) misfits beyond that bound and five times the spread
-    it is given, half a person for an exact count; another beyond twenty times its spread. The mean square of
-    all residuals would not show one wrong value of thousands. Where gross errors are declared none is odd.
-
-    A decoder's answer leans towards the prior, which alone can miss a value by that much where a rare secret
-    is common in one group. So what looks odd is solved again, with the ridge λ a thousandth. Least squares
-    spreads one error over many values, where these are few: if a secret had all of some exact values, the
-    minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
-    misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
-    """
-    off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
-    odd = excess > _CONTRADICTION or bool((off > _CONTRADICTION).any())
-    exact = bool((evidence.system.rows.bound <= 0).all())
-    if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
-        return _Misfit(excess)
-    solution = nearest(undecided, ridge=_LOOSE)
-    if not solution.status.settled:
-        return _Misfit(excess)
-    value = decoded.value.copy()
-    value[undecided.index] = solution.value
-    excess = min(excess, _excess(evidence, value))
-    if evidence.contaminated:
-        return _Misfit(excess)
-    misfits = int((_off(evidence, value) > _CONTRADICTION).sum())
-    return _Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
-
-
-def _with_misfit(decoded: Decoded, misfit: _Misfit, values: int, *, empty: bool = False) -> Decoded:
+def _with_misfit(decoded: _Any, misfit: Misfit, values: int, *, empty: bool = False) -> _Any:
     """The decoder's answer, its status changed where no secret comes near the published values.
 
     ``empty`` says that the bounds leave no secret at all.
@@ -355,7 +329,7 @@ def _with_misfit(decoded: Decoded, misfit: _Misfit, values: int, *, empty: bool 
     said = ""
     if empty and not misfit.values:
         said = f"no secret of these people satisfies the published values; {_OTHERS}"
-    elif misfit.excess > _CONTRADICTION and minimises:
+    elif misfit.excess > CONTRADICTION and minimises:
         missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
         said = f"{missed}; {_OTHERS}"
     elif misfit.values and decoded.status.word != "contradictory":
@@ -363,29 +337,6 @@ def _with_misfit(decoded: Decoded, misfit: _Misfit, values: int, *, empty: bool 
         some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
         said = f"{some}; look for a mistake, declare the noise {it}, or bring the people whom they are about"
     return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
-
-
-def _off(evidence: Evidence, value: Array) -> Array:
-    """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
-    system = evidence.system
-    off = np.abs(system.operator @ value - system.rows.target)
-    bounded = np.isfinite(system.rows.bound)
-    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.rows.bound, 0.0), 0.0), 0.0)
-    return beyond / (system.rows.spread * np.where(bounded, 1.0, _GROSS / _CONTRADICTION))
-
-
-def _excess(evidence: Evidence, value: Array) -> float:
-    system = evidence.system
-    missed = (system.operator @ value - system.rows.target) / system.rows.spread
-    return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
-
-
-def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
-    """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
-    system, prior = evidence.system, undecided.prior
-    missed = (system.operator @ value - system.rows.target) / system.rows.spread
-    furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
-    return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
 
 
 # What makes confidences doubtful, whatever the decoder found.

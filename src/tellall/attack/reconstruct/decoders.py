@@ -18,25 +18,23 @@ from tellall.algebra.solvers.base import Solution, Status
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
+from tellall.attack.secret import Code
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence, Rows, System
 
 __all__ = [
+    "CONTRADICTION",
     "DECODERS",
     "Decoded",
+    "DecodedCounts",
+    "Misfit",
     "Undecided",
     "decode",
-    "estimate_rates",
+    "find_misfit",
     "leave_undecided",
-    "nearest",
-    "rates_of_bits",
 ]
 
-# What is believed of a bit's rate before any evidence: Beta(1/2, 1), mean 1/3. Secrets tend to be rare,
-# so an attacker who learns nothing says no. Of the rates of K values: 1/K each, as firmly.
-RATE_MEAN, RATE_PRECISION = 1 / 3, 11.25
 _RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
-_MOST_ROWS, _MOST_FLOPS = 500, 1_000_000_000  # of a covariance of rows that is formed
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
 _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
 _AS_GOOD = 1.3  # times the LP's misfit, which fits some of the noise as well
@@ -46,15 +44,12 @@ _LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factori
 
 @dataclass(frozen=True, eq=False)
 class Decoded:
-    """What a decoder concludes about each unknown count.
+    """What a decoder concludes about each unknown.
 
     Attributes
     ----------
     value
         The decoder's own minimiser.
-    chance
-        The probability that a person of the group is one of those counted; of real numbers, the standard
-        deviation of a person's.
     name
         The decoder that it came from.
     proved
@@ -62,11 +57,17 @@ class Decoded:
     """
 
     value: Array
-    chance: Array
     status: Status
     name: str
     stats: dict[str, float] = field(default_factory=dict)
     proved: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedCounts(Decoded):
+    """Each unknown is a count; ``chance`` is the probability that a person of the group is counted."""
+
+    chance: Array = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,9 +88,11 @@ class Undecided:
         The value of the secret each counts.
     rates
         The chance of each value before the evidence.
+    secret
+        The kind of secret; a category has a row for each group at the end, which says that everybody in it
+        has exactly one value.
     groups
-        How many groups of people alike there are; of several values, the last so many rows say that
-        everybody has exactly one.
+        How many groups of people alike there are.
     everything
         The same with a row for each interval in which a value that is not shown lies, None where there is
         none; least squares, which has no use for them, does without.
@@ -104,6 +107,7 @@ class Undecided:
     size: Array
     value: IntArray
     rates: Array
+    secret: Code
     groups: int
     everything: Undecided | None = None
 
@@ -118,18 +122,17 @@ class Undecided:
         return CountPrior(self.size, self.lower, self.upper, self.rate)
 
 
-def leave_undecided(evidence: Evidence, rates: Array | None) -> Undecided:
+def leave_undecided(evidence: Evidence, secret: Code, rates: Array | None) -> Undecided:
     """The evidence less what its bounds settle; the rates are read off it where they are not given."""
     system, everything, box = evidence.system, evidence.everything, evidence.enclosure
     lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
     index = np.flatnonzero(lower < upper)
-    unknown = np.ones(evidence.values)  # rates to come
-    shown = _open_rows(system, evidence.contaminated, lower, upper, index, unknown)
+    shown = _open_rows(system, evidence.contaminated, lower, upper, index, secret)
     whole = shown
     if everything is not system:
-        whole = _open_rows(everything, evidence.contaminated, lower, upper, index, unknown)
+        whole = _open_rows(everything, evidence.contaminated, lower, upper, index, secret)
     if rates is None:
-        rates = _rates(shown, whole, evidence.values)
+        rates = _rates(shown, whole)
     shown = replace(shown, rates=rates)
     return shown if everything is system else replace(shown, everything=replace(whole, rates=rates))
 
@@ -140,20 +143,20 @@ def _open_rows(
     lower: Array,
     upper: Array,
     index: IntArray,
-    rates: Array,
+    secret: Code,
 ) -> Undecided:
-    """The rows of a system less what is decided."""
+    """The rows of a system less what is decided, the rates still to come."""
     operator, target = system.operator, system.rows.target
     if index.size < system.size.size:
         target = target - operator @ np.where(lower < upper, 0.0, lower)
         operator = operator.take(index)
     rows = replace(system.rows, target=target, bound=np.maximum(system.rows.bound, 0.0))
     box = (lower[index], upper[index], system.size[index], system.value[index])
-    groups = system.size.size // rates.size
-    return Undecided(index, operator, rows, contaminated, *box, rates, groups)
+    groups = system.size.size // secret.unknowns
+    return Undecided(index, operator, rows, contaminated, *box, np.ones(secret.unknowns), secret, groups)
 
 
-def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
+def _rates(shown: Undecided, whole: Undecided) -> Array:
     """The rates that the shown values tell, and where some are not shown, their intervals with them.
 
     Notes
@@ -163,8 +166,9 @@ def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
     interval it has another mean and variance, and the row is taken for the normal observation that makes
     the one into the other (a step of expectation propagation). Repeated until the rates settle.
     """
-    rates = estimate_rates(
-        shown.operator, shown.rows.target, shown.rows.spread, shown.size, shown.value, values
+    secret = shown.secret
+    rates = secret.estimate_rates(
+        shown.operator, shown.rows.target, shown.rows.spread, shown.size, shown.value
     )
     if whole is shown:
         return rates
@@ -178,90 +182,13 @@ def _rates(shown: Undecided, whole: Undecided, values: int) -> Array:
         mean, variance = rows @ (whole.size * each), squares @ (whole.size * each * (1 - each))
         target[unseen], spread[unseen] = observation(mean, variance, *interval)
         last = rates
-        rates = estimate_rates(whole.operator, target, spread, whole.size, whole.value, values)
+        rates = secret.estimate_rates(whole.operator, target, spread, whole.size, whole.value)
         if np.abs(rates - last).max() <= _RATE_SETTLED:
             break
     return rates
 
 
-def estimate_rates(
-    operator: LinearOperator, target: Array, spread: Array, size: Array, value: IntArray, values: int = 1
-) -> Array:
-    """The rate of the secret, or of each of its values, among the people of the unknowns.
-
-    Notes
-    -----
-    If everybody had value v at rate π_v, row j would have mean Σ_v π_v R_jv, R_v = A (size of the unknowns of
-    v), and variance Σ_p π_v(p) (1 − π_v(p)) A_jp² size_p + spread_j²; the rates solve that weighted
-    regression through the origin, with RATE_MEAN (1/K for K values) and RATE_PRECISION as prior.
-    For bits and where the rows are few enough, their covariance π (1 − π) A diag(size) Aᵀ + diag(spread²) is
-    used whole: rows that are mixtures of each other, as regression coefficients are, then count once. Of many
-    rows of that kind (entries other than 0, 1 and −1) as many as are few enough, evenly spaced. A rate keeps
-    its own standard error away from zero and one: it is used as if it were certain, which it is not.
-    """
-    if values == 1:
-        return rates_of_bits(operator, target[:, None], spread, size)
-    reach = np.stack([operator @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
-    squares = operator.squared()
-    energy = np.stack([squares @ np.where(value == v, size, 0.0) for v in range(values)], axis=1)
-    margin = 0.5 / (float(size.sum()) / values + 1)
-    rates = believed = np.full(values, 1 / values)
-    for _ in range(8):
-        weight = 1 / (energy @ (rates * (1 - rates)) + spread**2)
-        left = reach.T @ (reach * weight[:, None]) + RATE_PRECISION * np.eye(values)
-        rates = np.linalg.solve(left, reach.T @ (weight * target) + RATE_PRECISION * believed)
-        least = np.clip(np.sqrt(np.linalg.inv(left).diagonal()), margin, 1 / values)
-        rates = np.clip(rates, least, 1 - least)
-    return rates
-
-
-def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size: Array) -> Array:
-    """The rate of the secret bit for each column of targets; see :func:`estimate_rates`.
-
-    One eigendecomposition of the rows' covariance, where it is used whole, for all targets together.
-    """
-    reach, squares = operator @ size, operator.squared()
-    rows, unknowns = operator.shape
-    few = min(_MOST_ROWS, int(np.sqrt(_MOST_FLOPS / max(unknowns, 1))))
-    if rows and (rows <= few or not _counts_people(squares)):
-        some = np.unique(np.linspace(0, rows - 1, min(rows, few)).astype(np.intp))
-        chosen = RowSelect(operator, some)
-        energy, reach, targets = _uncorrelated(chosen, targets[some], spread[some], size, reach[some])
-    else:
-        energy, reach, targets = (squares @ size) / spread**2, reach / spread, targets / spread[:, None]
-    margin = 0.5 / (float(size.sum()) + 1)
-    rates = np.full(targets.shape[1], RATE_MEAN)
-    for _ in range(8):
-        weight = 1 / (energy[:, None] * (rates * (1 - rates)) + 1)
-        top, total = (
-            reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN,
-            reach**2 @ weight + RATE_PRECISION,
-        )
-        # a rate known no better than this is no reason to be sure of anybody
-        least = np.clip(1 / np.sqrt(total), margin, 0.5)
-        rates = np.clip(top / total, least, 1 - least)
-    return rates
-
-
-def _counts_people(squares: LinearOperator) -> bool:
-    """Whether all entries, of which these are the squares, are 0, 1 or −1."""
-    everybody = np.ones(squares.shape[1])
-    return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
-
-
-def _uncorrelated(
-    operator: LinearOperator, targets: Array, spread: Array, size: Array, reach: Array
-) -> tuple[Array, Array, Array]:
-    """Mixtures of the rows, of unit noise, whose people's part is uncorrelated: energy, reach, targets."""
-    from scipy.linalg import eigh
-
-    rows = operator.to_dense().astype(np.float64) * (np.sqrt(size) / spread[:, None])
-    energy, vectors = eigh(rows @ rows.T)
-    mixed = vectors.T @ np.column_stack([reach / spread, targets / spread[:, None]])
-    return np.maximum(energy, 0.0), mixed[:, 0], mixed[:, 1:]
-
-
-def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """What the decoder of that name concludes; "auto" chooses one.
 
     Notes
@@ -284,7 +211,7 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
     return _choose(undecided, rng) if name == "auto" else DECODERS[name](undecided, rng)
 
 
-def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     shown, undecided = undecided, undecided.everything or undecided
     even = bool(
         (undecided.rows.bound <= undecided.rows.slack * (1 + 1e-9)).all()
@@ -293,7 +220,7 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         listed = _exhaustive(undecided, rng)
         if listed.status.settled:
             return listed
-    tried: list[Decoded] = []
+    tried: list[DecodedCounts] = []
     if undecided.contaminated or _posterior_is_affordable(undecided):
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
@@ -345,7 +272,7 @@ def _misfit(undecided: Undecided, value: Array) -> float:
     return float(np.sum(np.maximum(off, 0.0) / undecided.rows.rest))
 
 
-def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
+def _nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
     """The counts within the box that come nearest to the values, by least squares; see :func:`_box`."""
     return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.rows.target)
 
@@ -357,12 +284,14 @@ def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
     return BoxProblem(undecided.operator, weights, ridge, prior.mean, undecided.lower, undecided.upper)
 
 
-def _least_squares(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
     prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.rows.target)
     chance = _gaussian_chance(undecided, prepared, rng)
-    return Decoded(solution.value, chance, solution.status, "least-squares", dict(solution.stats))
+    return DecodedCounts(
+        solution.value, solution.status, "least-squares", dict(solution.stats), chance=chance
+    )
 
 
 def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generator) -> Array:
@@ -371,14 +300,11 @@ def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generat
     mean, variance = prepared.posterior(undecided.rows.target, rng=rng)
     precision = np.maximum(1 / variance - ridge, 1e-12 * ridge)
     opinion = (mean / variance - ridge * center) / precision
-    if undecided.rates.size == 1:
-        return undecided.prior.chance(precision, opinion)
-    # of several values the odds are divided by their sum later: they must be those of the rates themselves
-    odds = undecided.rate / (1 + undecided.rate)
-    return CountPrior(undecided.size, undecided.lower, undecided.upper, odds).chance(precision, opinion)
+    rate = undecided.secret.rate_of_odds(undecided.rate)
+    return CountPrior(undecided.size, undecided.lower, undecided.upper, rate).chance(precision, opinion)
 
 
-def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """ℓ1 decoding with the box; chances from the Gaussian posterior on the rows that it explains.
 
     Rows missed by more than four times the usual (median) residual are taken for gross errors.
@@ -404,15 +330,15 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     )
     chance = _gaussian_chance(undecided, LeastSquares(gram_limit=_LP_GRAM).prepare(box), rng)
     stats = {**solution.stats, "gross": float(np.mean(seen > _GROSS * usual)) if seen.size else 0.0}
-    return Decoded(solution.value, chance, solution.status, "lp", stats)
+    return DecodedCounts(solution.value, solution.status, "lp", stats, chance=chance)
 
 
-def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def _posterior(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """The posterior mean of every count under prior, noise and all evidence."""
     undecided = undecided.everything or undecided
     operator, group, left = undecided.operator, None, None
     rows = slice(0, undecided.rows.target.size)
-    if undecided.rates.size > 1:  # that everybody has one of the values is the prior's business, not a row's
+    if undecided.secret.exclusive:  # the prior says that everybody has one value, no row does
         rows = slice(0, undecided.rows.target.size - undecided.groups)
         operator = RowSelect(operator, np.arange(rows.stop))
         group, left = undecided.index % undecided.groups, undecided.rows.target[rows.stop :]
@@ -430,10 +356,12 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> Decoded:
         left,
     )
     solution = Posterior().prepare(problem).solve(undecided.rows.target[rows], rng=rng)
-    return Decoded(solution.value, solution.chance, solution.status, "posterior", dict(solution.stats))
+    return DecodedCounts(
+        solution.value, solution.status, "posterior", dict(solution.stats), chance=solution.chance
+    )
 
 
-def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
+def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """Every secret that fits: chances are shares of them, each weighed by the prior's rate.
 
     That is the posterior where every error within its bound is as likely as any other.
@@ -450,22 +378,88 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> Decoded:
     value = found.value if not found.count else _weighed(found.solutions, undecided)
     stats = {**found.stats, "solutions": float(found.count), "secrets": float(found.secrets)}
     chance = np.clip(value / undecided.size, 0.0, 1.0)
-    return Decoded(value, chance, found.status, "exhaustive", stats, found.fixed)
+    return DecodedCounts(value, found.status, "exhaustive", stats, found.fixed, chance=chance)
 
 
 def _weighed(solutions: Any, undecided: Undecided) -> Array:
     """The mean of the solutions, each as probable as the prior makes it."""
-    from scipy.special import gammaln, softmax
+    from scipy.special import softmax
 
-    counts = solutions.astype(np.float64)
-    if undecided.rates.size == 1:
-        log_prior = np.array([undecided.prior.log_prior(solution) for solution in counts])
-    else:  # multinomial over the values of each group
-        log_prior = (counts * np.log(undecided.rate) - gammaln(counts + 1)).sum(axis=1)
-    return np.asarray(softmax(log_prior) @ solutions)
+    return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)) @ solutions)
 
 
-DECODERS: dict[str, Callable[[Undecided, np.random.Generator], Decoded]] = {
+# Misfits: published values that no secret near the others can have.
+
+CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
+_BEYOND_LUCK = 20.0  # nor is a single one this large, of millions and under any law without gross errors
+_SUSPECT = 1.5  # exact counts are usually met within half their spread
+_LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """How badly the values are met: the root mean square in spreads, and how many do not fit the others."""
+
+    excess: float
+    values: int = 0
+
+
+def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | None = None) -> Misfit:
+    """How far the published values are from any secret; no value misfits where that was not found out.
+
+    Notes
+    -----
+    A value whose error has a bound (zero for exact ones) misfits beyond that bound and five times the spread
+    it is given, half a person for an exact count; another beyond twenty times its spread. The mean square of
+    all residuals would not show one wrong value of thousands. Where gross errors are declared none is odd.
+
+    A decoder's answer leans towards the prior, which alone can miss a value by that much where a rare secret
+    is common in one group. So what looks odd is solved again, with the ridge λ a thousandth. Least squares
+    spreads one error over many values, where these are few: if a secret had all of some exact values, the
+    minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
+    misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
+    """
+    off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
+    odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
+    exact = bool((evidence.system.rows.bound <= 0).all())
+    if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
+        return Misfit(excess)
+    solution = _nearest(undecided, ridge=_LOOSE)
+    if not solution.status.settled:
+        return Misfit(excess)
+    value = decoded.value.copy()
+    value[undecided.index] = solution.value
+    excess = min(excess, _excess(evidence, value))
+    if evidence.contaminated:
+        return Misfit(excess)
+    misfits = int((_off(evidence, value) > CONTRADICTION).sum())
+    return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
+
+
+def _off(evidence: Evidence, value: Array) -> Array:
+    """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
+    system = evidence.system
+    off = np.abs(system.operator @ value - system.rows.target)
+    bounded = np.isfinite(system.rows.bound)
+    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.rows.bound, 0.0), 0.0), 0.0)
+    return beyond / (system.rows.spread * np.where(bounded, 1.0, _BEYOND_LUCK / CONTRADICTION))
+
+
+def _excess(evidence: Evidence, value: Array) -> float:
+    system = evidence.system
+    missed = (system.operator @ value - system.rows.target) / system.rows.spread
+    return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
+
+
+def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
+    """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
+    system, prior = evidence.system, undecided.prior
+    missed = (system.operator @ value - system.rows.target) / system.rows.spread
+    furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
+    return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
+
+
+DECODERS: dict[str, Callable[[Undecided, np.random.Generator], DecodedCounts]] = {
     "least-squares": _least_squares,
     "lp": _least_absolute,
     "posterior": _posterior,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tellall.core.errors import invalid
 from tellall.release.equations import Evidence, System
 
 __all__ = [
+    "DecodedReals",
     "Decompose",
     "Whitened",
     "check_bounds",
@@ -41,6 +42,13 @@ def check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | No
     if not (np.isfinite([low, high]).all() and low < high):
         raise invalid("bounds", "two finite numbers, the first below the second", bounds)
     return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class DecodedReals(Decoded):
+    """Each unknown is a sum of numbers; ``std`` is the standard deviation of the number of one person."""
+
+    std: Array = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +95,7 @@ def whiten(system: System) -> Array:
 
 def decode_reals(
     evidence: Evidence, bounds: tuple[float, float] | None, decompose: Decompose = Whitened.of
-) -> tuple[Decoded, Array]:
+) -> tuple[DecodedReals, Array]:
     """Each group's sum with its people's standard deviation, and the mean and spread over people.
 
     Notes
@@ -117,7 +125,7 @@ def decode_reals(
         status = status if boxed.settled else boxed
     within_group = variance * (1 - 1 / system.size)  # people alike share a sum, not a value
     std = np.sqrt(within_group + total_variance / system.size)
-    decoded = Decoded(estimate * system.size, std, status, "least-squares")
+    decoded = DecodedReals(estimate * system.size, status, "least-squares", std=std)
     return decoded, np.array([mean, np.sqrt(variance)])
 
 

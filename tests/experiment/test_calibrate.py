@@ -72,7 +72,7 @@ def test_decoders_that_are_left_out_are_named(monkeypatch: pytest.MonkeyPatch) -
     assert swept.untried == ("auto", "lp")
     assert "Not tried on 60 people" in str(swept)
     assert swept.as_json()["untried"] == ["auto", "lp"]
-    assert str(found).startswith("Least noise for an advantage of at most 40.0% by least-squares: ")
+    assert str(found).startswith("Least noise for an advantage of at most 40.0 in 100 by least-squares: ")
 
 
 def test_no_decoder_is_tried_after_one_that_fails() -> None:

@@ -154,7 +154,7 @@ def _closing(name: str, rows: Sequence[Outcome], page: Path) -> str:
     return f"""\
 right      secrets that the attack guesses right
 guess      without it, the strongest of: {", ".join(rows[0].baselines)}
-advantage  the difference, in points
+advantage  the difference, in people in 100
 named      {who} named with confidence 0.95 or more: right, of all named
 proved     people with the same secret in every solution that fits the numbers
 exposed    right, sure at 0.95, and with three times any baseline's odds

@@ -1,4 +1,4 @@
-"""Numbers as the pages show them: shares, points, amounts in a secret's own unit."""
+"""Numbers as pages and terminals show them: shares, people in 100, amounts in a secret's own unit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 __all__ = [
     "MINUS",
+    "amount",
     "count_of",
     "gain",
     "level",
@@ -25,7 +26,7 @@ def percent(share: float) -> str:
 
 
 def points(share: float, sign: str = "+") -> str:
-    """A difference of two shares, in points.
+    """A difference of two shares, in people in 100.
 
     Examples
     --------
@@ -46,8 +47,19 @@ def level(value: float, real: bool) -> str:
 
 
 def gain(value: float, real: bool, sign: str = "+") -> str:
-    """What an attack gains: in points, or in the unit of a real secret."""
+    """What an attack gains: in people in 100, or in the unit of a real secret."""
     return signed(value, sign) if real else points(value, sign)
+
+
+def amount(value: float, real: bool, sign: str = "") -> str:
+    """What an attack gains, with its unit: people in 100, or the unit of a real secret.
+
+    Examples
+    --------
+    >>> amount(0.123, False, "+"), amount(0.123, True)
+    ('+12.3 in 100', '0.123')
+    """
+    return signed(value, sign) if real else f"{points(value, sign)} in 100"
 
 
 def with_interval(value: float, ends: Sequence[float], real: bool = False) -> str:

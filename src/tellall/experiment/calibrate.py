@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tellall.core.amounts import amount, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
@@ -19,7 +20,7 @@ from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Protection, Rng, noise_of, prepare
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["NO_GUARANTEE", "Calibration", "Evaluation", "amount", "calibrate"]
+__all__ = ["NO_GUARANTEE", "Calibration", "Evaluation", "calibrate"]
 
 NO_GUARANTEE = (
     "Noise that stops today's attacks is no guarantee against tomorrow's; "
@@ -164,7 +165,8 @@ class Calibration:
 
     def __str__(self) -> str:
         worst, models = self.worst, self._loss.coefficients
-        point, low, high = (amount(v, self.real, "+") for v in (worst.advantage, *worst.interval))
+        low, high = (gain(end, self.real) for end in worst.interval)
+        gained = f"{amount(worst.advantage, self.real, '+')} [{low}, {high}]"
         done = "none is needed" if self.protection is None else worst.protection
         by = f" by {worst.asked}" if len(self.outcomes) == 1 else ""
         unit = f", in the unit of {self.secret}" if self.real else ""
@@ -174,7 +176,7 @@ class Calibration:
             [
                 f"Least noise for an advantage of at most {amount(self.max_advantage, self.real)}{unit}{by}: "
                 f"{done}",
-                f"  advantage {point} [{low}, {high}] of {worst.asked}, over {draws}",
+                f"  advantage {gained} of {worst.asked}, over {draws}",
                 f"  utility: {self.utility}{'' if models is None else f'; {models}'}",
                 f"  guarantee: {promise}",
                 f"  {self.evaluations} scales measured",
@@ -295,11 +297,6 @@ def calibrate(
             *untried_decoders(left_out, dataset.n),
         ),
     )
-
-
-def amount(value: float, real: bool, sign: str = "") -> str:
-    """An advantage in words: a share of people, or a number in the secret's unit."""
-    return f"{value:{sign}.3g}" if real else f"{value:{sign}.1%}"
 
 
 def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Outcome, ...]:

@@ -17,6 +17,7 @@ from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
+from tellall.core.amounts import amount, points
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
 from tellall.release.protections.protection import Rng, as_rng
@@ -254,7 +255,7 @@ class Risk:
             )
         return (
             f"Risk: {self.accuracy:.1%} of {self.n} people right; strongest baseline ({self.baseline}) "
-            f"{usual:.1%}; advantage {self.advantage:+.1%} [{low:+.1%}, {high:+.1%}]; "
+            f"{usual:.1%}; advantage {amount(self.advantage, False, '+')} [{points(low)}, {points(high)}]; "
             f"{self.proved_alone + self.proved_group} people proved, {self.exposed} exposed"
         )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import count_of
+from tellall.core.amounts import amount, count_of, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Progress, Workers
 from tellall.experiment.areas import (
@@ -160,7 +160,8 @@ class AreaCalibration:
         whole, highest = self.together.whole, max(self.together.whole.rows, key=lambda row: row["low"])
         return (
             f"This is not enough: over all {whole.people:,} people the advantage of {highest['decoder']} is "
-            f"at least {highest['low']:.1%}, above the limit of {self.max_advantage:.1%}, since areas "
+            f"at least {amount(highest['low'], False)}, above the limit of "
+            f"{amount(self.max_advantage, False)}, since areas "
             "without an answer of their own need more. Take more noise, or larger areas."
         )
 
@@ -200,9 +201,10 @@ class AreaCalibration:
         needed = self.protection if self.scale else "none is needed" if self.enough else "none was found"
         lines = [
             f"One noise for {count_of(answered, 'area')} by {area_name(self.by)}, "
-            f"for an advantage of at most {self.max_advantage:.1%} in each: {needed}",
-            f"  over all {self.together.whole.people:,} people: advantage {worst['advantage']:+.1%} "
-            f"[{worst['low']:+.1%}, {worst['high']:+.1%}] of {worst['decoder']}, {worst['exposed']:.0f} "
+            f"for an advantage of at most {amount(self.max_advantage, False)} in each: {needed}",
+            f"  over all {self.together.whole.people:,} people: advantage "
+            f"{amount(worst['advantage'], False, '+')} [{points(worst['low'])}, {points(worst['high'])}] "
+            f"of {worst['decoder']}, {worst['exposed']:.0f} "
             f"exposed, mean error {worst['loss']:.3g}",
         ]
         lines += [

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
+from tellall.core.amounts import percent, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Progress, Task, Workers, run
@@ -29,9 +30,7 @@ _SHOWN = (
     ("protection", "protection"),
     ("decoder", "decoder"),
     ("accuracy", "right"),
-    ("advantage", "advantage"),
-    ("low", "95 %"),
-    ("high", "interval"),
+    ("advantage", "advantage [95 %]"),
     ("exposed", "exposed"),
     ("loss", "mean error"),
     ("epsilon", "ε"),
@@ -134,7 +133,7 @@ class Sweep:
 
     def __str__(self) -> str:
         head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]
-        body = [[_text(row[name], name, self.real) for name, _ in _SHOWN] for row in self.rows]
+        body = [[_text(row, name, self.real) for name, _ in _SHOWN] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
@@ -148,7 +147,9 @@ class Sweep:
         ]
         left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
-        return "\n".join([lines[0], *marked, note, *left_out, *untried_decoders(self.untried, self.people)])
+        unit = f"advantage in {f'the unit of {self.secret}' if self.real else 'people in 100'}"
+        untried = untried_decoders(self.untried, self.people)
+        return "\n".join([lines[0], *marked, note, unit, *left_out, *untried])
 
     __repr__ = __str__
 
@@ -405,9 +406,12 @@ def _std(trial: Trial) -> float:
     return law.std if law.known else math.nan
 
 
-def _text(value: Any, name: str, real: bool) -> str:
+def _text(row: dict[str, Any], name: str, real: bool) -> str:
+    value = row[name]
     if value is None:
         return "–"
-    if not real and name in ("accuracy", "advantage", "low", "high"):
-        return f"{100 * value:{'' if name == 'accuracy' else '+'}.1f} %"
+    if name == "advantage":
+        return with_interval(value, (row["low"], row["high"]), real)
+    if not real and name == "accuracy":
+        return percent(value)
     return f"{value:.3g}" if isinstance(value, float) else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tellall.core.amounts import count_of, points
+from tellall.core.amounts import amount, count_of, percent, points, with_interval
 from tellall.experiment.answers import least_enough
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import Limit
@@ -103,14 +103,14 @@ def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
     view = swept_areas(release, limit)
     if view is None:
         return []
-    enough = f"enough for {limit:.0%}"
+    enough = f"enough for {amount(limit, real=False)}"
     head = [_cell(area_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", enough]
     body = [
         [
             _cell(row["name"]),
             f"{row['people']:,}",
             f"{row['protection']}, {row['decoder']}",
-            _interval(row["advantage"], (row["low"], row["high"])),
+            with_interval(row["advantage"], (row["low"], row["high"])),
             f"{row['exposed']:.1f}",
             row["enough"] or "none of these",
         ]
@@ -175,16 +175,12 @@ def _line(name: str, row: Row) -> list[str]:
     return [
         _cell(name),
         f"{row['people']:,}",
-        f"{row['accuracy']:.1%}",
-        f"{row['baseline_accuracy']:.1%}",
-        _interval(row["advantage"], row["interval"]),
+        percent(row["accuracy"]),
+        percent(row["baseline_accuracy"]),
+        with_interval(row["advantage"], row["interval"]),
         f"{row['exposed']:,}",
         f"{row['named_right']:,} of {row['named']:,}",
     ]
-
-
-def _interval(value: float, ends: Sequence[float]) -> str:
-    return f"{100 * value:+.1f} [{100 * ends[0]:+.1f}, {100 * ends[1]:+.1f}]"
 
 
 def _cell(name: str) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tellall.core.amounts import percent, with_interval
 from tellall.experiment.outcome import Outcome
 from tellall.report.releases import ReleaseRow, Unit, limit_words, release_rows
 
@@ -112,12 +113,11 @@ def release_table(rows: Sequence[Outcome]) -> Table:
         if row.statistic != heading:
             heading = row.statistic
             table.add_row(heading, style="bold")
-        low, high = (100 * end for end in row.interval)
         table.add_row(
             f"  {row.protection}",
-            f"{row.accuracy:.1%}",
-            f"{row.baselines[row.baseline]:.1%}",
-            f"{100 * row.advantage:+.1f} [{low:+.1f}, {high:+.1f}]",
+            percent(row.accuracy),
+            percent(row.baselines[row.baseline]),
+            with_interval(row.advantage, row.interval),
             f"{row.named_right} of {row.named}",
             f"{row.proved:,}",
             f"{sum(row.exposed['0.95'].values()):,}",

@@ -286,7 +286,7 @@ def test_a_full_disk_is_one_line(tellall, people, monkeypatch):
     def fail(*_args, **_options):
         raise OSError(28, "No space left on device", "release.json")
 
-    monkeypatch.setattr("pathlib.Path.replace", fail)
+    monkeypatch.setattr("os.link", fail)
     code, _, err = tellall("publish", "plan.toml", "-o", "release.json")
     assert code == 2
     assert err == "tellall: No space left on device: release.json\n"

@@ -137,7 +137,7 @@ def test_a_file_on_a_full_disk_is_named_and_nothing_half_written_stays(tellall, 
         self.touch()
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.write_text", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
     code, _, err = tellall(*BOUNDS, "-o", "out.json")
     assert (code, err) == (2, "tellall: No space left on device: out.json\n")
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ def test_a_place_that_cannot_be_written_is_named_as_it_was_given(tellall, monkey
     def refused(self, *arguments, **more):
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr("pathlib.Path.write_text", refused)
+    monkeypatch.setattr("pathlib.Path.write_bytes", refused)
     code, _, err = tellall(*BOUNDS, "-o", "out.json")
     assert (code, err) == (2, "tellall: Permission denied: out.json\n")
 

@@ -8,10 +8,11 @@ from tellall import InvalidInput
 from tellall.core.checkpoint import Checkpoint
 
 KEY, OTHER = "ab" * 12, "cd" * 12
+SECRET = b"s" * 32
 
 
 def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path / "work")
+    kept = Checkpoint(tmp_path / "work", SECRET)
     kept.keep(KEY, {"right": [1, 2.5, "ü"]})
     assert kept.load(KEY) == {"right": [1, 2.5, "ü"]}
     assert kept.load(OTHER) is None
@@ -21,7 +22,7 @@ def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
     "text", ["", "{", "[]", "{}", '{"key": "x", "piece": {}}', f'{{"key": "{KEY}", "piece": 3}}']
 )
 def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     kept.keep(KEY, {"right": 1})
     path = next(tmp_path.glob("*/*.json"))
     path.write_text(text)
@@ -29,27 +30,27 @@ def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
 
 
 def test_a_link_is_not_followed(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path / "work")
+    kept = Checkpoint(tmp_path / "work", SECRET)
     kept.keep(KEY, {"right": 1})
     path = next((tmp_path / "work").glob("*/*.json"))
     moved = path.rename(tmp_path / "elsewhere.json")
     path.symlink_to(moved)
     assert kept.load(KEY) is None
     (tmp_path / "link").symlink_to(tmp_path / "work")
-    with pytest.raises(InvalidInput, match="not a link"):
-        Checkpoint.in_folder(tmp_path / "link")
+    with pytest.raises(InvalidInput, match="not a link"), Checkpoint.in_folder(tmp_path / "link"):
+        pass
 
 
 @given(key=st.text(max_size=40))
 def test_only_hashes_become_paths(tmp_path_factory, key):
-    kept = Checkpoint(tmp_path_factory.getbasetemp(), b"x")
+    kept = Checkpoint(tmp_path_factory.getbasetemp(), SECRET)
     if len(key) < 16 or not set(key) <= set("0123456789abcdef"):
         with pytest.raises(InvalidInput, match="hash"):
             kept.keep(key, {})
 
 
 def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     kept.keep(KEY, {"right": 1})
     kept.keep(OTHER, {"right": 2})
     (tmp_path / "all").mkdir()
@@ -61,7 +62,7 @@ def test_pruning_leaves_what_is_wanted_and_what_is_not_ours(tmp_path):
 
 
 def test_files_are_json(tmp_path):
-    Checkpoint.in_folder(tmp_path).keep(KEY, {"right": 1})
+    Checkpoint(tmp_path, SECRET).keep(KEY, {"right": 1})
     (path,) = tmp_path.rglob("*.json")
     found = json.loads(path.read_text())
     assert found == {"key": path.parent.name + path.stem, "piece": {"right": 1}}
@@ -69,19 +70,23 @@ def test_files_are_json(tmp_path):
 
 def test_no_file_tells_a_key_without_the_folders_own_secret(tmp_path):
     for name in ("one", "other"):
-        Checkpoint.in_folder(tmp_path / name).keep(KEY, {"right": 1})
+        with Checkpoint.in_folder(tmp_path / name) as kept:
+            kept.keep(KEY, {"right": 1})
     one, other = (next((tmp_path / name).rglob("*.json")) for name in ("one", "other"))
     assert one.name != other.name
     assert KEY not in one.read_text()
     assert KEY[2:] not in one.name
     assert (tmp_path / "one" / ".secret").stat().st_mode & 0o777 == 0o600
-    assert Checkpoint.in_folder(tmp_path / "one").load(KEY) == {"right": 1}
+    with Checkpoint.in_folder(tmp_path / "one") as kept:
+        assert kept.load(KEY) == {"right": 1}
 
 
 def test_a_secret_that_was_not_written_whole_is_drawn_again(tmp_path):
-    Checkpoint.in_folder(tmp_path).keep(KEY, {"right": 1})
+    with Checkpoint.in_folder(tmp_path) as kept:
+        kept.keep(KEY, {"right": 1})
     (tmp_path / ".secret").write_bytes(b"half")
-    again = Checkpoint.in_folder(tmp_path)
-    assert again.load(KEY) is None
-    again.keep(KEY, {"right": 2})
-    assert Checkpoint.in_folder(tmp_path).load(KEY) == {"right": 2}
+    with Checkpoint.in_folder(tmp_path) as again:
+        assert again.load(KEY) is None
+        again.keep(KEY, {"right": 2})
+    with Checkpoint.in_folder(tmp_path) as found:
+        assert found.load(KEY) == {"right": 2}

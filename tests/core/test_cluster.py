@@ -13,6 +13,7 @@ from tellall.core.jobs import Done, Failed, Task, Workers, run
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask says of its own workers' end is not ours
+SECRET = b"s" * 32
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ def test_audits_and_single_sweeps_run_there_too(cluster, people):
 
 
 def test_errors_come_back_as_sentences_and_pieces_are_kept_here(cluster, tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     bad = "(_ for _ in ()).throw(__import__('tellall').InvalidInput('x must be y'))"
     texts = ["{'x': 1}", bad, "{'x': 3}"]
     tasks = [Task(text, partial(str, text), f"{place:032x}") for place, text in enumerate(texts)]

@@ -7,6 +7,8 @@ from tellall import InvalidInput, WorkLost
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.jobs import Done, Failed, Task, Workers, run
 
+SECRET = b"s" * 32
+
 
 def tasks_of(*texts: str, keys: bool = False) -> list[Task]:
     return [
@@ -40,7 +42,7 @@ def test_the_largest_pieces_start_first():
 
 
 def test_pieces_that_were_kept_are_not_computed_again(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     tasks = tasks_of("{'x': 1}", "{'x': 2}", "{'x': 3}", keys=True)
     seen = []
     work = run(eval, tasks, checkpoint=kept)
@@ -52,21 +54,21 @@ def test_pieces_that_were_kept_are_not_computed_again(tmp_path):
 
 
 def test_a_kept_piece_that_cannot_be_read_is_computed_again(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     kept.keep(f"{0:032x}", {"y": 1})
     (found,) = run(eval, tasks_of("{'x': 1}", keys=True), checkpoint=kept, parse=lambda piece: piece["x"])
     assert (found.piece, found.before) == (1, False)
 
 
 def test_failures_are_not_kept(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     bad = "(_ for _ in ()).throw(MemoryError())"
     assert isinstance(next(run(eval, tasks_of(bad, keys=True), checkpoint=kept)), Failed)
     assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_killed_process_is_a_sentence_and_what_was_finished_is_kept(tmp_path):
-    kept = Checkpoint.in_folder(tmp_path)
+    kept = Checkpoint(tmp_path, SECRET)
     killer = "__import__('time').sleep(1.5) or __import__('os')._exit(9)"
     tasks = tasks_of("{'x': 1}", "{'x': 2}", killer, keys=True)
     with pytest.raises(WorkLost, match=r"killed.*goes on from what was kept"):

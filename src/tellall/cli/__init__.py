@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -93,6 +94,9 @@ def main() -> None:
     The code is 2 if the command, a file or an output path is wrong, and 3 for any other failure.
     """
     warnings.showwarning = _warn
+    for kind in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(kind) is signal.SIG_DFL:  # nohup has SIGHUP ignored
+            signal.signal(kind, signal.default_int_handler)  # as Ctrl-C: what is unfinished is cleared away
     try:
         code = app(prog_name="tellall", standalone_mode=False)
         sys.stdout.flush()  # a full disk or a closed pipe fails here, while it can still be explained

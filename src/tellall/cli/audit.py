@@ -24,6 +24,7 @@ from tellall.cli.options import (
     check_folder,
     emit,
     kept_beside,
+    only_writer,
     progress_bar,
     read_plan,
     resumable,
@@ -46,6 +47,7 @@ OutFolder = Annotated[
 
 
 def audit(
+    context: typer.Context,
     plan: PlanFile,
     data: Data = None,
     as_json: AsJson = False,
@@ -83,6 +85,7 @@ def audit(
     needed = chosen.memory(people, chosen.device)
     if not needed.fits and not quiet:
         talk.print(f"This audit needs {needed}; it may be stopped.")
+    context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     with resumable(kept=True), progress_bar(talk, "attacking", quiet=quiet) as progress:
         result = run(

@@ -21,6 +21,7 @@ from tellall.cli.options import (
     Quiet,
     check_page,
     kept_beside,
+    only_writer,
     progress_bar,
     read_plan,
     resumable,
@@ -47,6 +48,7 @@ Draws = Annotated[int, typer.Option("--draws", min=1, help="Draws of the noise a
 
 
 def calibrate(
+    context: typer.Context,
     plan: PlanFile,
     max_advantage: Limit = None,
     family: OneFamily = "Gaussian",
@@ -88,6 +90,7 @@ def calibrate(
     chosen.check(people)
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
+    context.with_resource(only_writer(out))
     kept = kept_beside(out, "calibrate")
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []

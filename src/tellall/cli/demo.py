@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.core import files
+from tellall.core.errors import SolverFailed
 
 if TYPE_CHECKING:
     from tellall.experiment.document import Audit
@@ -70,11 +72,12 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
     hidden = quiet or not talk.is_terminal
     attacks = _attack_all(setting, plan)
     total = len(plan.releases)
-    rows = list(track(attacks, "attacking", total, console=talk, transient=True, disable=hidden))
+    found = dict(track(attacks, "attacking", total, console=talk, transient=True, disable=hidden))
+    rows = [found[place] for place in range(total)]
     page.print()
     page.print(release_table(rows))
     page.print()
-    files.write_text(where, render(_audit(name, people, plan, rows).document))
+    files.write_text(where, render(_audit(name, people, plan, rows).document), public=True)
     page.print(_closing(name, rows, where))
     document = {
         "schema_version": 1,
@@ -104,19 +107,30 @@ def _plan(people: Dataset, seed: int) -> Plan:
     return replace(made, secret=people.secret_name)
 
 
-def _attack_all(setting: Setting, plan: Plan, *, processes: int = -1) -> Iterator[Outcome]:
-    """The outcome for each release, in order; the numbers do not depend on the number of processes."""
-    from joblib import Parallel, delayed
+def _attack_all(setting: Setting, plan: Plan, *, processes: int = -1) -> Iterator[tuple[int, Outcome]]:
+    """Each release's place and outcome, in the order of arrival; the numbers do not depend on processes."""
+    from tellall.core.jobs import Failed, Task, Workers, run
 
     for statistic in dict.fromkeys(planned.statistic for planned in plan.releases):
         setting.baselines([statistic])  # computed once, here, and sent to the workers
-    run = Parallel(n_jobs=processes, return_as="generator")
-    yield from run(delayed(_attack)(setting, plan, index) for index in range(len(plan.releases)))
+    tasks = [
+        Task(planned.name, partial(_work, setting, plan, index))
+        for index, planned in enumerate(plan.releases)
+    ]
+    for one in run(_attack, tasks, workers=Workers(processes)):
+        if isinstance(one, Failed):
+            raise SolverFailed(f"{tasks[one.index].name}: {one.reason}")
+        yield one.index, one.piece
 
 
-def _attack(setting: Setting, plan: Plan, index: int) -> Outcome:
+def _work(setting: Setting, plan: Plan, index: int) -> tuple[Setting, Plan, int]:
+    return setting, plan, index
+
+
+def _attack(work: tuple[Setting, Plan, int]) -> Outcome:
     from tellall.experiment.trial import Trial
 
+    setting, plan, index = work
     ways, label = list(product(_WAYS, _PROTECTIONS))[index]
     seed = 1000 * plan.seed + 10 * ways + index % len(_PROTECTIONS)
     found = Trial(setting, (plan.releases[index],), seed=seed).run()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tellall.core import files
+from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.experiment.plan import Plan
+    from tellall.experiment.sweep import Sweep
 
 __all__ = [
     "INCONCLUSIVE",
@@ -45,6 +47,7 @@ __all__ = [
     "emit",
     "is_folder",
     "kept_beside",
+    "only_writer",
     "progress_bar",
     "read_plan",
     "resumable",
@@ -139,6 +142,7 @@ def check_out(out: Path | None) -> None:
     written = out.parent if out.is_file() or not out.exists() else out  # a pipe or device is written directly
     if not os.access(written, os.W_OK):
         raise invalid("--out", "a file in a folder that can be written", str(out))
+    clear_leftovers(out.parent)
 
 
 def check_page(out: Path | None) -> None:
@@ -147,6 +151,11 @@ def check_page(out: Path | None) -> None:
         check_folder(out)
     else:
         check_out(out)
+
+
+def only_writer(out: Path | None) -> AbstractContextManager[None]:
+    """Holds an output folder until the command is done; another command that writes there is refused."""
+    return claimed(out) if out is not None and is_folder(out) else nullcontext()
 
 
 def kept_beside(out: Path | None, study: str = "") -> Path | None:
@@ -179,12 +188,7 @@ def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
 
 def write_secret(path: Path, document: dict[str, Any]) -> Path:
     """Writes the file about single people: marked SECRET in its name, readable by its owner alone."""
-    marked = path.with_name(f"{path.stem}.SECRET.json")
-    old = os.umask(0o077)
-    try:
-        return files.write_json(marked, document)
-    finally:
-        os.umask(old)
+    return files.write_json(path.with_name(f"{path.stem}.SECRET.json"), document)
 
 
 def study_document(
@@ -212,13 +216,19 @@ def write_study(
     out: Path | None,
     as_json: bool,
     talk: Console,
+    tables: Mapping[str, Sweep] | None = None,
 ) -> None:
-    """Writes a study's document, with its page if the output is a folder."""
+    """Writes a study's document, with its page and tables by name if the output is a folder."""
     study = document["document"]
     if out is not None and is_folder(out):
-        out.mkdir(exist_ok=True)
-        files.write_json(out / f"{study}.json", document)
-        announce(files.write_text(out / f"{study}.html", render(document)), talk)
+        page = render(document)
+        with files.together() as batch:
+            for name, table in (tables or {}).items():
+                batch.text(out / f"{name}.csv", table.csv_text())
+                batch.table(out / f"{name}.parquet", table.columns())
+            batch.text(out / f"{study}.json", files.dump(document))
+            written = batch.text(out / f"{study}.html", page)
+        announce(written, talk)
     emit(document, as_json=as_json, out=None if is_folder(out) else out)
 
 

@@ -19,6 +19,7 @@ from tellall.cli.options import (
     progress_bar,
     read_plan,
 )
+from tellall.core import files
 from tellall.core.errors import invalid
 
 if TYPE_CHECKING:
@@ -86,8 +87,10 @@ def publish(
         for index, entry in enumerate(chosen.releases):
             rng = np.random.default_rng(None if seed is None else [seed, index])
             made.append(make(people, entry.statistic, entry.protections, rng=rng))
+    with files.together(public=True, new=True) as batch:
+        for release, name in zip(made, names, strict=True):
+            release.put(batch, name)
     for release, name in zip(made, names, strict=True):
-        release.save(name)
         talk.print(f"{name}: {release}", soft_wrap=True)
     if seed is not None:
         talk.print("Made with a known seed: for rehearsals, not for publication.")

@@ -18,8 +18,8 @@ from tellall.cli.options import (
     PlanSeed,
     Quiet,
     check_page,
-    is_folder,
     kept_beside,
+    only_writer,
     progress_bar,
     read_plan,
     resumable,
@@ -44,6 +44,7 @@ Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Draws of the noi
 
 
 def sweep(
+    context: typer.Context,
     plan: PlanFile,
     family: Families = None,
     scales: Scales = "auto",
@@ -79,6 +80,7 @@ def sweep(
     chosen.check(people)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
+    context.with_resource(only_writer(out))
     kept = kept_beside(out, "sweep")
     found: list[tellall.Sweep | tellall.AreaSweep] = []
     for number, entry in enumerate(chosen.releases, 1):
@@ -122,13 +124,13 @@ def sweep(
     }
     if not as_json:
         talk.print(NO_GUARANTEE)
-    write_study(document, render_sweep, out=out, as_json=as_json, talk=talk)
-    if out is not None and is_folder(out):
-        for number, one in enumerate(found, 1):
-            name = "sweep" if len(found) == 1 else f"sweep-{number}"
-            whole = one.whole if isinstance(one, tellall.AreaSweep) else one
-            whole.to_csv(out / f"{name}.csv")
-            whole.to_parquet(out / f"{name}.parquet")
+    tables = {
+        "sweep" if len(found) == 1 else f"sweep-{number}": one.whole
+        if isinstance(one, tellall.AreaSweep)
+        else one
+        for number, one in enumerate(found, 1)
+    }
+    write_study(document, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
 
 
 def _numbers(option: str, text: str) -> list[float]:

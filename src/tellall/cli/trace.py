@@ -26,6 +26,7 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.core import files as store
+from tellall.core.claims import claimed
 
 if TYPE_CHECKING:
     from tellall.attack.trace.files import TracingFiles
@@ -146,9 +147,10 @@ def trace(
         with _watch(talk, given.targets, quiet=quiet) as watched:
             drawn = _figures(given, watched, tracing, truth, options, seed, reveal)
         document["figures"] = [figure.as_json() for figure in drawn]
-        out.mkdir(exist_ok=True)
-        store.write_json(out / "trace.json", document)
-        written = store.write_text(out / "report.html", trace_page.render(document))
+        page_text = trace_page.render(document)
+        with claimed(out, patience=10), store.together() as batch:
+            batch.text(out / "trace.json", store.dump(document))
+            written = batch.text(out / "report.html", page_text)
         announce(written, talk)
     if reveal:
         rows = _rows(given.names, tracing)

@@ -7,12 +7,14 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tellall.core import files
+from tellall.core.claims import PARTIAL, claimed, clear_leftovers, private_folder
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__
 
@@ -33,7 +35,8 @@ class Checkpoint:
     -----
     A piece whose plan, people, seed or version changed has another hash, so it alone is done again. Files are
     named by hashes alone: the name of an area never becomes a path. A file that was not written whole, or was
-    changed since, counts as missing.
+    changed since, counts as missing. Folders and files are for their owner alone: a piece holds exact counts
+    of people.
 
     The hash of people would let anybody who knows all of them but one find out the last by trying. So a file
     is named by the HMAC of its key under a random number, which lies in the folder, for its owner only.
@@ -41,9 +44,9 @@ class Checkpoint:
     Examples
     --------
     >>> import tempfile
-    >>> checkpoint = Checkpoint.in_folder(tempfile.mkdtemp())
-    >>> checkpoint.keep("ab" * 12, {"right": 3})
-    >>> checkpoint.load("ab" * 12), checkpoint.load("cd" * 12)
+    >>> with tempfile.TemporaryDirectory() as folder, Checkpoint.in_folder(folder) as checkpoint:
+    ...     checkpoint.keep("ab" * 12, {"right": 3})
+    ...     checkpoint.load("ab" * 12), checkpoint.load("cd" * 12)
     ({'right': 3}, None)
     """
 
@@ -51,13 +54,15 @@ class Checkpoint:
     secret: bytes = field(repr=False)
 
     @classmethod
-    def in_folder(cls, folder: str | Path) -> Checkpoint:
-        """The pieces in this folder, which is made if need be."""
+    @contextmanager
+    def in_folder(cls, folder: str | Path) -> Iterator[Checkpoint]:
+        """The pieces in this folder, which is made if need be, while nobody else works with them."""
         path = Path(folder)
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise invalid("work", "a folder of its own, not a link or a file", path)
-        path.mkdir(parents=True, exist_ok=True)
-        return cls(path, _secret_of(path))
+        with claimed(path, what="work"):
+            clear_leftovers(path, f"*/.*{PARTIAL}")
+            yield cls(path, _secret_of(path))
 
     def load(self, key: str) -> dict[str, Any] | None:
         """The piece with this key, or None."""
@@ -74,8 +79,8 @@ class Checkpoint:
     def keep(self, key: str, piece: dict[str, Any]) -> None:
         """Writes a piece to its file."""
         path = self._path(key)
-        path.parent.mkdir(exist_ok=True)
-        files.write_json(path, {"key": self._name(key), "piece": piece})
+        private_folder(path.parent)
+        files.write_json(path, {"key": self._name(key), "piece": piece}, lasting=False)
 
     def prune(self, keys: Iterable[str]) -> None:
         """Removes all pieces but those with these keys."""

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import secrets
+import signal
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +18,26 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core import duck
+from tellall.core.claims import PARTIAL, held_open
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said
 
 __all__ = [
     "LARGEST_JSON",
+    "Together",
     "dump",
     "fits_inside",
     "read_json",
     "read_text",
     "read_values",
+    "together",
     "write_json",
     "write_table",
     "write_text",
-    "write_values",
 ]
 
 LARGEST_JSON = 64 * 2**20
+_AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # into the file that is held
 
 
 def dump(document: Any) -> str:
@@ -38,31 +45,189 @@ def dump(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def write_text(path: Path, text: str) -> Path:
-    """Writes a text and returns the path; a reader sees the old file or the new one, never a part.
+class Together:
+    """Files that are written under other names first and take their places at once; see `together`."""
 
-    Writes to a pipe or /dev/stdout directly; only regular files are replaced.
-    """
-    regular = path.is_file() or not path.exists()
-    with _naming(path), _replacing(path) if regular else nullcontext(path) as target:
-        target.write_text(text, encoding="utf-8", errors="backslashreplace")
-    return path
+    def __init__(self, stack: ExitStack, *, public: bool, new: bool, lasting: bool) -> None:
+        self._stack, self._public, self._new, self._lasting = stack, public, new, lasting
+        self._written: list[tuple[Path, Path]] = []
+        self._removed: list[Path] = []
 
+    def text(self, path: Path, text: str) -> Path:
+        """Writes a text and returns the path that it will have; a pipe or device is written to at once."""
+        whole = text.encode("utf-8", errors="backslashreplace")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with _naming(path):
+                path.write_bytes(whole)
+            return path
+        with self._unfinished(path) as (partial, _):
+            partial.write_bytes(whole)
+        return path
 
-def write_json(path: Path, document: Any) -> Path:
-    """Writes a document as JSON and returns the path."""
-    return write_text(path, dump(document))
+    def values(self, path: Path, values: npt.NDArray[np.float64]) -> dict[str, Any]:
+        """Writes values as Parquet and returns what a document says about them: file, count, SHA-256."""
+        with self._parquet(path) as (connection, partial):
+            connection.register("published", {"value": values})
+            target = duck.literal(str(partial))
+            connection.execute(f"COPY (SELECT value FROM published) TO {target} {_AS_PARQUET}")
+            digest = _sha256(partial)
+        return {"parquet": path.name, "count": int(values.size), "sha256": digest}
+
+    def table(self, path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
+        """Writes a table as Parquet and returns the path that it will have; None is missing."""
+        declared = ", ".join(f"{duck.quoted(name)} {_sql_type(values)}" for name, values in columns.items())
+        rows = [list(row) for row in zip(*columns.values(), strict=True)]
+        with self._parquet(path) as (connection, partial):
+            connection.execute(f"CREATE TABLE rows ({declared})")
+            if rows:
+                connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(columns))})", rows)
+            connection.execute(f"COPY rows TO {duck.literal(str(partial))} {_AS_PARQUET}")
+        return path
+
+    def remove(self, path: Path) -> None:
+        """Removes a file of an earlier run that has no successor, if there is one."""
+        self._removed.append(path)
+
+    @contextmanager
+    def _unfinished(self, path: Path) -> Iterator[tuple[Path, int]]:
+        with _naming(path):
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            partial, handle = self._stack.enter_context(_partial_beside(path, public=self._public))
+            yield partial, handle
+            if self._lasting:
+                os.fsync(handle)
+        self._written.append((partial, path))
+
+    @contextmanager
+    def _parquet(self, path: Path) -> Iterator[tuple[Any, Path]]:
+        import duckdb
+
+        try:
+            with self._unfinished(path) as (partial, _), duck.connect() as connection:
+                yield connection, partial
+        except duckdb.Error as error:
+            raise invalid("path", "a file that can be written", path, f"DuckDB said: {said(error)}") from None
+
+    def take_their_places(self) -> None:
+        """Gives every file its name; the last file of several is away meanwhile."""
+        with _undisturbed():
+            if self._new:
+                _place_new(self._written)
+            else:
+                _replace(self._written, self._removed)
+            if self._lasting and self._written:
+                _flush_folder(self._written[-1][1].parent)
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside a file; the file written under it takes the file's place if nothing failed."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+def together(*, public: bool = False, new: bool = False, lasting: bool = True) -> Iterator[Together]:
+    """Files of one folder that belong together: all of them appear, or none.
+
+    Parameters
+    ----------
+    public
+        Whether anybody may read them, so far as the umask allows. Only what is made to be published is
+        public: a release. All else holds exact counts of people, or was chosen by looking at them, and is
+        for its owner alone (mode 0600) whatever the umask. Its owner may open it to others.
+    new
+        Whether files that exist by then are left alone: the first such file is an error, and none appears.
+    lasting
+        Whether they are on the disk, not only in the system's memory, before they take their places.
+
+    Notes
+    -----
+    A full disk or any other error leaves what was there before. If the process is killed while the files take
+    their places (a few calls of the system), the last file, which should be the one that people open, is
+    missing: it never lies beside files of another run. Unfinished files of a process that was killed are
+    removed when the folder is next written to by a command.
+    """
+    with ExitStack() as stack:
+        batch = Together(stack, public=public, new=new, lasting=lasting)
+        yield batch
+        batch.take_their_places()
+
+
+def write_text(path: Path, text: str, *, public: bool = False, lasting: bool = True) -> Path:
+    """Writes a text and returns the path; a reader sees the old file or the new one, never a part.
+
+    Writes to a pipe or /dev/stdout directly; only regular files are replaced. For ``public`` and ``lasting``
+    see `together`.
+    """
+    with together(public=public, lasting=lasting) as batch:
+        return batch.text(path, text)
+
+
+def write_json(path: Path, document: Any, *, lasting: bool = True) -> Path:
+    """Writes a document as JSON and returns the path."""
+    return write_text(path, dump(document), lasting=lasting)
+
+
+def _replace(written: Sequence[tuple[Path, Path]], removed: Sequence[Path]) -> None:
+    """Gives files their names; of several, the last is away while the others change."""
+    if written and len(written) + len(removed) > 1:
+        written[-1][1].unlink(missing_ok=True)
+    for path in removed:
+        path.unlink(missing_ok=True)
+    for partial, path in written:
+        with _naming(path):
+            partial.replace(path)
+
+
+def _place_new(written: Sequence[tuple[Path, Path]]) -> None:
+    """Gives files their names if none exists, else none of them."""
+    placed: list[Path] = []
     try:
-        yield partial
-        partial.replace(path)
+        for partial, path in written:
+            with _naming(path):
+                os.link(partial, path)
+            placed.append(path)
+    except OSError:
+        for path in placed:
+            path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _partial_beside(path: Path, *, public: bool) -> Iterator[tuple[Path, int]]:
+    """A new file beside this path, held as long as it is unfinished; removed if it keeps its name."""
+    mode = 0o666 if public else 0o600
+    handle = None
+    while handle is None:  # another process may take it for a leftover before it is held
+        partial = path.with_name(f".{secrets.token_hex(8)}{PARTIAL}")
+        handle = held_open(partial, os.O_CREAT | os.O_EXCL, mode)
+    try:
+        yield partial, handle
     finally:
         partial.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals that would end the process wait until this is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    kinds = [kind for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(kind)]
+    before = {kind: signal.signal(kind, lambda number, _: waiting.append(number)) for kind in kinds}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+    for number in waiting:
+        signal.raise_signal(number)
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # some file systems cannot, and the files are in their places
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
@@ -100,36 +265,10 @@ def read_json(path: Path, *, what: str) -> dict[str, Any]:
     return document
 
 
-def write_values(path: Path, values: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Writes values as Parquet and returns what a document says about them: file, count, SHA-256."""
-    with _parquet(path) as (connection, partial):
-        connection.register("published", {"value": values})
-        connection.execute(f"COPY (SELECT value FROM published) TO {partial} (FORMAT parquet)")
-    return {"parquet": path.name, "count": int(values.size), "sha256": _sha256(path)}
-
-
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
     """Writes a table as Parquet and returns the path; None is missing."""
-    declared = ", ".join(f"{duck.quoted(name)} {_sql_type(values)}" for name, values in columns.items())
-    rows = [list(row) for row in zip(*columns.values(), strict=True)]
-    with _parquet(path) as (connection, partial):
-        connection.execute(f"CREATE TABLE rows ({declared})")
-        if rows:
-            connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(columns))})", rows)
-        connection.execute(f"COPY rows TO {partial} (FORMAT parquet)")
-    return path
-
-
-@contextmanager
-def _parquet(path: Path) -> Iterator[tuple[Any, str]]:
-    """A connection and the quoted temporary name under which it writes the file."""
-    import duckdb
-
-    try:
-        with _replacing(path) as partial, duck.connect() as connection:
-            yield connection, duck.literal(str(partial))
-    except duckdb.Error as error:
-        raise invalid("path", "a file that can be written", path, f"DuckDB said: {said(error)}") from None
+    with together() as batch:
+        return batch.table(path, columns)
 
 
 def _sql_type(values: Sequence[Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
+from tellall.core.processes import call_each
 
 __all__ = [
     "Done",
@@ -186,17 +186,18 @@ def _work(function: Callable[[Any], Any], waiting: _Waiting, workers: Workers) -
 def _in_processes(
     function: Callable[[Any], Any], waiting: _Waiting, processes: int
 ) -> Iterator[Done | Failed]:
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import effective_n_jobs
 
     count = min(effective_n_jobs(processes), len(waiting))
-    pool = Parallel(n_jobs=count, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-    calls = (delayed(_with_one_thread)(function, index, task.make()) for index, task in waiting)
+    calls = ((function, index, task.make()) for index, task in waiting)
     finished = 0
     try:
-        for outcome in pool(calls):
+        for done, outcome in call_each(guarded, calls, count):
+            if not done:
+                raise outcome
             finished += 1
             yield outcome
-    except BrokenExecutor:
+    except EOFError:
         raise WorkLost(
             f"A worker process was killed, perhaps for memory; {finished} of {len(waiting)} pieces were "
             "finished before. Run the same again: it goes on from what was kept. Fewer processes at once "

@@ -6,6 +6,7 @@ Audits by area are here; sweeps and calibrations by area are in `study_areas`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -297,20 +298,22 @@ def each_area(
         index: why for index, area in enumerate(areas) if (why := unanswerable(area)) is not None
     }
     indices = [index for index in range(len(areas)) if index not in found]
-    kept = None if work is None else Checkpoint.in_folder(work)
     tasks = [
         Task(
             areas[index].name,
             partial(_study_payload, areas[index], statistic, areas[index].seed(seed), options),
-            None if kept is None else _study_key(what, areas[index], statistic, seed, options),
+            None if work is None else _study_key(what, areas[index], statistic, seed, options),
             areas[index].n,
         )
         for index in indices
     ]
-    for one in run(function, tasks, workers=workers, checkpoint=kept, parse=parse, progress=progress):
-        found[indices[one.index]] = NoOwnAnswer("other", one.reason) if isinstance(one, Failed) else one.piece
-    if kept is not None:
-        kept.prune(task.key for task in tasks if task.key is not None)
+    with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
+        for one in run(function, tasks, workers=workers, checkpoint=kept, parse=parse, progress=progress):
+            found[indices[one.index]] = (
+                NoOwnAnswer("other", one.reason) if isinstance(one, Failed) else one.piece
+            )
+        if kept is not None:
+            kept.prune(task.key for task in tasks if task.key is not None)
     return [(area, found[index]) for index, area in enumerate(areas)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -59,7 +60,7 @@ def audit(
         The address of a Dask scheduler, ``tcp://host:port``, to run them there; the people go there too.
     work
         A folder where every finished finding, or area, is kept, so that a run that was stopped continues
-        there. It may serve many audits. Of areas only those of the last audit stay.
+        there. It may serve many audits, one at a time. Of areas only those of the last audit stay.
     device
         Where equations are solved: "cpu", "cuda", "cuda:1"; see `reconstruct`.
     name, command
@@ -79,14 +80,14 @@ def audit(
     chosen = replace(_as_plan(plan), device=find_device(device).name)
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
-    kept = None if work is None else Checkpoint.in_folder(work)
-    if chosen.by is not None:
-        from tellall.experiment.areas import audit_areas
+    with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
+        if chosen.by is not None:
+            from tellall.experiment.areas import audit_areas
 
-        return audit_areas(
-            dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
-        )
-    found = attack_all(dataset, chosen, workers, kept, progress)
+            return audit_areas(
+                dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
+            )
+        found = attack_all(dataset, chosen, workers, kept, progress)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     return Audit(
         plan=chosen,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.core import files
+from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 from tellall.core.version import __version__, versions
@@ -151,7 +152,10 @@ class Audit:
         }
 
     def save(self, folder: str | Path) -> Path:
-        """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path."""
+        """Writes ``audit.json``, ``report.html`` and, of areas, ``areas.csv``; returns the page's path.
+
+        They appear together or not at all, and only their owner can read them: they hold exact counts.
+        """
         from tellall.report.audit_page import render
 
         target = Path(folder)
@@ -159,11 +163,13 @@ class Audit:
             raise invalid("folder", "a folder, or a new name", str(folder))
         document = self.document
         page = render(document)
-        target.mkdir(parents=True, exist_ok=True)
-        files.write_json(target / "audit.json", document)
-        if document["areas"] is not None:
-            files.write_text(target / "areas.csv", area_csv(document["areas"]["rows"]))
-        return files.write_text(target / "report.html", page)
+        with claimed(target, what="folder", patience=10), files.together() as batch:
+            if document["areas"] is None:
+                batch.remove(target / "areas.csv")
+            else:
+                batch.text(target / "areas.csv", area_csv(document["areas"]["rows"]))
+            batch.text(target / "audit.json", files.dump(document))
+            return batch.text(target / "report.html", page)
 
     def __repr__(self) -> str:
         return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"

@@ -118,18 +118,25 @@ class Sweep:
             }
         )
 
-    def to_csv(self, path: str | Path) -> Path:
-        """Writes the rows as CSV, empty where there is no number; returns the path."""
+    def csv_text(self) -> str:
+        """The rows as CSV, empty where there is no number."""
         text = io.StringIO()
         writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
-        return files.write_text(Path(path), text.getvalue())
+        return text.getvalue()
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows column by column."""
+        return {name: [row[name] for row in self.rows] for name in self.rows[0]}
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Writes the rows as CSV, empty where there is no number; returns the path."""
+        return files.write_text(Path(path), self.csv_text())
 
     def to_parquet(self, path: str | Path) -> Path:
         """Writes the rows as Parquet; returns the path."""
-        columns = {name: [row[name] for row in self.rows] for name in self.rows[0]}
-        return files.write_table(Path(path), columns)
+        return files.write_table(Path(path), self.columns())
 
     def __str__(self) -> str:
         head = ["off by" if self.real and words == "right" else words for _, words in _SHOWN]

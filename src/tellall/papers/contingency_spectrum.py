@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import tellall as ta
+from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.papers.claims import Found, Tell
 from tellall.papers.contingency_attacks import bits_of
 from tellall.report.plot import Axis, Figure, Rule, Series
@@ -101,8 +103,6 @@ def _drawn(
     asked: Sequence[tuple[int, int, int]], rng: Rng, processes: int, tell: Tell
 ) -> dict[tuple[int, int, int], Any]:
     """The least singular values of every size; its draws have the next streams that `rng` spawns."""
-    from joblib import Parallel, delayed
-
     seed: Any = rng.bit_generator.seed_seq
     streams, before = [], seed.n_children_spawned
     for *_, draws in asked:
@@ -110,15 +110,20 @@ def _drawn(
         streams.append(np.random.default_rng(own))
         before += draws
     tasks = sorted(zip(asked, streams, strict=True), key=lambda task: -_weight(*task[0]))
-    found = Parallel(n_jobs=processes, return_as="generator")(
-        delayed(ta.bounds.row_products)(d, order, draws=draws, steps=_STEPS, rng=stream)
-        for (d, order, draws), stream in tasks
-    )
+    work = [Task(f"{size}", partial(tuple, (size, stream))) for size, stream in tasks]
     by_size = {}
-    for (size, _), one in zip(tasks, found, strict=True):
-        by_size[size] = one
+    for one in run(_row_products, work, workers=Workers(processes)):
+        if isinstance(one, Failed):
+            raise ta.SolverFailed(one.reason)
+        size, _ = tasks[one.index]
+        by_size[size] = one.piece
         tell(_weight(*size))
     return {size: by_size[size] for size in asked}
+
+
+def _row_products(work: tuple[tuple[int, int, int], Rng]) -> Any:
+    (d, order, draws), stream = work
+    return ta.bounds.row_products(d, order, draws=draws, steps=_STEPS, rng=stream)
 
 
 def _independent(m: int, n: int, draws: int, rng: Rng) -> float:

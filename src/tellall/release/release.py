@@ -129,13 +129,18 @@ class Release:
             raise invalid("path", "a file in a folder that exists", str(file))
         if file.is_dir():
             raise invalid("path", "a file, not a folder", str(file))
+        with files.together(public=True) as batch:
+            return self.put(batch, file)
+
+    def put(self, batch: files.Together, file: Path) -> Path:
+        """Saves the release among files that appear together; see :meth:`save`."""
         document = _document(self)
         if self.values.size > MANY_VALUES:
             beside = file.with_name(f"{file.name}.values.parquet")
-            document["values"] = files.write_values(beside, np.asarray(self.values, dtype=np.float64))
+            document["values"] = batch.values(beside, np.asarray(self.values, dtype=np.float64))
         else:
             document["values"] = [None if np.isnan(value) else float(value) for value in self.values]
-        return files.write_json(file, document)
+        return batch.text(file, files.dump(document))
 
     @classmethod
     def load(cls, path: str | Path) -> Release:

@@ -1,0 +1,95 @@
+"""Claims: one writer per folder, and what a writer that was killed left behind is cleared."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tellall.core.errors import invalid
+
+__all__ = [
+    "PARTIAL",
+    "claimed",
+    "clear_leftovers",
+    "held_open",
+    "private_folder",
+]
+
+PARTIAL = ".tellall-partial"  # how the name of a file ends that is not written yet
+_LOCK = ".lock"
+_held: set[tuple[str, int]] = set()  # folders that this process holds, each by one thread
+
+
+def private_folder(path: Path) -> Path:
+    """The folder, made if need be, for its owner alone; one that exists keeps its mode."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def claimed(folder: Path, *, what: str = "--out", patience: float = 0.0) -> Iterator[None]:
+    """Holds a folder, which is made if need be, so that no other process writes to it meanwhile.
+
+    Notes
+    -----
+    The claim is a lock of the system on the file ``.lock`` in the folder, so it ends with the process,
+    however that ends, and no number of a process is compared. The file is removed with the claim. Within a
+    claim the same thread may claim the folder again. A folder that somebody else holds after ``patience``
+    seconds is refused.
+    """
+    private_folder(folder)
+    key = (str(folder.resolve()), threading.get_ident())
+    if key in _held:
+        yield
+        return
+    lock, until = folder / _LOCK, time.monotonic() + patience
+    while (handle := held_open(lock, os.O_CREAT)) is None:
+        if time.monotonic() >= until:
+            rule = "a folder that no other tellall writes to at the same time"
+            raise invalid(what, rule, str(folder), "Wait until it is done, or choose another folder.")
+        time.sleep(0.05)
+    _held.add(key)
+    try:
+        clear_leftovers(folder)
+        yield
+    finally:
+        _held.discard(key)
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def held_open(path: Path, more: int = 0, mode: int = 0o600) -> int | None:
+    """The file, opened and held by this process until it is closed; None where another process holds it.
+
+    A file that lost its name before it was held is nobody's, and None too.
+    """
+    import fcntl
+
+    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | more, mode)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), os.lstat(path)):
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(handle)
+    return None
+
+
+def clear_leftovers(folder: Path, pattern: str = f".*{PARTIAL}") -> None:
+    """Removes the unfinished files of writers that were killed, in a folder, by their names.
+
+    A writer holds its unfinished file as long as it lives, so a file that can be held is nobody's.
+    """
+    for path in folder.glob(pattern):
+        try:
+            handle = held_open(path)
+        except OSError:
+            continue  # gone by now, a link, or somebody else's
+        if handle is not None:
+            path.unlink(missing_ok=True)
+            os.close(handle)

@@ -209,6 +209,11 @@ def test_the_worst_row_of_an_area_is_that_of_the_largest_advantage(done):
     shown = swept_areas({**release, "areas": [area]}, 0.05)
     assert shown is not None
     assert shown["shown"][0]["advantage"] == 0.3
+    assert shown["shown"][0]["enough"] == narrow["protection"]
+    area["rows"][0]["learnt"] = 1.0  # more people than the plan allows
+    crowded = swept_areas({**release, "areas": [area]}, 0.05, 0)
+    assert crowded is not None
+    assert crowded["shown"][0]["enough"] is None
 
     def made(name, *rows):
         chosen = [{"advantage": advantage, "low": low} for advantage, low in rows]

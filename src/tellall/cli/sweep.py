@@ -108,7 +108,8 @@ def sweep(
                 found.append(tellall.sweep_areas(people, entry.statistic, tried, **common))
         if not as_json and not quiet:
             plain = found[-1].as_json()
-            lines = [*swept_lines(plain, chosen.limit), *learnt_lines(plain, chosen.exposed_limit)]
+            limits = chosen.limit, chosen.exposed_limit
+            lines = [*swept_lines(plain, *limits), *learnt_lines(plain, chosen.exposed_limit)]
             typer.echo("\n".join([str(found[-1]), *lines]))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]

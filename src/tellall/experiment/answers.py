@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tellall.core.amounts import count_of, gain
-from tellall.experiment.verdict import Answer
+from tellall.experiment.verdict import Answer, area_name
 
 __all__ = [
     "area_calibration_answer",
@@ -16,6 +16,7 @@ __all__ = [
     "no_answers",
     "sweep_answer",
     "too_many_learnt",
+    "worst_of_area",
 ]
 
 Row = dict[str, Any]
@@ -33,6 +34,14 @@ def least_enough(rows: Iterable[Row], limit: float, exposed_limit: int | None = 
         if row["high"] <= limit and not too_many_learnt(row.get("learnt"), exposed_limit)
     ]
     return min(enough, key=_cheapest, default=None)
+
+
+def worst_of_area(area: Row, limit: float, exposed_limit: int | None = None) -> Row:
+    """An area's row of the largest advantage; ``enough`` is the protection that is enough there, or None."""
+    worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
+    enough = least_enough(area["rows"], limit, exposed_limit)
+    kept = {"name": area_name(area["name"]), "people": area["people"]}
+    return {**worst, **kept, "enough": None if enough is None else enough["protection"]}
 
 
 def _cheapest(row: Row) -> tuple[float, str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tellall.core.amounts import amount, count_of, percent, points, with_interval
-from tellall.experiment.answers import least_enough
+from tellall.experiment.answers import worst_of_area
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import Limit
 from tellall.report.html import bar_figure
@@ -54,7 +54,9 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def swept_areas(release: dict[str, Any], limit: float) -> dict[str, Any] | None:
+def swept_areas(
+    release: dict[str, Any], limit: float, exposed_limit: int | None = None
+) -> dict[str, Any] | None:
     """The areas of a sweep's document as its page shows them; None where it has none."""
     if release.get("by") is None:
         return None
@@ -63,7 +65,7 @@ def swept_areas(release: dict[str, Any], limit: float) -> dict[str, Any] | None:
         "by": release["by"],
         "areas": len(release["areas"]),
         "measured": len(measured),
-        **_tabled([_swept(row, limit) for row in measured]),
+        **_tabled([worst_of_area(row, limit, exposed_limit) for row in measured]),
         **_left_out(release["areas"]),
     }
 
@@ -98,9 +100,9 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     return [*lines[: 1 + len(worst)], *listed, *lines[1 + len(worst) :], *gone]
 
 
-def swept_lines(release: dict[str, Any], limit: float) -> list[str]:
+def swept_lines(release: dict[str, Any], limit: float, exposed_limit: int | None = None) -> list[str]:
     """The worst areas of a sweep in lines for a terminal."""
-    view = swept_areas(release, limit)
+    view = swept_areas(release, limit, exposed_limit)
     if view is None:
         return []
     enough = f"enough for {amount(limit, real=False)}"
@@ -138,18 +140,6 @@ def _total(row: Row) -> Row:
         "name": row["name"],
         "baseline_accuracy": found["baselines"][found["baseline"]],
         "exposed": sum(found["exposed"]["0.95"].values()),
-    }
-
-
-def _swept(area: Row, limit: float) -> Row:
-    """An area's row of the largest advantage, and the protection of least error that keeps to the limit."""
-    worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
-    enough = least_enough(area["rows"], limit)
-    return {
-        **worst,
-        "name": area_name(area["name"]),
-        "people": area["people"],
-        "enough": None if enough is None else enough["protection"],
     }
 
 

@@ -40,7 +40,7 @@ def render_sweep(document: dict[str, Any]) -> str:
         {
             **release,
             "figures": [laid_out(one) for one in sweep_figures(release, limit=limit)],
-            "areas": swept_areas(release, limit),
+            "areas": swept_areas(release, limit, most),
         }
         for release in document["releases"]
     ]

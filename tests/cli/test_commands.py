@@ -12,6 +12,7 @@ import pytest
 from tellall.core.errors import CannotLinearise
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.plan import Plan
+from tellall.release.statistics.estimators import Estimator
 
 
 def write_people(path: Path, n: int = 60) -> None:
@@ -178,7 +179,8 @@ def test_init_overwrites_nothing_and_finds_a_secret_or_says_so(tellall, people, 
     assert "--out must be a new file" in err
     assert Path("people.toml").read_text() == "mine"
     assert tellall("init", "people.csv", "-o", "other.toml", "--secret", "il")[2].endswith("'ill'?\n")
-    assert tellall("init", "people.csv", "-o", "other.toml", "--secret", "age")[0] == 2
+    gone = tellall("init", "people.csv", "-o", "no/other.toml", "--secret", "ill")
+    assert (gone[0], "a folder that exists" in gone[2]) == (2, True)
     Path("n.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
     assert "a column of two values" in tellall("init", "n.csv")[2]
     (tmp_path / "sub").mkdir()
@@ -357,3 +359,24 @@ def test_an_audit_in_which_nothing_can_be_attacked_cannot_answer(tellall, people
     assert code == 2
     assert "nothing in the plan could be attacked. " in err
     assert "no equations in it." in err
+
+
+def test_init_drafts_a_plan_for_a_real_secret_that_can_be_audited(tellall, tmp_path):
+    rng = np.random.default_rng(2)
+    columns = rng.normal(size=(40, 4)).round(3)
+    pay = (columns @ [1.0, 2.0, -1.0, 0.5] + rng.normal(50, 3, 40)).round(2)
+    people = zip(columns.tolist(), pay.tolist(), strict=True)
+    rows = [",".join(map(str, [*one, "x" if one[0] > 0 else "y", each])) for one, each in people]
+    (tmp_path / "pay.csv").write_text("\n".join(["a,b,c,d,town,pay", *rows, ""]), encoding="utf-8")
+    assert tellall("init", "pay.csv", "--secret", "pay")[0] == 0
+    plan = Plan.read("pay.toml")
+    (planned,) = plan.releases
+    assert planned.statistic == Estimator("linear", blocks=[["a", "b", "c", "d"]], intercept=True)
+    assert "town" in plan.public  # known to the attacker, of no use in a regression
+    assert tellall("audit", "pay.toml", "-q")[0] in (0, 1, 3)
+    (tmp_path / "text.csv").write_text(
+        "town,pay\n" + "".join(f"{'xyz'[i % 3]},{i / 7:.3f}\n" for i in range(40)), encoding="utf-8"
+    )
+    code, _, err = tellall("init", "text.csv", "--secret", "pay")
+    assert code == 2
+    assert "table must be one with public columns of numbers without gaps; got none." in err

@@ -80,7 +80,7 @@ def test_json_is_alone_on_standard_output_and_repeats_with_the_seed(small, capsy
         assert out.read_text() == printed
         documents.append(json.loads(printed))
     assert documents[0] == documents[1]
-    assert documents[0]["schema_version"] == 1
+    assert documents[0]["schema_version"] == 2
     assert len(documents[0]["releases"]) == 5
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "one.html",

@@ -147,7 +147,8 @@ def test_a_kind_that_is_no_word_is_an_error(kind):
         ('data = "a\\u0000b"\nsecret="s"', "data must be a path relative"),
         ("secret = 's'\ndata = 'd.csv'\nreleases = [1, 'x']", "release 1 should be a valid"),
         ("secret = 's'\ndata = 'd.csv'\nreleases = 7", "releases should be a valid list"),
-        ("schema_version = 9\nsecret='s'\ndata='d'", "schema_version should be 1; got 9"),
+        ("schema_version = 9\nsecret='s'\ndata='d'", "schema_version must be 2; got 9. Update tellall"),
+        ("schema_version = 1\nsecret='s'\ndata='d'", "got 1. It was written for an earlier tellall"),
     ],
 )
 def test_hostile_plans_get_clear_lines(tmp_path, text, says):

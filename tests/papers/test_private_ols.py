@@ -59,7 +59,7 @@ def test_figure_2(small: PaperData) -> None:
 
 
 def test_noise_depends_on_the_scale_of_columns_and_the_sketch_does_not(small: PaperData) -> None:
-    """METHODS D9: with unit columns figure_2 gives for raw data what it gives for data scaled before."""
+    """With unit columns figure_2 gives for raw data what it gives for data scaled before."""
     scaled = PaperData("scaled", small.unit, small.response)
     raw, unit = (figure_2(data, 0.2, [10, 40]) for data in (small, scaled))
     np.testing.assert_allclose(raw["sketched"], unit["sketched"], rtol=1e-9)

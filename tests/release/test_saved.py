@@ -108,7 +108,8 @@ def with_(document: str, **changes) -> str:
         (lambda d: "[1, 2]", "release must be a JSON object"),
         (lambda d: "[" * 100_000, "release must be whole JSON"),
         (lambda d: "", "release must be whole JSON"),
-        (lambda d: with_(d, schema_version=2), "schema_version must be 1; got 2"),
+        (lambda d: with_(d, schema_version=3), "schema_version must be 2; got 3. Update tellall"),
+        (lambda d: with_(d, schema_version=1), "got 1. It was written for an earlier tellall: make it again"),
         (lambda d: with_(d, extra=1), "is not a release saved by tellall: extra"),
         (
             lambda d: with_(d, values="x"),

@@ -20,6 +20,7 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from tellall.attack.reconstruct.attack import Reconstruction
@@ -91,7 +92,7 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
     from tellall.core.version import __version__
 
     return {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "document": "attack",
         "tellall": __version__,
         "seed": seed,

@@ -9,6 +9,7 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 __all__ = [
     "bounds",
@@ -34,7 +35,7 @@ def bounds(
     if not as_json and not quiet:
         typer.echo(str(found))
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "tellall": tellall.__version__,
         "command": "bounds",
         **found.as_dict(),

@@ -14,6 +14,7 @@ import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.core import files
 from tellall.core.errors import SolverFailed
+from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from tellall.experiment.document import Audit
@@ -80,7 +81,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
     files.write_text(where, render(_audit(name, people, plan, rows).document), public=True)
     page.print(_closing(name, rows, where))
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "tellall": tellall.__version__,
         "command": "demo",
         "seed": seed,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emit
+from tellall.core.schemas import VERSION
 
 __all__ = [
     "explain",
@@ -29,7 +30,7 @@ def explain(
     from tellall.report import topics
 
     check_out(out)
-    document: dict[str, Any] = {"schema_version": 1}
+    document: dict[str, Any] = {"schema_version": VERSION}
     if topic is None:
         names = topics.topic_names()
         document |= {"document": "topics", "topics": names}

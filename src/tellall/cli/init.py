@@ -10,6 +10,7 @@ import typer
 from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit
 from tellall.core import files
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 __all__ = [
     "init",
@@ -52,7 +53,7 @@ def init(
     ):
         talk.print(line, soft_wrap=True)
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "document": "draft",
         "plan": str(plan),
         "secret": made.secret,

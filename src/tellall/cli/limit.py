@@ -11,6 +11,7 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 __all__ = [
     "limit",
@@ -83,7 +84,7 @@ def limit(
         typer.echo(sentence)
     emit(
         {
-            "schema_version": 1,
+            "schema_version": VERSION,
             "tellall": tellall.__version__,
             "versions": versions(),
             "command": "limit",

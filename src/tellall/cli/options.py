@@ -16,6 +16,7 @@ import typer
 from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -199,7 +200,7 @@ def study_document(
 
     tried = [part for name in decoders for part in ("--decoder", name)]
     return {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "document": study,
         "tellall": __version__,
         "versions": versions(),

@@ -10,6 +10,7 @@ import typer
 import tellall
 from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 __all__ = [
     "profile",
@@ -58,7 +59,7 @@ def profile(
     if not as_json:
         typer.echo(str(table))
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "tellall": tellall.__version__,
         "command": "profile",
         "response": response,

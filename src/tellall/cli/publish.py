@@ -21,6 +21,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from tellall.people.counting.stored import Stored
@@ -95,7 +96,7 @@ def publish(
     if seed is not None:
         talk.print("Made with a known seed: for rehearsals, not for publication.")
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "document": "published",
         "files": [str(name) for name in names],
         "releases": [entry.name for entry in chosen.releases],

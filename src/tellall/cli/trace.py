@@ -27,6 +27,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files as store
 from tellall.core.claims import claimed
+from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from tellall.attack.trace.files import TracingFiles
@@ -130,7 +131,7 @@ def trace(
         "members": members,
     }
     document = {
-        "schema_version": 1,
+        "schema_version": VERSION,
         "document": "trace",
         "tellall": tellall.__version__,
         "versions": versions(),

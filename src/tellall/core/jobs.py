@@ -11,18 +11,17 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
 from tellall.core.processes import call_each
+from tellall.core.progress import Progress
 
 __all__ = [
     "Done",
     "Failed",
-    "Progress",
     "Task",
     "Workers",
     "guarded",
     "run",
 ]
 
-Progress = Callable[[int, int], object]
 _SCHEMES = ("tcp://", "tls://")
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
-from tellall.core.jobs import Failed, Progress, Task, Workers, run
+from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.progress import Progress
 from tellall.experiment.document import Audit, describe_people
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
 from tellall.experiment.overall import proved_together

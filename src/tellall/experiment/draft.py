@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from tellall.core.errors import TellallError, invalid
+from tellall.core.schemas import VERSION
 from tellall.people.columns import encode, is_missing
-from tellall.people.dataset import Dataset, unknown_name
+from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release import catalogue
+from tellall.release.statistics.base import numbers_of
 
 __all__ = [
     "Draft",
@@ -54,18 +56,20 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     people = Dataset.from_frame(
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
-    if not people.levels:
-        raise invalid("secret", "of two values or some", "real numbers", "Cut it into categories first.")
     cuts = [c.name for c in people.public.columns if c.cuts]
-    ways = min(3, len(people.public.columns) + 1)
+    releases = _TABLES.format(ways=min(3, len(people.public.columns) + 1))
+    if not people.levels:
+        releases = _REGRESSIONS.format(columns=", ".join(map(_toml, _numeric(people.public))))
     text = _TEMPLATE.format(
+        version=VERSION,
         data=_toml(data),
         secret=_toml(chosen),
-        meaning=_meaning(people.meaning),
+        meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {_toml(name)}" for name in kept),
         left_out="".join(f"# left out: {' '.join(reason.split())}\n" for reason in left_out),
         bins="\n".join(f"{_toml(name)} = 10" for name in cuts) or "# age = 5",
-        ways=ways,
+        limit=_LIMIT if people.levels else _REAL_LIMIT,
+        releases=releases,
         statistics=_listing("statistic"),
         protections=_listing("protection"),
     )
@@ -77,6 +81,21 @@ def _meaning(values: Sequence[str]) -> str:
     listed = " or ".join(values) if len(values) == 2 else ", ".join(values)
     count = "two" if len(values) == 2 else f"{len(values)}"
     return f"{count} values ({' '.join(listed.split())[:80]})"
+
+
+def _numeric(public: Public) -> list[str]:
+    """The columns that a regression can use: numbers without gaps."""
+    found = []
+    for index, column in enumerate(public.columns):
+        try:
+            numbers_of(public, index, "to be used in a regression")
+        except TellallError:
+            continue
+        found.append(column.name)
+    if not found:
+        advice = "Turn each value of a column into a 0/1 column, or name another secret."
+        raise invalid("table", "one with public columns of numbers without gaps", "none", advice)
+    return found
 
 
 def _secret(columns: dict[str, Any], secret: str | None) -> str:
@@ -164,7 +183,7 @@ _TEMPLATE = """\
 # Audit it:   tellall audit THIS_FILE
 # Words:      tellall explain
 
-schema_version = 1
+schema_version = {version}
 data = {data}
 
 # The column nobody should learn about a person: {meaning}.
@@ -176,7 +195,7 @@ secret = {secret}
 ]
 # by = "county"       # a public column: everything is published for each of its values apart
 
-# The most advantage over the strongest baseline that a release may give: 0.05 is 5 people in 100.
+{limit}
 limit = 0.05
 exposed_limit = 0     # the most people with a sensitive value who may be proved alone or exposed
 # sensitive = ["yes"] # the values that must not be learnt; all but the most common one by default
@@ -194,6 +213,14 @@ steps = true          # also attack with fewer protections, to see what each buy
 # Protections, with their keys, applied in the order given:
 {protections}
 
+{releases}"""
+
+_LIMIT = "# The most advantage over the strongest baseline that a release may give: 0.05 is 5 people in 100."
+_REAL_LIMIT = (
+    "# How much nearer than the strongest baseline an attack may come: 0.05 is 5 % of that baseline's error."
+)
+
+_TABLES = """\
 [[releases]]
 name = "tables"
 statistic = {{ kind = "Marginals", ways = {ways} }}   # all tables of this many columns, secret included
@@ -206,4 +233,16 @@ protect = [
 # name = "larger tables, with noise"
 # statistic = {{ kind = "Marginals", ways = 4 }}
 # protect = {{ kind = "Gaussian", std = 5.0 }}
+"""
+
+_REGRESSIONS = """\
+[[releases]]
+name = "regression"
+statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
+protect = []   # as they are; blocks lists the columns of each regression
+
+# [[releases]]
+# name = "regression, with noise"
+# statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
+# protect = {{ kind = "Gaussian", std = 0.1 }}   # in the units of a coefficient
 """

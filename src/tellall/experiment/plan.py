@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
-from tellall.core.jobs import Progress
-from tellall.core.schemas import VERSION
+from tellall.core.progress import Progress
+from tellall.core.schemas import VERSION, outdated
 from tellall.core.text import one_line, said
 from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
@@ -286,9 +286,12 @@ class Plan:
         from tellall.core.schemas.documents import PlanDocument
 
         found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
-        document = None
+        document, told = None, dict(mapping)
+        version = told.pop("schema_version", VERSION)
+        if advice := outdated(version):
+            found.append(("schema_version", f"must be {VERSION}; got {one_line(version)}. {advice}"))
         try:
-            document = PlanDocument.model_validate(dict(mapping))
+            document = PlanDocument.model_validate(told)
         except ValidationError as error:
             found += explained(error.errors(include_url=False), mapping.get("releases"))
         if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
@@ -297,9 +300,9 @@ class Plan:
         found += misplaced(mapping.get("data"), folder)
         if found or document is None:
             raise all_at_once(found)
-        told = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
-        unknown = [NotChecked.of(*entry) for entry in told]
-        known = [_entry(*entry) for entry, why in zip(told, unknown, strict=True) if why is None]
+        entries = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
+        unknown = [NotChecked.of(*entry) for entry in entries]
+        known = [_entry(*entry) for entry, why in zip(entries, unknown, strict=True) if why is None]
         return cls(
             releases=_with_different_names(known),
             not_checked=tuple(one for one in unknown if one is not None),

@@ -9,7 +9,8 @@ from typing import Any
 
 from tellall.core.amounts import amount, count_of, points
 from tellall.core.errors import NoAnswer, TooLittlePower
-from tellall.core.jobs import Progress, Workers
+from tellall.core.jobs import Workers
+from tellall.core.progress import Progress
 from tellall.experiment.areas import (
     NoOwnAnswer,
     areas_of,

@@ -15,7 +15,8 @@ from tellall.core import files
 from tellall.core.amounts import percent, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
-from tellall.core.jobs import Failed, Progress, Task, Workers, run
+from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.progress import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried

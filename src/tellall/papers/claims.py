@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.progress import Progress, Tell, counter
 from tellall.report.paper import PaperRerun, PaperVerdict, Statement
 from tellall.report.plot import Figure, Kind, Series, number
 
@@ -44,8 +45,6 @@ Array = npt.NDArray[np.floating[Any]]
 Case = Mapping[str, Any]
 NamedCase = tuple[str, Case]
 Rule = Callable[[Case], PaperVerdict]
-Progress = Callable[[int, int], object]
-Tell = Callable[[int], None]
 Found = tuple[Iterable[Figure], Iterable[NamedCase]]
 Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what runs; its work, in about seconds
 _SLACK = 1e-12
@@ -222,19 +221,6 @@ def run_parts(
             cases.extend(found)
             report(work)
     return figures, cases
-
-
-def counter(progress: Progress | None, total: int) -> Tell:
-    """A function that takes how much was done, and passes on how much is done in all."""
-    done = 0
-
-    def tell(step: int) -> None:
-        nonlocal done
-        done += step
-        if progress is not None and step:
-            progress(done, total)
-
-    return tell
 
 
 def attributes_for(sets: int, order: int = 2) -> int:

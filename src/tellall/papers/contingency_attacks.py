@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
+from tellall.core.progress import Tell
 from tellall.papers.claims import (
     Array,
     Found,
     Joined,
     NamedCase,
-    Tell,
     attributes_for,
     case_of,
     interval_series,

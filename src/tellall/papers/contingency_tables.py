@@ -11,19 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tellall.core.progress import Progress
 from tellall.papers import contingency_attacks as attacks
 from tellall.papers import contingency_mechanisms as mechanisms
-from tellall.papers.claims import (
-    Claim,
-    Paper,
-    Progress,
-    at_least,
-    at_most,
-    flips,
-    holds_if,
-    mended,
-    run_parts,
-)
+from tellall.papers.claims import Claim, Paper, at_least, at_most, flips, holds_if, mended, run_parts
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
 from tellall.papers.contingency_spectrum import ALLOWED, spectrum, spectrum_work
 from tellall.report.paper import PaperRerun

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.papers.claims import Array, Found, NamedCase, Tell, attributes_for, case_of, share_of
+from tellall.core.progress import Tell
+from tellall.papers.claims import Array, Found, NamedCase, attributes_for, case_of, share_of
 from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [

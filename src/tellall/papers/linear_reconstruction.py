@@ -10,18 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tellall.core.progress import Progress
 from tellall.papers import linear_attacks as attacks
 from tellall.papers import linear_matrices as matrices
-from tellall.papers.claims import (
-    Claim,
-    Paper,
-    Progress,
-    at_least,
-    at_most,
-    holds_if,
-    mended,
-    run_parts,
-)
+from tellall.papers.claims import Claim, Paper, at_least, at_most, holds_if, mended, run_parts
 from tellall.report.paper import PaperRerun
 
 __all__ = [

@@ -16,19 +16,8 @@ import numpy as np
 
 import tellall as ta
 from tellall.core.errors import invalid
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    Found,
-    NamedCase,
-    Paper,
-    Part,
-    Progress,
-    Tell,
-    flips,
-    holds_if,
-    run_parts,
-)
+from tellall.core.progress import Progress, Tell
+from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, Part, flips, holds_if, run_parts
 from tellall.report.paper import PaperRerun
 from tellall.report.plot import Axis, Figure, Rule, Series
 

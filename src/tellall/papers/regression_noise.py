@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from tellall.core.progress import Progress, counter
 from tellall.papers.claims import (
     Array,
     Claim,
     Joined,
     NamedCase,
     Paper,
-    Progress,
     at_least,
     at_most,
-    counter,
     flips,
     holds_if,
     mended,

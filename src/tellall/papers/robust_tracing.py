@@ -14,18 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.papers.claims import (
-    Array,
-    Claim,
-    NamedCase,
-    Paper,
-    Progress,
-    at_least,
-    at_most,
-    case_of,
-    counter,
-    share_of,
-)
+from tellall.core.progress import Progress, counter
+from tellall.papers.claims import Array, Claim, NamedCase, Paper, at_least, at_most, case_of, share_of
 from tellall.report.paper import PaperRerun
 from tellall.report.plot import Axis, Figure, Rule, Series
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.schemas import VERSION
+from tellall.core.schemas import VERSION, outdated
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Public, as_public
@@ -196,8 +196,9 @@ def _from_document(path: Path) -> Release:
     from tellall.core.schemas.documents import ReleaseDocument
 
     document = files.read_json(path, what="release")
-    if document.get("document") == "release" and document.get("schema_version") != VERSION:
-        raise invalid("schema_version", f"{VERSION}", document.get("schema_version"), "Update tellall.")
+    version = document.get("schema_version")
+    if document.get("document") == "release" and (advice := outdated(version)):
+        raise invalid("schema_version", f"{VERSION}", version, advice)
     try:
         checked = ReleaseDocument.model_validate(document)
     except ValidationError as error:

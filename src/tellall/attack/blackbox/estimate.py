@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -14,17 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from tellall.core.checks import share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
+from tellall.core.progress import Progress, reporter
 from tellall.release.profile import PrivacyProfile, as_epsilons
 
 __all__ = [
     "Floats",
-    "Progress",
     "Score",
     "ScoreKind",
     "Seed",
     "bounds",
     "estimate_profile",
-    "reporter",
     "train_score",
 ]
 
@@ -35,7 +33,6 @@ ScoreKind = Literal["auto", "quadratic", "boosting"]
 
 Seed = int | np.random.Generator | None
 Sampler = Callable[[int, Seed], ArrayLike]
-Progress = Callable[[int, int], None]
 
 # How far out the quadratic features bend over, in robust standard deviations squared; infinity never bends.
 # A Student t law with ν degrees of freedom needs about ν, a normal law infinity.
@@ -360,29 +357,3 @@ def _draw(sampler: Sampler, size: int, rng: np.random.Generator, report: Callabl
         parts.append(part.reshape(count, -1))
         report(count)
     return np.concatenate(parts)
-
-
-@contextmanager
-def reporter(
-    progress: Progress | bool | None, total: int, words: str = "sampling"
-) -> Iterator[Callable[[int], None]]:
-    """Yields a function of the work just done; it informs a callable, a bar with these words, or nobody."""
-    done = 0
-    if callable(progress):
-        tell = progress
-
-        def report(step: int) -> None:
-            nonlocal done
-            done += step
-            tell(done, total)
-
-        yield report
-    elif progress:
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-
-        with Bar(console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(words, total=total)
-            yield lambda step: bar.update(task, advance=step)
-    else:
-        yield lambda step: None

@@ -10,18 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tellall.attack.blackbox.estimate import (
-    Floats,
-    Progress,
-    Score,
-    ScoreKind,
-    Seed,
-    bounds,
-    reporter,
-    train_score,
-)
+from tellall.attack.blackbox.estimate import Floats, Score, ScoreKind, Seed, bounds, train_score
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import TellallError, invalid
+from tellall.core.progress import Progress, reporter
 
 __all__ = [
     "Change",

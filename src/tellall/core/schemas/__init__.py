@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.core.checks import is_whole, one_of
+
 __all__ = [
     "NAMES",
     "VERSION",
     "load",
+    "outdated",
 ]
 
 NAMES = ("plan", "release", "audit", "sweep", "calibrate")
-VERSION = 1
+VERSION = 2
 
 
 def load(name: str) -> dict[str, Any]:
@@ -22,7 +25,6 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.core.checks import one_of
     from tellall.core.schemas import documents, studies  # they load pydantic
 
     one_of("name", name, NAMES)
@@ -33,3 +35,21 @@ def load(name: str) -> dict[str, Any]:
         "$id": f"https://tellall.invalid/schemas/{name}-v{VERSION}.json",
         **model.model_json_schema(),
     }
+
+
+def outdated(version: object) -> str:
+    """What to do about a document of another version than ours; empty if it is ours.
+
+    Examples
+    --------
+    >>> outdated(1)
+    'It was written for an earlier tellall: make it again with this one.'
+    """
+    if version == VERSION and version is not True:
+        return ""
+    earlier = is_whole(version) and 0 < version < VERSION
+    return (
+        "It was written for an earlier tellall: make it again with this one."
+        if earlier
+        else "Update tellall."
+    )

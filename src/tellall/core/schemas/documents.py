@@ -41,7 +41,7 @@ class PlanDocument(_Strict):
 
     model_config = ConfigDict(title="tellall plan")
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
     secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
     public: Annotated[
@@ -93,7 +93,7 @@ class ReleaseDocument(_Strict):
 
     model_config = ConfigDict(title="tellall release")
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     document: Literal["release"]
     tellall: Annotated[str, Field(max_length=100)]
     description: Annotated[str, Field(max_length=10_000)]
@@ -419,7 +419,7 @@ class AuditDocument(_Strict):
 
     model_config = ConfigDict(title="tellall audit", strict=False)
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     document: Literal["audit"]
     tellall: str
     versions: dict[str, str]

@@ -128,7 +128,7 @@ class SweepDocument(_StudyModel):
 
     model_config = ConfigDict(title="tellall sweep")
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     document: Literal["sweep"]
     tellall: str
     versions: dict[str, str]
@@ -276,7 +276,7 @@ class CalibrateDocument(_StudyModel):
 
     model_config = ConfigDict(title="tellall calibrate")
 
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     document: Literal["calibrate"]
     tellall: str
     versions: dict[str, str]

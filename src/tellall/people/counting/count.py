@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
-from tellall.core.jobs import Progress
+from tellall.core.progress import Progress
 from tellall.people.bits import between
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.counting.tally import CellTally

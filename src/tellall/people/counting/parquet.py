@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tellall.core import duck
 from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.jobs import Progress
+from tellall.core.progress import Progress
 from tellall.core.text import said_safely
 from tellall.people.counting.coding import Coding, Values
 from tellall.people.counting.engine import Engine, changed

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from tellall.core.amounts import count_of
 from tellall.experiment.outcome import Counts, Outcome
 from tellall.experiment.plan import Plan
+from tellall.experiment.reliability import merge_bins
 from tellall.experiment.proofs import Proofs
 from tellall.experiment.trial import strongest
 from tellall.experiment.verdict import NOT_ATTACKED, JudgedArea, Limits, Verdict, area_name, judge
@@ -131,7 +132,9 @@ class Finding:
                     "interval": list(one.interval),
                     "proved": one.proved,
                     "exposed": one.exposed_people,
+                    "learnt": self.limits.count(one.learnt),
                     "status": one.status,
+                    "reliability": [asdict(part) for part in merge_bins(one.reliability)],
                 }
                 for one in self.outcomes
             ],

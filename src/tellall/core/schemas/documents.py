@@ -240,7 +240,11 @@ class DecoderDocument(_Strict):
     interval: Annotated[tuple[float, float], Field(description="Corrected for the decoders tried.")]
     proved: int
     exposed: int
+    learnt: Annotated[int, Field(description="With a sensitive value, proved alone or exposed.")]
     status: str
+    reliability: Annotated[
+        list[BinDocument], Field(description="How often guesses of each confidence were right.")
+    ] = []
 
 
 class FindingDocument(_Strict):

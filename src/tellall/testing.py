@@ -40,7 +40,7 @@ class BoxSolver(Protocol):
     """A least-squares solver: options, and `prepare`."""
 
     def prepare(self, problem: BoxProblem) -> PreparedSolver:
-        """The problem made ready to be solved for many targets."""
+        """Prepares the problem, to be solved for many targets."""
 
 
 def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float = 1e-9) -> None:

@@ -75,7 +75,7 @@ def baselines(
 ) -> tuple[Baseline, ...]:
     """All baselines of releases of these statistics, the same whatever protects them.
 
-    There is no population baseline where a statistic names given people (masks, say).
+    There is no population baseline where a statistic names people by index (masks).
     """
     more = population(statistics, public, truth, secret)
     return (*before_any_release(public, truth, secret), *([] if more is None else [more]))
@@ -126,7 +126,7 @@ def typical(truth: Truth, secret: Secret) -> Baseline:
 def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """The mean of the others with equal public rows, with one more person at the overall mean.
 
-    (k − s_i + π)/(g − 1 + 1) for a group of g people of whom k have the value, π the overall rate: exact
+    (k − s_i + π)/(g − 1 + 1) for a group of g people, k of them with the value, π the overall rate: exact
     leave-one-out. O(n).
     """
     groups, own = public.patterns.index, secret.targets(truth)

@@ -301,14 +301,14 @@ def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size:
             reach @ (weight * targets) + RATE_PRECISION * RATE_MEAN,
             reach**2 @ weight + RATE_PRECISION,
         )
-        # a rate known no better than this is no reason to be sure of anybody
+        # a rate that is known no better than this must not make anybody certain
         least = np.clip(1 / np.sqrt(total), margin, 0.5)
         rates = np.clip(top / total, least, 1 - least)
     return rates
 
 
 def _counts_people(squares: LinearOperator) -> bool:
-    """Whether all entries, of which these are the squares, are 0, 1 or −1."""
+    """Whether all entries are 0, 1 or −1, given their squares."""
     everybody = np.ones(squares.shape[1])
     return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
 

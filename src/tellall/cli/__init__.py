@@ -180,7 +180,7 @@ def _one_line(text: Any) -> str:
 
 
 def _typed(error: Any) -> str:
-    """What was typed instead, if the check kept it."""
+    """The text that was typed, if the error still has it."""
     try:
         typed = str(error.__cause__.errors()[0]["input"])
     except (AttributeError, IndexError, KeyError, TypeError):

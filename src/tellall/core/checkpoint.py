@@ -56,7 +56,7 @@ class Checkpoint:
     @classmethod
     @contextmanager
     def in_folder(cls, folder: str | Path) -> Iterator[Checkpoint]:
-        """The pieces in this folder, which is made if need be, while nobody else works with them."""
+        """Opens the pieces in this folder, created if missing, and locks them against other runs."""
         path = Path(folder)
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             raise invalid("work", "a folder of its own, not a link or a file", path)

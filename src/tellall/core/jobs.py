@@ -121,7 +121,7 @@ def run(
     Notes
     -----
     A :class:`TellallError` or too little memory in a piece is a :class:`Failed`; the others go on. Each piece
-    runs with one thread, so that sums are the same wherever it runs. If a process of this machine is killed,
+    runs with one thread, so that sums are the same on every machine. If a process of this machine is killed,
     the work stops with `WorkLost`; a lost worker of a cluster costs time alone, since the scheduler gives its
     piece to another.
 

@@ -111,7 +111,7 @@ def call_each(
 
 
 def serve(asked: int, answered: int) -> None:
-    """What a helper does: one call after the other, until nobody asks any more."""
+    """The loop of a helper process: it answers calls until there are no more."""
     import queue
     import signal
     import threading

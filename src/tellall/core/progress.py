@@ -1,4 +1,4 @@
-"""Progress: how much of a long piece of work is done, told to a function or shown as a bar."""
+"""Progress: how much of a long piece of work is done, passed to a function or shown as a bar."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _NOTHING = "Nothing needs to be done"
 
 
 def least_enough(rows: Iterable[Row], limit: float, exposed_limit: int | None = None) -> Row | None:
-    """The protection with the least error that keeps every decoder under the limit, None where there is none.
+    """The protection with the least error that keeps every decoder under the limit, or None.
 
     Its row is that of the decoder whose interval ends highest, with the most people that any learns.
     """

@@ -254,7 +254,7 @@ def count_unanswered(missing: Sequence[NoOwnAnswer]) -> str:
 def nothing_found(by: str, missing: Sequence[tuple[int, NoOwnAnswer]]) -> InvalidInput:
     """The error where no area has an answer, each given with its people.
 
-    What is wrong with the question itself counts first; where nothing is, there is no answer to it.
+    Errors in the question itself come first.
     """
     wrong = [pair for pair in missing if pair[1].kind == "other"]
     people, lack = max(wrong or missing, key=lambda pair: pair[0])

@@ -169,7 +169,7 @@ def _listing(what: str) -> str:
 
 
 def _toml(text: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, but for DEL."""
+    """A TOML string; JSON has the same escapes, except for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

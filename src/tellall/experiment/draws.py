@@ -1,4 +1,4 @@
-"""Attacks on many draws of one protection: solved together where only the values differ."""
+"""Attacks on many draws of one protection, solved together if only the values differ."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class SharedSystem:
         return alone
 
     def warm(self, releases: Sequence[Release], public: Public) -> None:
-        """Whatever these releases would need is made now, if they can be attacked together."""
+        """Prepares what attacks on these releases would share, if they can be made together."""
         evidence = common_evidence(releases, public)
         if evidence is None:
             return
@@ -149,7 +149,7 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
 
 
 def _multiple(known: Array, rows: Array) -> float | None:
-    """The factor by which equations are those known; None if they are others."""
+    """The factor between known equations and these; None if they are not multiples."""
     if known.shape != rows.shape or not known.size:
         return None
     largest = known.argmax()

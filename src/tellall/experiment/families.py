@@ -1,4 +1,4 @@
-"""Families: protections of one kind, told apart by a single number, the more the stronger."""
+"""Families: protections of one kind with a single number, its scale; a larger one protects more."""
 
 from __future__ import annotations
 

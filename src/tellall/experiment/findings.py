@@ -261,7 +261,7 @@ def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedAr
 
 
 def area_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """The table of areas as CSV, a line for each area and release; empty where there is no number.
+    """The table of areas as CSV, a line for each area and release; empty if not measured.
 
     A name that a spreadsheet would take for a formula gets an apostrophe in front.
     """

@@ -1,4 +1,4 @@
-"""Outcome: what an attack achieved on a set of releases, averaged over draws of the noise; nobody in it."""
+"""Outcome: what an attack achieved on a set of releases, averaged over draws; no single person is in it."""
 
 from __future__ import annotations
 

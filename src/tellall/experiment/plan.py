@@ -44,7 +44,7 @@ _MOST_ERRORS = 20
 
 ELSEWHERE = "A file elsewhere is given on the command line, with --data."
 
-# what a wrong type in these keys is told, where pydantic would list every alternative
+# messages for a wrong type in these keys, where pydantic would list every alternative
 _RULES = {
     "bins": "must be a count of 2 or more, or a table of counts or lists of cut points by column",
     "protect": "must be a table such as { kind = 'Rounding', base = 5 } or a list of such tables",
@@ -103,7 +103,7 @@ def _nearest_key(path: Sequence[str]) -> str:
 
 
 def described_wrongly(releases: Any) -> list[Problem]:
-    """What is wrong with the statistics and protections themselves."""
+    """Problems with the statistics and protections."""
     found: list[Problem] = []
     for index, release in enumerate(releases if isinstance(releases, list) else []):
         if not isinstance(release, Mapping):
@@ -173,7 +173,7 @@ class NotChecked:
 
 
 def misplaced(data: Any, folder: Path | None) -> list[Problem]:
-    """What is wrong with where the data is said to be."""
+    """Problems with the path of the data."""
     if not isinstance(data, str) or not data or folder is None:
         return []
     try:
@@ -264,7 +264,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
-        """The plan in a TOML file; everything wrong with it is said at once."""
+        """Reads a plan from a TOML file; one error lists all problems."""
         import tomllib
 
         file = Path(path)
@@ -286,12 +286,12 @@ class Plan:
         from tellall.core.schemas.documents import PlanDocument
 
         found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
-        document, told = None, dict(mapping)
-        version = told.pop("schema_version", VERSION)
+        document, given = None, dict(mapping)
+        version = given.pop("schema_version", VERSION)
         if advice := outdated(version):
             found.append(("schema_version", f"must be {VERSION}; got {one_line(version)}. {advice}"))
         try:
-            document = PlanDocument.model_validate(told)
+            document = PlanDocument.model_validate(given)
         except ValidationError as error:
             found += explained(error.errors(include_url=False), mapping.get("releases"))
         if mapping.get("by") and mapping.get("by") == mapping.get("secret"):
@@ -357,7 +357,7 @@ class Plan:
         return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
 
     def check(self, dataset: Dataset) -> None:
-        """Refuse releases that cannot be computed from these people, all at once."""
+        """Refuses releases that cannot be computed from these people; one error lists them all."""
         if dataset.secret is None:
             raise invalid("dataset", "one with a secret, to be audited", "no secret")
         if self.secret and self.secret != dataset.secret_name:
@@ -424,7 +424,7 @@ def _with_text(table: Any, by: str) -> Any:
 
 
 def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:
-    """The entries, those with a name that was there before numbered, by the next number that is free."""
+    """The entries with unique names: repeated names get a number."""
     given = {entry.name for entry in entries} | {ALL_TOGETHER}
     seen = {ALL_TOGETHER}
     named: list[Planned] = []

@@ -63,7 +63,7 @@ class Proofs:
 
     @classmethod
     def union(cls, parts: Iterable[Proofs]) -> Proofs | None:
-        """What several attacks prove together, draw by draw; None where there is none.
+        """What several attacks prove together, draw by draw; None if there is nothing to add up.
 
         An attack with fewer draws has nothing random in it, and is the same in all.
         """
@@ -78,7 +78,7 @@ class Proofs:
         return cls(known[0].levels, tuple(each))
 
     def none(self) -> Proofs:
-        """The same people, nobody proved."""
+        """No proof about any of these people."""
         return Proofs(self.levels, tuple(np.zeros_like(each) for each in self.codes))
 
     @property

@@ -52,7 +52,7 @@ class Sweep:
         ``loss`` (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``,
         ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
         coefficients, ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is
-        promised; ``frontier``. None where there is no number.
+        promised; ``frontier``. None if not measured.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -120,7 +120,7 @@ class Sweep:
         )
 
     def csv_text(self) -> str:
-        """The rows as CSV, empty where there is no number."""
+        """The rows as CSV, empty if not measured."""
         text = io.StringIO()
         writer = csv.DictWriter(text, list(self.rows[0]), lineterminator="\n")
         writer.writeheader()
@@ -132,7 +132,7 @@ class Sweep:
         return {name: [row[name] for row in self.rows] for name in self.rows[0]}
 
     def to_csv(self, path: str | Path) -> Path:
-        """Writes the rows as CSV, empty where there is no number; returns the path."""
+        """Writes the rows as CSV, empty if not measured; returns the path."""
         return files.write_text(Path(path), self.csv_text())
 
     def to_parquet(self, path: str | Path) -> Path:

@@ -97,7 +97,7 @@ class Setting:
         """The baselines that no release changes."""
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
+        with threadpool_limits(limits=1):  # so that sums are the same on every machine
             return before_any_release(self.people.public, self.truth, self.secret)
 
     def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
@@ -207,7 +207,7 @@ class Trial:
         """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(limits=1):  # so that sums are the same wherever it runs
+        with threadpool_limits(limits=1):  # so that sums are the same on every machine
             attacks, risks = self.scored(decoder)
             return Outcome.of(
                 attacks,

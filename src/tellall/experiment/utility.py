@@ -50,7 +50,7 @@ class Utility:
     risk_change
         By how much the share with the secret in a cell changed (absolutely), averaged over the people.
     tables, incomplete
-        How many tables there are, and how many lack a cell; these are left out of the three averages.
+        How many tables there are, and how many have a missing cell; these are left out of the three averages.
     """
 
     values: int
@@ -223,7 +223,7 @@ class Reader:
         return cls(clean, matrix, truth, model, float(np.mean(np.abs(truth - fitted))), standard)
 
     def loses(self, theta_noisy: npt.ArrayLike) -> CoefficientUtility:
-        """What is lost where these are published instead, a row for each draw of the noise."""
+        """The losses if these values are published instead, a row for each draw of the noise."""
         noisy = np.atleast_2d(np.asarray(theta_noisy, dtype=float))
         if noisy.ndim != 2 or noisy.shape[1] != self.clean.size or not noisy.size:
             raise invalid("theta_noisy", f"rows of {self.clean.size} coefficients", f"shape {noisy.shape}")

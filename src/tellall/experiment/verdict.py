@@ -157,7 +157,7 @@ def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
 
 
 def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
-    """The verdict on an attack within the limits that a person has to decide on; None where nobody has to."""
+    """The verdict "review" on an attack within the limits, if a person has to decide; otherwise None."""
     _, low, high = found.share_gained
     grouped, luck = limits.count(found.proved_group), found.luck
     if found.contradicted:
@@ -277,7 +277,7 @@ def _doubt(name: str, found: Outcome) -> str:
 
 
 def _luck(found: Outcome) -> str:
-    """How often sure guesses were right, beside luck."""
+    """How often sure guesses were right, compared with luck."""
     sure = found.luck
     return f"{sure.sure:,.0f} sure, {sure.right:,.0f} right, {sure.expected:,.0f} expected by luck"
 

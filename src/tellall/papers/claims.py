@@ -91,7 +91,7 @@ def holds_if(name: str) -> Rule:
 
 
 def mended(word: PaperVerdict) -> Rule:
-    """The word of a correction: where what is printed fails in our check and what we say instead holds."""
+    """The verdict on a correction: the printed statement fails in our check and the corrected one holds."""
     return lambda case: "holds" if case.get("printed") else word if case["mended"] else "not reproduced"
 
 

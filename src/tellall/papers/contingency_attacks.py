@@ -49,7 +49,7 @@ _COIN = (Rule(0.5, "coin"),)
 
 
 def bits_of(n: int, d: int, rng: Rng, rate: float | Array = 0.5) -> npt.NDArray[np.int8]:
-    """n random people with d attributes of the given rates, no two alike: no table tells those apart."""
+    """n random people with d attributes of the given rates, no two of them alike."""
     kept = np.zeros((0, d), dtype=np.int8)
     while kept.shape[0] < n:
         both = np.vstack([kept, (rng.random((n, d)) < rate).astype(np.int8)])

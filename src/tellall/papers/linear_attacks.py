@@ -325,7 +325,7 @@ def growth(effort: Effort, rng: Rng, tell: Tell) -> Found:
 
 
 def bound(effort: Effort, rng: Rng, tell: Tell) -> Found:
-    """Theorem 2.1 beside what happens on xor counts; then on random and adversarial systems."""
+    """Theorem 2.1 compared with xor counts, then with random and adversarial systems."""
     n, runs = effort["bound_people"], effort["bound_runs"]
     d = attributes_for(4 * n)
     found: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""Areas: the people of one value of a public column, a county say, published about apart from the others."""
+"""Areas: the people who share a value of a public column, such as a county, published separately."""
 
 from __future__ import annotations
 

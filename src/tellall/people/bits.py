@@ -1,4 +1,4 @@
-"""Patterns: the distinct rows of a table of people, and who has which."""
+"""Bits: columns of bits, packed. Patterns: the distinct rows of a table of people, and who has which."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Bits:
     packed
         Columns × ⌈people/8⌉ bytes, the first person in the highest bit.
     people
-        How many; what the last byte holds beyond is ignored.
+        How many; further bits of the last byte are ignored.
 
     Notes
     -----
@@ -89,7 +89,7 @@ class Bits:
 
     @property
     def nbytes(self) -> int:
-        """Bytes they take."""
+        """The memory in bytes."""
         return self.packed.nbytes
 
     @property
@@ -138,7 +138,7 @@ class Bits:
         return Bits(self.packed[:, start // 8 : -(-stop // 8)], stop - start)
 
     def bytes_of(self, first: int, start: int, stop: int) -> Bytes:
-        """For each person from start, a multiple of 8, to stop: eight columns from `first` on in a byte.
+        """Eight columns, from `first` on, as one byte per person; start is a multiple of 8.
 
         The first of them is the lowest bit. By transposing 8 × 8 bits, eight people at a time.
         """
@@ -172,7 +172,7 @@ def sum_tokens(codes: IntArray | Bits | Sequence[IntArray], tokens: Sequence[Wor
 
     Notes
     -----
-    Of bits eight columns are one look into a table of 256 sums: O(people × columns / 8).
+    Eight columns of bits take one lookup in a table of 256 sums: O(people × columns / 8).
 
     Examples
     --------
@@ -196,7 +196,7 @@ def sum_tokens(codes: IntArray | Bits | Sequence[IntArray], tokens: Sequence[Wor
 
 
 def _tables_of_eight(tokens: Sequence[Words]) -> list[Words]:
-    """For every eight columns of bits the sum of their tokens for each of the 256 choices of bits."""
+    """For every eight columns of bits, the sums of their tokens for all 256 combinations."""
     chosen = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)
     tables = []
     for first in range(0, len(tokens), 8):
@@ -241,7 +241,7 @@ class Patterns:
 def group_rows(codes: IntArray | Bits, sums: npt.NDArray[np.uint64] | None = None) -> Patterns:
     """The distinct columns of a codes matrix (columns × people), in the order of their first person.
 
-    ``sums`` is a number for each person, the same for equal codes, where such are known.
+    ``sums`` is a number for each person, equal for people with equal codes, if it is known already.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Collect: columns one after the other become a table, those that say nothing left out, bits packed."""
+"""Columns of people: raw values become codes and numbers; constant columns are dropped, bits are packed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
 def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDArray[Any], tuple[str, ...]]:
     """The secret as bits, as the codes of categories or as real numbers, and what the codes stand for.
 
-    ``kind`` ("bits", "categories", "reals") says which, where it is not to be read off the values.
+    ``kind`` ("bits", "categories", "reals") says which; without it the values decide.
 
     Two distinct values are bits, the smaller 0 and the larger 1. Text, and whole numbers of at most
     20 distinct values, are categories in ascending order; other numbers are reals, whose meaning is empty.
@@ -209,7 +209,7 @@ def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Colum
 
 
 def _is_bits(numbers: Array) -> bool:
-    """Whether the numbers are zeros and ones, some of each: then nothing need be sorted."""
+    """Whether the numbers are zeros and ones, with some of each, so that nothing has to be sorted."""
     ones = numbers == 1
     return 0 < int(np.count_nonzero(ones)) < numbers.size and bool((ones | (numbers == 0)).all())
 
@@ -228,7 +228,7 @@ def _finish(
 
 
 def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> Array | None:
-    """Where to cut, or None where each value stays a category of its own."""
+    """The cut points, or None if each value stays a category of its own."""
     if bins is None:
         return _quantiles(known, distinct, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
     if isinstance(bins, bool) or (is_whole(bins) and bins < 2):
@@ -249,7 +249,7 @@ def _quantiles(known: Array, distinct: Array, count: int) -> Array:
 
 
 def settle_cuts(quantiles: Array, distinct: Array) -> Array:
-    """The cut points that quantiles make, somebody on both sides of each."""
+    """The quantiles as cut points, less those with nobody on one side."""
     cuts: Array = np.unique(quantiles)
     below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
     return below if below.size else distinct[-2:-1]  # most people may share the largest value
@@ -294,7 +294,7 @@ class Numbers(Sequence[Array | None]):
 
     @classmethod
     def of(cls, columns: Sequence[Column], codes: IntArray | Bits, values: Sequence[Array | None]) -> Numbers:
-        """The same without the values of bits, which are their codes."""
+        """The values of each column, leaving out bits, whose values are their codes."""
         if isinstance(values, Numbers) and values._codes is codes:
             return values
         pairs = enumerate(zip(columns, values, strict=True))
@@ -302,7 +302,7 @@ class Numbers(Sequence[Array | None]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that they take beside the codes."""
+        """The memory in bytes, codes not counted."""
         return sum(values.nbytes for values in self._others.values() if values is not None)
 
     def __len__(self) -> int:
@@ -319,12 +319,12 @@ class Numbers(Sequence[Array | None]):
         return self._others[one] if one in self._others else self._codes[one].astype(np.float64)
 
     def take(self, codes: IntArray | Bits, people: IntArray) -> Numbers:
-        """Those of some of the people, whose codes are given."""
+        """The values of some of the people, given their codes."""
         some = {j: None if values is None else values[people] for j, values in self._others.items()}
         return Numbers(codes, some)
 
     def choose(self, codes: IntArray | Bits, indices: Sequence[int]) -> Numbers:
-        """Those of some of the columns, whose codes are given."""
+        """The values of some of the columns, given their codes."""
         return Numbers(codes, {k: self._others[j] for k, j in enumerate(indices) if j in self._others})
 
 
@@ -366,7 +366,7 @@ def collect(encoded: Iterable[tuple[Column, IntArray, Array | None]], count: int
 
 
 def from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Collected:
-    """The same of people × attributes."""
+    """Like `collect`, from an array of people × attributes."""
     if not all(bool(((some == 0) | (some == 1)).all()) for some in _some_people(array)):
         return collect((encode(name, array[:, j]) for j, name in enumerate(names)), len(names))
     columns = [Column(name, ("0", "1")) for name in names]  # bits need no search for their values
@@ -379,7 +379,7 @@ def from_matrix(array: npt.NDArray[Any], names: Sequence[str]) -> Collected:
 
 
 def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers) -> Collected:
-    """The columns that say something; the rest are named as left out."""
+    """The columns that are not constant, and the names of the others."""
     if isinstance(codes, Bits):
         varies = (~codes.constant).tolist()
     else:
@@ -399,7 +399,7 @@ def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers)
 
 
 def tokens_of(columns: Sequence[Column]) -> list[npt.NDArray[np.uint64]]:
-    """64 bits for each category of each column: sums of them tell rows apart (`sum_tokens`)."""
+    """A random 64-bit number for each category of each column; their sums identify rows (`sum_tokens`)."""
     return [_tokens(column) for column in columns]
 
 
@@ -410,6 +410,6 @@ def _tokens(column: Column) -> npt.NDArray[np.uint64]:
 
 
 def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
-    """The array some rows at a time, as many as make whole bytes."""
+    """The array in chunks of rows; each chunk but the last fills whole bytes."""
     step = max(8, _ENTRIES // array.shape[1] // 8 * 8)
     return (array[begin : begin + step] for begin in range(0, len(array), step))

@@ -68,7 +68,7 @@ class Outline(ABC):
 
     @property
     def shape(self) -> Shape:
-        """What a release says of these people beside its values."""
+        """What a release tells about these people in addition to its values."""
         return Shape.of(self.columns, self.n)
 
     def position(self, name: str | int, parameter: str = "attribute") -> int:
@@ -96,7 +96,7 @@ def unknown_name(parameter: str, name: object, have: Sequence[str]) -> InvalidIn
 
 
 def left_out_note(people: Outline) -> str:
-    """The columns left out because they say nothing, in brackets; empty if none was."""
+    """The constant columns that were left out, in brackets; empty if there are none."""
     some = people.left_out[:_MOST_NAMED]
     more = ", ..." if len(people.left_out) > _MOST_NAMED else ""
     return f" (left out: {', '.join(some)}{more})" if some else ""
@@ -152,7 +152,7 @@ class Public(Outline):
     numbers
         The real values of each column, None for text.
     left_out
-        Columns that say nothing, and why.
+        Columns that were left out, and why.
     """
 
     columns: tuple[Column, ...]
@@ -179,7 +179,7 @@ class Public(Outline):
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
-        """What others worked out about these people alone and may ask for again."""
+        """A cache of results that depend on these public columns alone."""
         return {}
 
     def take(self, people: IntArray) -> Public:
@@ -196,7 +196,7 @@ class Public(Outline):
 
     @cached_property
     def _sums(self) -> npt.NDArray[np.uint64]:
-        """A number for each person, the same for equal rows of codes."""
+        """A number for each person; people with equal codes have equal numbers."""
         return sum_tokens(self.codes, tokens_of(self.columns))
 
     def __repr__(self) -> str:
@@ -348,7 +348,7 @@ class Dataset:
 
     @property
     def bits(self) -> npt.NDArray[np.int8]:
-        """The secret bits; refused where the secret is missing or not of two values."""
+        """The secret bits; an error if there is no secret, or it does not have two values."""
         if self.secret is None:
             raise invalid("dataset", "one with a secret", "no secret")
         if self.levels != 2:
@@ -381,7 +381,7 @@ class Dataset:
 
 
 def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
-    """The secret in a few words: no person in it."""
+    """The secret in a few words, without any single person."""
     if not meaning:
         return f"real numbers, mean {secret.mean():g}"
     counts = np.bincount(secret, minlength=len(meaning))
@@ -391,7 +391,7 @@ def _summary(secret: npt.NDArray[Any], meaning: Sequence[str]) -> str:
 
 
 def as_public(public: Public | Dataset | npt.ArrayLike) -> Public:
-    """The attacker's view of whatever holds one: a Public, a Dataset, or an n × d array."""
+    """The attacker's view: of a Public, a Dataset, or an n × d array."""
     if isinstance(public, Public):
         return public
     if isinstance(public, Dataset):

@@ -52,7 +52,7 @@ class Shape:
         }
 
     def difference(self, other: Shape) -> str:
-        """The first thing in which the other table is different, in words; empty where the shapes agree."""
+        """The first difference to the other table, in words; empty if the shapes agree."""
         if other.names != self.names:
             return f"the columns {', '.join(other.names[:12])}, not {', '.join(self.names[:12])}"
         if other.people != self.people:

@@ -92,7 +92,7 @@ def parameters(kind: type[Statistic | Protection]) -> dict[str, inspect.Paramete
 
 
 def _accepted(kind: type) -> dict[str, inspect.Parameter]:
-    """All parameters of the constructor, those that a saved release has filled in among them."""
+    """All parameters of the constructor, including those that publishing fills in."""
     signature = inspect.signature(kind)
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return {name: p for name, p in signature.parameters.items() if p.kind in plain}

@@ -352,7 +352,7 @@ class Evidence:
 
     @property
     def bounded(self) -> bool:
-        """Whether some count has bounds beyond those of its group's size."""
+        """Whether some count has tighter bounds than zero and its group's size."""
         box = self.enclosure
         return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
 
@@ -376,7 +376,7 @@ class Evidence:
 
     @property
     def pinned(self) -> int:
-        """How many people the equations alone pin down: those determined who are alone in their group."""
+        """How many people the equations alone determine: people without others like them."""
         fixed = (self.determined & (self.system.size == 1)).reshape(self.values, -1).all(axis=0)
         return int(fixed.sum())
 

@@ -85,7 +85,7 @@ def linearise(
 
 
 def _check_people(release: Release, view: Public) -> None:
-    """Refuse people whom the release is not about."""
+    """Refuses people other than those of the release."""
     if release.columns and release.columns != view.names:
         raise invalid(
             "public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names)
@@ -188,12 +188,12 @@ class Threshold:
 
     @property
     def complete(self) -> bool:
-        """Whether the intervals say all that the choice of what to show says, so that it misleads nobody."""
+        """Whether the intervals describe the selection fully, so that it does not bias an attack."""
         return self.exact or isfinite(self.after.bound)
 
     @property
     def most_hidden(self) -> int:
-        """The largest whole count that is not shown, where it is compared as it is."""
+        """The largest whole count that is hidden, if exact counts are compared with the limit."""
         most = ceil(self.below + 1)
         while most / self.units >= self.limit:
             most -= 1
@@ -228,11 +228,11 @@ def hidden_rows(
     -----
     Let v be the true count, e the error that it had when it was compared with the limit b. A hidden value has
     v + e < b: for exact counts v ≤ the largest count under b; after rounding to multiples of r,
-    v ≤ (the largest multiple under b) + r/2; under other noise the chance is P(e < b − v), of which a normal
-    law of the same standard deviation is used. A shown value that is changed later has v + e ≥ b, which is
-    used where e = 0. No count is below zero. Intervals of whole counts end half-way to the next. Rows that
-    are the same up to sign (the yes and no cells of a table) are met in one interval; what says no more than
-    that a count is between none and all, or than an exact value shown beside it, is left out.
+    v ≤ (the largest multiple under b) + r/2; under other noise the chance is P(e < b − v), taken
+    from a normal law of the same standard deviation. A shown value that is changed later has v + e ≥ b,
+    which is used where e = 0. No count is below zero. Intervals of whole counts end half-way to the next.
+    Rows that are the same up to sign (the yes and no cells of a table) share one interval. Intervals that say
+    no more than that a count is between none and all, or than an exact value shown, are left out.
     """
     operator, target = equations.operator, equations.target
     reach, offset = equations.squares, target - np.nan_to_num(counts)
@@ -283,7 +283,7 @@ def whole_rounding(
 
 @dataclass(frozen=True, eq=False)
 class _Ends:
-    """Where A s lies in some rows: from low to high but for an error of this size; never above ``hard``."""
+    """Intervals for rows of A s: from low to high, up to an error of this size; never above ``hard``."""
 
     index: IntArray
     low: Array
@@ -307,7 +307,7 @@ class _Ends:
 
 
 def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, float, Array | float, float]:
-    """The least and the largest hidden value, but for an error of this size; and the largest possible one."""
+    """The least and the largest hidden value, their error, and the largest possible hidden value."""
     if threshold.exact:
         most = threshold.most_hidden
         return (-_HALF, most + _HALF, 0.0, most)
@@ -377,7 +377,7 @@ def turn_back(noise: Noise) -> tuple[Noise, bool]:
 
 
 def _other_way(law: Noise) -> Noise:
-    """The law with the counts that stay and those that are complemented exchanged."""
+    """The law after swapping the counts that stay with the complemented ones."""
     if not isinstance(law, ComplementLaw):
         return law
     return replace(law, fraction=1 - law.fraction) if law.fraction < 1 else Exact()

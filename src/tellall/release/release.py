@@ -161,7 +161,7 @@ def _as_path(path: str | Path) -> Path:
 
 
 def _document(release: Release) -> dict[str, Any]:
-    """What is saved of a release, but for its values."""
+    """The document of a release, without its values."""
     shape = release.shape
     names = release.columns
     levels = shape.levels if shape else (1,) * len(names)
@@ -185,7 +185,7 @@ def _document(release: Release) -> dict[str, Any]:
 
 
 def published_too(release: Release) -> dict[str, str]:
-    """What the file of a release tells of people beside its values, by the field that tells it."""
+    """What the file of a release tells about people in addition to its values, by field."""
     about = release.statistic.published_too
     return {**PUBLISHED_TOO, **({"statistic": about} if about else {})}
 
@@ -227,7 +227,7 @@ def _from_document(path: Path) -> Release:
             people=checked.people,
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
-    noise_of(protections)  # what lacks a number that publishing fills in would pass for exact
+    noise_of(protections)  # a protection without a number that publishing fills in would pass for exact
     return Release(
         values=values,
         statistic=catalogue.build("statistic", checked.statistic),

@@ -133,7 +133,7 @@ def _worst(row: Row) -> Row | None:
 
 
 def _total(row: Row) -> Row:
-    """A release's numbers over all people, named as those of one area are."""
+    """A release's numbers over all people, with the same names as those of an area."""
     found = row["summary"]
     return {
         **found,

@@ -121,7 +121,7 @@ def _ends(rows: Sequence[Bar], limit: Limit | None) -> tuple[float, float]:
 
 
 def _usual(lengths: Sequence[float], allowed: float, times: float) -> float:
-    """The longest; where that is less, so many times what three quarters of them, or the limit, need.
+    """The longest bar, or less: a multiple of what three quarters of them, or the limit, need.
 
     Examples
     --------

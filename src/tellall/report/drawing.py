@@ -140,7 +140,7 @@ def _x_axis(ticks_there: Sequence[tuple[float, str]], bottom: float, slanted: bo
 
 
 def _apart(ticks_there: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """The ticks whose words do not run into those before them."""
+    """The ticks whose labels do not overlap."""
     kept: list[tuple[float, str]] = []
     for at, text in ticks_there:
         if not kept or at - kept[-1][0] >= GLYPH * (len(text) + len(kept[-1][1])) / 2 + 4:
@@ -245,7 +245,7 @@ def _outline(style: int, x: float, y: float, size: float = 4.0) -> str:
 
 
 def _rules(figure: Figure, x: Scale, y: Scale) -> tuple[list[Mark], tuple[Mark, ...]]:
-    """The rules, and their words: at the emptier end, those of upright rules one under another."""
+    """Lines across the figure with their labels, placed where there is room."""
     lines: list[Mark] = []
     words: list[Mark] = []
     said = 0  # lines of words on upright rules so far
@@ -288,7 +288,7 @@ def _freer(busy: Sequence[Point], height: float, wide: float, x: Scale) -> tuple
 
 
 def _emptier(busy: Sequence[Point], span: Sequence[float], heights: tuple[float, float]) -> float:
-    """Of two heights for words over this span, the one with fewer points near it."""
+    """The one of two heights for a label that has fewer points near it."""
     near = [down for across, down in busy if span[0] - 30 <= across <= span[1] + 30]
     crowd = [sum(abs(down - height) < 30 for down in near) for height in heights]
     return heights[1] if crowd[1] < crowd[0] else heights[0]

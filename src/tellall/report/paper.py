@@ -38,7 +38,7 @@ MEANINGS: Mapping[PaperVerdict, str] = {
     "constant": "the statement needs another constant, which we name",
     "wording": "loose words or an open choice; read as we say, it holds",
     "copy": "a misprint that may be in our copy of the paper alone",
-    "not reproduced": "our run does not show it; this is no counterexample",
+    "not reproduced": "our run does not show it, which does not disprove it",
     "not tried": "we did not test it, and say why",
     "our own addition": "the paper makes no claim; this is what happens",
 }

@@ -150,7 +150,7 @@ class Device:
 
     @property
     def block(self) -> int:
-        """Bytes that a block of work should take: what is fast, and at most a quarter of what is free."""
+        """The size of a block of work in bytes: a fast one, at most a quarter of the free memory."""
         if not self.name.startswith("cuda"):
             return _HOST_BLOCK
         return min(_DEVICE_BLOCK, self.free_memory // 4)

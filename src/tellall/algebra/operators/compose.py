@@ -288,7 +288,7 @@ class RowSelect(LinearOperator):
 
 @final
 class RowScale(LinearOperator):
-    """diag(scale) A: each row of an operator times a number of its own."""
+    """diag(scale) A: each row of an operator multiplied by its own number."""
 
     def __init__(self, operator: LinearOperator, scale: npt.ArrayLike) -> None:
         self.scale: Array = np.asarray(scale, dtype=np.float64)

@@ -175,7 +175,7 @@ class GaussianSteps:
         return GaussianPosterior(mean, left / precision, shares)
 
     def _gram(self, free: Indices, weights: Array, fixed: bool) -> Array:
-        """Aᵀ W A over these unknowns, an array of its own."""
+        """Aᵀ W A over these unknowns, as a new array."""
         m, n = self.operator.shape
         if fixed:
             if self._kept is None or not np.array_equal(self._kept[0], weights):

@@ -171,7 +171,7 @@ class Posterior:
             raise invalid("method", "'auto', 'message-passing' or 'expectation'", self.method)
 
     def prepare(self, problem: CountProblem) -> PreparedPosterior:
-        """The problem made ready to be solved for many targets."""
+        """Prepares the problem, to be solved for many targets."""
         return PreparedPosterior(problem, self)
 
 

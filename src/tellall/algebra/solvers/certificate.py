@@ -1,4 +1,4 @@
-"""A certificate that an estimate minimises ‖A s − z‖₂: its dual value and what optimality it lacks."""
+"""A certificate that an estimate minimises ‖A s − z‖₂: its dual value, and how far it is from optimal."""
 
 from __future__ import annotations
 

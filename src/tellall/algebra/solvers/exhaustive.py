@@ -127,7 +127,7 @@ class _Network:
         return np.asarray(((image >= self.rows.low) & (image <= self.rows.high)).all(axis=1))
 
     def propagate(self, low: Array, high: Array, rounds: int) -> tuple[Array, Array]:
-        """The boxes shrunk by what the rows imply; those in which some row cannot be kept are gone."""
+        """The boxes shrunk by what the rows imply, without those that violate a row."""
         for _ in range(rounds):
             above, below, span = self.room(low, high)
             alive = (above >= 0).all(axis=1) & (below >= 0).all(axis=1)
@@ -300,7 +300,7 @@ class Exhaustive:
                 raise invalid(name, "one or more", getattr(self, name))
 
     def prepare(self, problem: WholeProblem) -> PreparedExhaustive:
-        """The problem made ready to be solved for many targets."""
+        """Prepares the problem, to be solved for many targets."""
         return PreparedExhaustive(problem, self)
 
 

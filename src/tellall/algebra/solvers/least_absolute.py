@@ -53,7 +53,7 @@ class AbsoluteProblem:
         return float(self.weights @ np.maximum(residual - self.slack, 0.0))
 
     def lower_bound(self, y: Array, target: Array) -> float:
-        """What no x in the box can beat, for any y with |y_j| ≤ w_j, in double precision.
+        """A lower bound on the objective in the box, for any y with |y_j| ≤ w_j, in double precision.
 
         min over the box of ⟨y, A x − z⟩ − Σ_j slack_j |y_j| ≤ min over the box of the objective.
         """
@@ -103,14 +103,14 @@ class LeastAbsolute:
             raise invalid("iterations", "one or more", self.iterations)
 
     def prepare(self, problem: AbsoluteProblem) -> PreparedAbsolute:
-        """The problem made ready to be solved for many targets."""
+        """Prepares the problem, to be solved for many targets."""
         m, n = problem.operator.shape
         small = m * n <= self.exact_limit
         return _Exact(problem, self) if small else _FirstOrder(problem, self)
 
 
 class PreparedAbsolute(ABC):
-    """A problem made ready; ``solve`` may be called for many targets."""
+    """A prepared problem; ``solve`` may be called for many targets."""
 
     def __init__(self, problem: AbsoluteProblem, options: LeastAbsolute) -> None:
         self.problem = problem
@@ -131,7 +131,7 @@ class PreparedAbsolute(ABC):
 
     @abstractmethod
     def _solve(self, target: Array, floor: float) -> tuple[Array, Array, dict[str, float]]:
-        """x, y and what was counted; an objective below ``floor`` is as good as zero."""
+        """x, y and the solver's counts; an objective below ``floor`` counts as zero."""
 
     def _certificate(self, x: Array, y: Array, target: Array, floor: float) -> dict[str, float]:
         objective = self.problem.objective(x, target)
@@ -214,12 +214,12 @@ def _saddle(problem: AbsoluteProblem, system: Split, shifted: Array) -> Saddle:
 
 
 def _idle(problem: AbsoluteProblem, residual: Array) -> Array:
-    """The dual point of residuals that no unknown can change."""
+    """The dual point of the rows that no unknown can change."""
     return np.where(np.abs(residual) > problem.slack, -np.sign(residual) * problem.weights, 0.0)
 
 
 def _scales(problem: AbsoluteProblem) -> tuple[Array, Array]:
-    """One over the root of each row's and each column's norm, so that K's rows and columns are alike."""
+    """Factors for rows and columns, one over the root of their norms, so that K is balanced."""
     squares, dtype = problem.operator.squared(), problem.operator.dtype
     m, n = problem.operator.shape
     rows = squares.matvec(np.ones(n, dtype=dtype)).astype(np.float64)

@@ -99,7 +99,7 @@ class LeastSquares:
     probes: int = 64
 
     def prepare(self, problem: BoxProblem) -> PreparedLeastSquares:
-        """The problem made ready to be solved for many targets."""
+        """Prepares the problem, to be solved for many targets."""
         small = problem.operator.shape[1] <= self.gram_limit
         return _Factorised(problem, self) if small else _MatrixFree(problem, self)
 

@@ -1,4 +1,4 @@
-"""Restarted primal-dual steps for min over x, max over y of ⟨y, K x − b⟩ − Σ slack |y| in two boxes."""
+"""A restarted primal-dual method: the saddle point of ⟨y, K x − b⟩ − Σ slack |y| over two boxes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Scaled:
 @final
 @dataclass(frozen=True, eq=False)
 class Split:
-    """K with k directions carried by unknowns and equations of their own.
+    """K with its k largest directions split off: each has an unknown and an equation of its own.
 
     Notes
     -----
@@ -84,7 +84,7 @@ class Split:
         return self.scaled.operator.device
 
     def resident(self) -> Split:
-        """The same where the operator's work is done."""
+        """The same system with its arrays on the operator's device."""
         operator = self.scaled.operator.resident
         put = operator.device.put
         scaled = Scaled(operator, put(self.scaled.rows), put(self.scaled.columns))
@@ -241,7 +241,7 @@ class Saddle:
 
 @dataclass(frozen=True)
 class Walk:
-    """How a walk to the saddle point went."""
+    """The point that was found, and how the iteration ended."""
 
     iterations: int
     restarts: int
@@ -258,10 +258,11 @@ def saddle_point(
     accept: Callable[[Any, Any], bool],
     start: tuple[Any, Any, float] | None = None,
 ) -> tuple[Any, Any, Walk]:
-    """The best x and the best y that were looked at, accepted or not.
+    """The best x and the best y of those that were evaluated, whether or not they were accepted.
 
-    ``accept`` is asked once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
-    iteration; it may look closer and refuse, which asks for more. ``start`` is x, y and √(ς/τ).
+    ``accept`` is called once the gap is at most ``gap`` × max(objective, ``floor``) in the precision of the
+    iteration; it may compute more precisely and refuse, and then the iteration goes on. ``start`` is x, y
+    and √(ς/τ).
 
     Notes
     -----
@@ -307,7 +308,7 @@ def saddle_point(
             norm = max(norm, _stretch(ahead, x, ahead_image, x_image))
             primal, dual = saddle.bounds(step[2], step[1], step[3])
             now_gap = primal - dual
-            # a bound is a bound wherever it comes from: the best x and the best y need not meet
+            # any y gives a valid bound, so the best x and the best y may come from different steps
             if primal < best_primal:
                 best_primal, best_x = primal, step[0]
             if dual > best_dual:
@@ -347,9 +348,9 @@ def _length(vector: Any) -> float:
 
 
 def _stretch(after: Any, before: Any, image_after: Any, image_before: Any) -> float:
-    """How much K stretched this move: a lower bound of its norm, which may beat the one in use.
+    """How much K stretched this step: a lower bound on its norm, perhaps better than the current one.
 
-    Zero for short moves, whose images are mostly rounding.
+    Zero for short steps, whose images are mostly rounding errors.
     """
     length = _length(after - before)
     if length < _LONG_MOVE * _length(after):

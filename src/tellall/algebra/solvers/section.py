@@ -1,4 +1,4 @@
-"""How far a matrix is from spreading every image evenly: an upper bound on its Euclidean-section constant."""
+"""An upper bound on the Euclidean-section constant of a matrix: how evenly it spreads every image."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SectionBound:
 
     @property
     def gamma(self) -> float:
-        """α²/4: LP decoding is guaranteed nothing from this share of wrong values on."""
+        """α²/4: from this share of wrong values on, nothing is guaranteed about LP decoding."""
         return self.alpha**2 / 4
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ def section_upper_bound(
 
 
 def _plain_starts(operator: LinearOperator, rng: np.random.Generator, count: int) -> Iterator[Array]:
-    """Vectors that A may send to few rows: ones, one unknown, the least singular vector, random, rows."""
+    """Starting vectors whose images may lie in few rows: ones, unit, least singular, random, rows of A."""
     m, n = operator.shape
     yield np.ones(n)
     yield np.eye(1, n)[0]
@@ -146,7 +146,7 @@ def _row(operator: LinearOperator, index: int) -> Array:
 
 
 class _Search:
-    """The least ratio seen so far, its vector, and the two ways down."""
+    """The least ratio so far, its vector, and two descent methods."""
 
     def __init__(self, operator: LinearOperator, steps: int, iterations: int) -> None:
         self.operator, self.steps, self.iterations = operator, steps, iterations
@@ -158,7 +158,7 @@ class _Search:
         return np.asarray(self.operator.matvec(x.astype(np.float64)), dtype=np.float64)
 
     def see(self, x: Array, image: Array) -> float:
-        """The ratio at x, kept where it is the least; infinite where A x = 0."""
+        """The ratio at x, infinite if A x = 0; remembers the least."""
         size = np.abs(image)
         largest = float(size.max())
         if largest <= _TIES * float(np.abs(x).max()):
@@ -170,7 +170,7 @@ class _Search:
         return ratio
 
     def fall(self, x: Array) -> None:
-        """Down by factorised steps, where they are affordable, as long as they gain."""
+        """Descends by factorised steps, if affordable, while they improve the ratio."""
         from scipy.linalg import lapack
 
         image = self.image(x)
@@ -193,7 +193,7 @@ class _Search:
                 return
 
     def glide(self, x: Array) -> None:
-        """Down by smoothed steps of a few conjugate gradient iterations each, and then by factorised ones."""
+        """Descends by smoothed steps of a few conjugate gradient iterations, then by factorised steps."""
         image = self.image(x)
         self.see(x, image)
         for smoothing in np.geomspace(*_SMOOTHING, self.steps):

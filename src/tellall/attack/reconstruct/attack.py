@@ -282,7 +282,7 @@ def _decode_open(
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
-    """The chance of a person's own secret, given the chance of the one they hold after swapping.
+    """The chance of a person's own secret, from the chance of the secret that they have after swapping.
 
     Exact but for the rate: a swapped person holds somebody else's. Several releases, each swapped in its own
     way, are about different secrets; there only the law of the error accounts for the swaps.
@@ -341,7 +341,7 @@ def _with_misfit(decoded: _Any, misfit: Misfit, values: int, *, empty: bool = Fa
 
 # What makes confidences doubtful, whatever the decoder found.
 
-_MINORITY = 0.45  # share of gross errors up to which they can be told from what is right
+_MINORITY = 0.45  # share of gross errors up to which they can be distinguished from right values
 _MUCH = 0.5  # share of hidden values above which those shown say little about the rate of the secret
 
 
@@ -357,7 +357,7 @@ def _with_doubts(status: Status, releases: Sequence[Release], public: Public, de
 
 
 def _unknown_law(release: Release, decoder: str) -> str:
-    """Nobody declared what was done to the values."""
+    """The law of the errors was not declared."""
     if release.noise.known:
         return ""
     reason = "the law of the errors is unknown, so nothing is proved and confidence may be too high"
@@ -379,13 +379,13 @@ def _models_selection(release: Release) -> bool:
 
 
 def _sampling(release: Release, decoder: str) -> str:
-    """People were left out: what is missing is missing from all values at once."""
+    """People were left out, so the errors of all values depend on each other."""
     sampled = any(isinstance(each, Subsample) and each.fraction < 1 for each in release.protections)
     return "who was left out of the sample is not known; confidence may be too high" if sampled else ""
 
 
 def _gross_errors(release: Release, decoder: str) -> str:
-    """Gross errors are not a minority that could be told from the rest.
+    """Gross errors are no minority, so nothing distinguishes them from the rest.
 
     Complemented counts are a minority again where they are nearly all. They are then turned round, which
     ignores how hidden values were selected.

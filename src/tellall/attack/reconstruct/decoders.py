@@ -32,13 +32,14 @@ __all__ = [
     "decode",
     "find_misfit",
     "leave_undecided",
+    "nearest",
 ]
 
 _RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
 _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
 _AS_GOOD = 1.3  # times the LP's misfit, which fits some of the noise as well
-_GROSS = 4.0  # a residual of so many of its usual size is a gross error
+_GROSS = 4.0  # a residual this many times its usual size is a gross error
 _LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factorised Gram matrix
 
 
@@ -72,7 +73,7 @@ class DecodedCounts(Decoded):
 
 @dataclass(frozen=True, eq=False)
 class Undecided:
-    """The unknown counts whose bounds are apart, and what the equations say about them.
+    """The counts that the bounds leave open, and what the equations say about them.
 
     Attributes
     ----------
@@ -94,8 +95,8 @@ class Undecided:
     groups
         How many groups of people alike there are.
     everything
-        The same with a row for each interval in which a value that is not shown lies, None where there is
-        none; least squares, which has no use for them, does without.
+        The same with a row for the interval of each value that is not shown, or None. Least squares cannot
+        use such rows.
     """
 
     index: IntArray
@@ -113,7 +114,7 @@ class Undecided:
 
     @property
     def rate(self) -> Array:
-        """The chance, before the evidence, that a person is one of those each unknown counts."""
+        """The prior probability, for each unknown, that a person is counted in it."""
         return self.rates[self.value]
 
     @cached_property
@@ -272,7 +273,7 @@ def _misfit(undecided: Undecided, value: Array) -> float:
     return float(np.sum(np.maximum(off, 0.0) / undecided.rows.rest))
 
 
-def _nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
+def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
     """The counts within the box that come nearest to the values, by least squares; see :func:`_box`."""
     return LeastSquares().prepare(_box(undecided, ridge)).solve(undecided.rows.target)
 
@@ -393,7 +394,7 @@ def _weighed(solutions: Any, undecided: Undecided) -> Array:
 CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad luck
 _BEYOND_LUCK = 20.0  # nor is a single one this large, of millions and under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
-_LOOSE = 1e-3  # of the ridge, where nothing but the equations shall count
+_LOOSE = 1e-3  # of the ridge, where only the equations should count
 
 
 @dataclass(frozen=True)
@@ -424,7 +425,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     exact = bool((evidence.system.rows.bound <= 0).all())
     if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
         return Misfit(excess)
-    solution = _nearest(undecided, ridge=_LOOSE)
+    solution = nearest(undecided, ridge=_LOOSE)
     if not solution.status.settled:
         return Misfit(excess)
     value = decoded.value.copy()

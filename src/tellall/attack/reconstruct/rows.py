@@ -166,7 +166,7 @@ def _candidates(
 
 
 def _from_array(candidates: npt.ArrayLike, shape: Shape | None) -> Public:
-    """Bits as they are, also columns in which all candidates agree; other numbers cut as the release's."""
+    """The candidates as columns: bits unchanged, other numbers cut at the release's cut points."""
     try:
         array = np.asarray(candidates)
     except ValueError:

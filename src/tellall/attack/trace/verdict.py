@@ -141,7 +141,7 @@ def _unknown(tracing: Tracing) -> tuple[str, str]:
 
 
 def chance_of_so_many(tracing: Tracing) -> float:
-    """Returns how likely it is that so many targets pass the threshold if nobody was in the data."""
+    """Returns the probability that this many targets pass the threshold if nobody was in the data."""
     people, pool = tracing.scores.size, tracing.reference_people
     if tracing.rule != "empirical":
         return min(1.0, tracing.delta * people / tracing.traced)

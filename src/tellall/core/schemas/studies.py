@@ -34,10 +34,12 @@ class _StudyModel(BaseModel):
 
 
 class SweepRow(_StudyModel):
-    """One protection and one decoder; null where there is no number."""
+    """One protection and one decoder; null if not measured."""
 
     family: str
-    scale: Annotated[float | None, Field(ge=0, description="null: the protection is no member of a family.")]
+    scale: Annotated[
+        float | None, Field(ge=0, description="null: the protection does not belong to a family.")
+    ]
     protection: str
     std: Annotated[float | None, Field(ge=0, description="Standard deviation of the noise on a value.")]
     decoder: str

@@ -1,4 +1,4 @@
-"""Targets who are also among the reference people, found by their calls, and people who lack calls."""
+"""Targets who are also among the reference people, found by their calls, and people with missing calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALIKE = (256, 2048)  # fewest and most attributes in which every target meets e
 _PAIRS, _MOST_PAIRS = 2e8, 3e7  # calls of pairs compared where people are few; pairs at most
 _HELD, _QUICK = 2**22, 1e7  # pairs held at once; calls of pairs that take no time
 _ENOUGH = 1024  # people to estimate frequencies from, and in one product
-_DIFFER = 50.0  # differences expected of two people before a lack of them means anything
+_DIFFER = 50.0  # differences expected of two people before their absence means anything
 _FEW = 0.1  # share of the expected differences: two samples of one person, or twins
 _SCREENED, _SCREEN_FEW = 64, 0.4  # attributes of a first look, and the share of differences it lets pass
 

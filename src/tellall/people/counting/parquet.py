@@ -146,7 +146,7 @@ class Parquet(Engine):
         return _codes_and_numbers(listed, codings, numeric)
 
     def _check_unchanged(self) -> None:
-        """Refuse files that are not those that were scanned."""
+        """Refuses files that changed since they were scanned."""
         try:
             found = self.files if self.source is None else files_of(self.source)[0]
             same = found == self.files and stamps_of(found) == self.stamps
@@ -232,7 +232,7 @@ class Parquet(Engine):
         return f"read_parquet([{listed}]{options}, union_by_name = {str(len(files) > 1).lower()})"
 
     def _portion(self, files: Sequence[str], *, numbered: bool) -> str:
-        """Some of the files with the columns and types of all; a column that they lack is NULL."""
+        """Some of the files with the columns and types of all; a missing column is NULL."""
         source = self._source(files, numbered=numbered)
         if len(self.files) == 1:
             return source

@@ -1,4 +1,4 @@
-"""Which Parquet files a path means, and in which portions they are read."""
+"""The Parquet files that a path means, and the portions they are read in."""
 
 from __future__ import annotations
 

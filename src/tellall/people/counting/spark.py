@@ -1,4 +1,4 @@
-"""People behind Ibis, on Spark or any database that it speaks to: the counting is done where they are."""
+"""People in Spark, or in any database that Ibis supports: the database does the counting."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = [
 def cover(
     levels: Sequence[int], sets: Sequence[tuple[int, ...]], most: int
 ) -> list[tuple[tuple[int, ...], list[int]]]:
-    """Larger sets of columns, of at most `most` cells where that is possible, each with the sets inside it.
+    """Larger sets of columns that contain the given ones, each of at most `most` cells where possible.
 
     Notes
     -----
-    Greedy: the first set not yet covered, and then the columns of those after it as long as they fit.
+    Greedy: takes the first set that is not covered and adds the columns of later sets while they fit.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def fold(
     shape: Sequence[int],
     axes: Sequence[int],
 ) -> npt.NDArray[Any]:
-    """The table over some axes of a larger one given by its cells that have people.
+    """The table over some axes of a larger table, which is given by its cells that are not empty.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class BehindIbis(Engine):
     Notes
     -----
     Each query groups the people by the joint code of as many columns as have at most 2²¹ cells together; the
-    smaller tables are folded from it here. No person comes back, but for :meth:`rows`.
+    smaller tables are added up from it here. Only :meth:`rows` fetches single people.
     """
 
     table: Any
@@ -168,7 +168,7 @@ class BehindIbis(Engine):
         return codes, numbers
 
     def _grouped(self, codings: Sequence[Coding]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The joint codes that people have, and how many have each."""
+        """The joint codes that occur, with the number of people who have each."""
         import ibis
 
         key = ibis.literal(0, "int64")
@@ -192,7 +192,7 @@ class BehindIbis(Engine):
         return absent | self._number(name).isnan() if self.types[name] == "real" else absent
 
     def _code(self, coding: Coding) -> Any:
-        """The code of a person; NULL for a category or a gap that was not there at the scan."""
+        """The code of a person; NULL for a value that the first scan did not see."""
         import ibis
 
         nothing = ibis.null("int64")
@@ -213,14 +213,14 @@ class BehindIbis(Engine):
 
 
 def _known(codes: Any, names: str) -> npt.NDArray[np.int64]:
-    """The codes, if every person has one."""
+    """The codes, if every person has one; otherwise an error."""
     if codes.isna().any():
         raise changed(f"column '{names}'" if "," not in names else f"columns {names}")
     return np.asarray(codes.to_numpy(), dtype=np.int64)
 
 
 def from_spark(frame: Any) -> BehindIbis:
-    """A Spark frame, under a name of its own that no other frame's view can take, gone when it is let go."""
+    """A Spark frame as an Ibis table: a view with a unique name, dropped when the table is no longer used."""
     import ibis
 
     connection = ibis.pyspark.connect(frame.sparkSession)

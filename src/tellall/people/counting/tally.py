@@ -209,7 +209,7 @@ def _in_planes(levels: Sequence[int], tables: list[Indices]) -> tuple[Indices, l
 
 
 def _and_counts(shape: Sequence[int]) -> int:
-    """How many AND-counts a table needs, those it shares with others aside."""
+    """How many AND-counts a table needs that it does not share with others."""
     return prod(max(level - 1, 0) for level in shape)
 
 
@@ -239,7 +239,7 @@ def pack(codes: Codes, levels: Sequence[int], planes: Sequence[tuple[int, int]])
 
 
 def _distinct(keys: Indices) -> Indices:
-    """The distinct keys in ascending order; those of all tables of one size come that way already."""
+    """The distinct keys in ascending order; keys of all tables of one size already are."""
     return keys if (np.diff(keys) > 0).all() else np.unique(keys)
 
 

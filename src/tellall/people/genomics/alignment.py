@@ -58,7 +58,7 @@ class Alignment:
     notes
         One sentence for each thing that was left out or turned.
     doubtful
-        Whether so many frequencies look like the other allele's that the reading of alleles is in doubt.
+        Whether too many frequencies look like the other allele's, so that the reading of alleles is in doubt.
     """
 
     means: npt.NDArray[np.float64]

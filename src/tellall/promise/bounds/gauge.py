@@ -217,7 +217,7 @@ class _PlannedRelease:
         return np.where(np.isnan(self.equations.target), np.inf, spread)
 
     def separation(self, operator: LinearOperator) -> Separation | None:
-        """How far apart it leaves each person's two values, in an operator of chosen people."""
+        """How well the release distinguishes the two values of each chosen person's secret."""
         laws = [step.noise if isinstance(step, SuLQ) and step.noise else step for step in self.protections]
         return separation(operator, laws, self.units, self.equations.gain)
 

@@ -130,7 +130,7 @@ def sampled(n: int, d: int, k: int, failure: float = 0.05) -> Sampled:
     -----
     A cell of K people has variance (n/N)² N (K/n)(1 − K/n)(n − N)/(n − 1), largest at K = n/2. All cells are
     within (n/N) √(N (1 − (N − 1)/n) ln(2|C_k|/failure)/2), N = ⌊n/2⌋, by Serfling's inequality; the tail
-    printed in the contingency-tables paper's App. B lacks a factor 2 (E-CT-7). Not differentially private:
+    printed in the contingency-tables paper's App. B misses a factor 2 (E-CT-7). Not differentially private:
     the people in the sample are exposed. A row that could be guessed with probability 2/3 is named with at
     most 1/2 + 1/2 · 2/3; a fair bit with 1/2 + 1/2 · 1/2.
     """

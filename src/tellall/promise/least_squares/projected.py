@@ -134,7 +134,7 @@ class ProjectedLeastSquares(SketchSolver):
     def _chunks(
         self, features: ArrayLike | Chunks, response: ArrayLike | None
     ) -> Iterator[tuple[Floats, Floats]]:
-        """The data, then the padding; refuses rows over the bound, for which no promise would hold."""
+        """The data, then the padding; refuses rows over the bound, since the promise would not hold."""
         width, seen = 0, 0
         for table, target in super()._chunks(features, response):
             width = table.shape[1]

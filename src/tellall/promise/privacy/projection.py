@@ -56,7 +56,7 @@ def projection_delta(
     This replaces Lemma 11 of private-ols, which is wrong (E-PO-1: it takes r times a chi-square of one degree
     for a chi-square of r) and its rule for the direction (E-PO-2); one row is Lemma 10's pair of formulas.
     Where both terms are nearly equal (p < 0.1) the difference is integrated instead of subtracted: relative
-    error below 1e-11 wherever δ exceeds 1e-300. O(1) each.
+    error below 1e-11 if δ exceeds 1e-300. O(1) each.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def padding(
     -----
     A row of norm c1 has leverage at most p = c1²/(c1² + c2²) once c2·I is appended; "exact" solves δ(p) = δ
     and takes c2² = c1²(1−p)/p. "sqrt" is c2² = 4c1²(√(2r ln(4/δ)) + ln(4/δ))/ε; "printed", as in our copy of
-    the paper, lacks the square root (E-PO-3) and is private but hugely over-noised. Zeroed rows only: for a
+    the paper, misses the square root (E-PO-3) and is private but hugely over-noised. Zeroed rows only: for a
     row *replaced* the exact minimum is not enough.
 
     Examples

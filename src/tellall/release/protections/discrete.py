@@ -191,7 +191,7 @@ class Finite(LatticeNoise):
         return self.quantile(as_rng(rng).random(size))
 
     def quantile(self, uniform: Array) -> Array:
-        """The errors that go with numbers spread evenly over [0, 1)."""
+        """The errors at these quantiles, numbers in [0, 1)."""
         steps = np.cumsum(self.probabilities)
         index = np.searchsorted(steps, uniform * steps[-1], side="right")
         return np.asarray(self.errors[np.minimum(index, steps.size - 1)])

@@ -138,7 +138,7 @@ class Protection(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a protection of values may look at beside the values.
+    """What a protection of values may use in addition to the values.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Noise(Protection):
 
     @property
     def ordinary(self) -> Noise:
-        """The law without its gross errors, those that hit some values and leave the others alone."""
+        """The law without its gross errors, which hit only some of the values."""
         return self
 
     @property
@@ -378,7 +378,7 @@ def as_protections(protect: Protection | Sequence[Protection] | None) -> tuple[P
         if not isinstance(protection, Protection):
             rule = "a protection such as Gaussian(2.0), or a list of them"
             raise invalid("protect", rule, protection, "A class of your own extends Protection.")
-        # a sum is its parts one after the other, of which some look at more than the values
+        # a sum is its parts one after the other, and some of them look at more than the values
         chosen += protection.parts if isinstance(protection, Sum) else (protection,)
     changed = False
     for protection in chosen:
@@ -455,7 +455,7 @@ def apply(protections: Sequence[Protection], values: Array, rng: Rng = None) -> 
 def noise_of(protections: Sequence[Protection]) -> Noise:
     """The law of the error that the protections leave in a published value.
 
-    Unknown where one of them is. Refused where one lacks what publishing fills in: its law says nothing yet.
+    Unknown where one of them is. An error if one still misses a number that publishing fills in.
     """
     for protection in protections:
         missing = [name for name in protection.filled if getattr(protection, name) is None]

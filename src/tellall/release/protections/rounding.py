@@ -100,7 +100,7 @@ class Rounding(Noise):
         return Rounding(self.base * abs(factor), self.mode)
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values rounded; "controlled" those of each table so that they add up."""
+        """The values rounded; in mode "controlled", each table still adds up."""
         if self.mode == "nearest":
             return np.round(values / self.base) * self.base
         if self.mode == "controlled" and context is not None and len(context.tables):

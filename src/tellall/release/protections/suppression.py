@@ -1,4 +1,4 @@
-"""Suppression: small values are not published, nor those that would give them away."""
+"""Suppression: small values are hidden, and others that would reveal them."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Suppression(Protection):
         return None if self.complementary else float(self.below)
 
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
-        """The values with small ones hidden, and in each table those that would give them away."""
+        """The values with small ones hidden, and others of each table that would reveal them."""
         shown = np.where(values < self.below, np.nan, values)
         if not self.complementary or context is None:
             return shown

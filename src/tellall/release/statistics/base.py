@@ -60,7 +60,7 @@ class Statistic(ABC):
 
     @property
     def published_too(self) -> str:
-        """What its description tells of people beside the values; empty where that is nothing."""
+        """What its description tells about people in addition to the values; empty if nothing."""
         return ""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Statistic(ABC):
         """The statistic in a few words, for reports."""
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
-        """Bytes that its equations take: here those of a matrix, a row per value and a column per person.
+        """The memory of its equations in bytes: by default a matrix, a row per value, a column per person.
 
         ``packed`` as they are kept on a device, where attributes of products are bits.
         """
@@ -129,11 +129,11 @@ class Statistic(ABC):
         return self
 
     def settle(self, public: Public, *, secret: bool = True) -> Statistic:
-        """What is published of these people, with or without a secret, and all that saving it needs."""
+        """The statistic as published about these people, with everything that saving needs."""
         return self
 
     def take(self, people: IntArray, public: Public) -> Statistic:
-        """The same statistic of some of these people, by index; itself where it names nobody by index."""
+        """The same statistic of some of these people, by index; unchanged if it names nobody by index."""
         return self
 
     def units(self, public: Public) -> float:

@@ -179,7 +179,7 @@ class Model:
         return self.thing.predict(np.asarray(Columns.of(public)))
 
     def to_plain(self) -> Any:
-        """What is saved of the object: its predictions."""
+        """The predictions of the object, which are what is saved."""
         if self.known is None:
             raise invalid(
                 "classifiers",

@@ -58,7 +58,7 @@ class _Name:
 
 @dataclass(frozen=True)
 class Compare:
-    """A column beside a value."""
+    """A column compared with a value."""
 
     name: str
     sign: str
@@ -67,7 +67,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class In:
-    """A column beside a list of values."""
+    """A column compared with a list of values."""
 
     name: str
     values: tuple[Value, ...]

@@ -45,7 +45,7 @@ class ErrorRates(Statistic):
     Parameters
     ----------
     classifiers
-        One or more of: a fitted object with ``predict`` (scikit-learn's, say), a function of the public
+        One or more of: a fitted object with ``predict``, such as scikit-learn's, a function of the public
         columns (``lambda x: x["age"] >= 40``; x is also an array of people × columns), a condition such as
         ``"age >= 40"``, or a tree of conditions ``{"if": "age >= 40", "then": 1, "else": {...}}``.
     subset

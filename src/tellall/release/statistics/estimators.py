@@ -248,7 +248,7 @@ class Estimator(Statistic):
     def approximate(self, public: Public, std: float) -> str:
         if isinstance(loss_of(self.loss), Squared) or not std:
             return ""
-        # a coefficient's error moves everybody's predictor by so much; the equations take that as small
+        # the equations assume that a coefficient's error moves everybody's predictor only a little
         models = self.models(public)
         designs = map(models.design, range(len(models.columns)))
         reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)

@@ -94,7 +94,7 @@ def test_data_sets_that_come_with_packages():
 
 
 def test_the_demo_data_are_those_of_the_survey(nhanes):
-    assert (nhanes.n, int(nhanes.secret.sum()), len(nhanes.patterns)) == (4144, 671, 3810)
+    assert (nhanes.n, int(nhanes.secret.sum()), len(nhanes.patterns)) == (4144, 671, 3794)
     assert len(nhanes.public.columns) == 9
 
 

@@ -143,6 +143,7 @@ class Audit:
             "areas": None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
             "remedy": self.remedy,
             "culprits": self.culprits,
+            "published_too": _published_too(self.plan, self.data),
             "assumed": [*_assumed(self.data), *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ())],
             "not_tested": [
                 *(f"{one.name}: not checked: {one.reason}" for one in self.not_checked),
@@ -204,6 +205,27 @@ def describe_people(dataset: Dataset, name: str) -> dict[str, Any]:
         ],
         "left_out": list(dataset.public.left_out),
     }
+
+
+def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
+    """What the releases tell of the people beside their values."""
+    given = {} if isinstance(plan.bins, int) else plan.bins
+    cuts = {column["name"]: column["cuts"] for column in data["columns"] if column["cuts"]}
+    listed = ", ".join(f"{column['name']} ({column['levels']})" for column in data["columns"])
+    told = [
+        f"How many people there are: {data['people']:,}.",
+        f"How many categories each public column has among them: {listed}.",
+    ]
+    for name, points in cuts.items():
+        source = "taken from the people" if isinstance(given.get(name, 0), int) else "given in the plan"
+        told.append(f"Where {name} is cut: {', '.join(f'{point:.12g}' for point in points)}, {source}.")
+    if data["meaning"]:
+        told.append(f"How many values {data['secret']} has among them: {len(data['meaning'])}.")
+    return [
+        *told,
+        "A stated ε is about the published values. It covers this list too only if categories and cut points "
+        "were fixed without looking at these people.",
+    ]
 
 
 def _assumed(data: dict[str, Any]) -> list[str]:

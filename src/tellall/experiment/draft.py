@@ -56,7 +56,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     people = Dataset.from_frame(
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
-    cuts = [c.name for c in people.public.columns if c.cuts]
+    cuts = {c.name: c.cuts for c in people.public.columns if c.cuts}
     releases = _TABLES.format(ways=min(3, len(people.public.columns) + 1))
     if not people.levels:
         releases = _REGRESSIONS.format(columns=", ".join(map(_toml, _numeric(people.public))))
@@ -67,7 +67,8 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {_toml(name)}" for name in kept),
         left_out="".join(f"# left out: {' '.join(reason.split())}\n" for reason in left_out),
-        bins="\n".join(f"{_toml(name)} = 10" for name in cuts) or "# age = 5",
+        bins="\n".join(f"{_toml(name)} = {list(points)}" for name, points in cuts.items())
+        or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
         releases=releases,
         statistics=_listing("statistic"),
@@ -203,7 +204,9 @@ repeats = 1           # draws of the noise that are attacked
 seed = 0              # of the audit; publishing draws its own
 steps = true          # also attack with fewer protections, to see what each buys
 
-# How numbers are cut for tables: a number of parts with equally many people, or a list of cut points.
+# Where numbers are cut for tables; a value on a cut counts as below it. These are round numbers near the
+# deciles of the people, so they tell a little about them. Better are those that you always publish. A single
+# number, such as age = 5, cuts into that many parts of about equally many people.
 [bins]
 {bins}
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED, Bits, IntArray
+from tellall.people.cuts import choose_cuts
 
 __all__ = [
     "DEFAULT_BINS",
@@ -31,7 +32,6 @@ __all__ = [
     "from_matrix",
     "is_missing",
     "is_numeric",
-    "settle_cuts",
     "telling",
     "tokens_of",
 ]
@@ -43,7 +43,7 @@ Array = npt.NDArray[np.floating[Any]]
 
 KEPT_VALUES = 20  # a number with at most this many distinct values keeps each of them
 MOST_CATEGORIES = 100  # of a secret; more are names, not groups
-DEFAULT_BINS = 10  # otherwise it is cut at its deciles
+DEFAULT_BINS = 10  # otherwise it is cut near its deciles
 MISSING = "missing"
 
 
@@ -79,7 +79,7 @@ def encode(name: str, raw: Any, bins: Bins | None = None) -> tuple[Column, npt.N
     --------
     >>> column, codes, numbers = encode("age", np.array([31.0, 45.0, float("nan"), 62.0]), bins=2)
     >>> column.labels, column.cuts, codes.tolist()
-    (('≤ 45', '> 45', 'missing'), (45.0,), [0, 0, 2, 1])
+    (('≤ 49.5', '> 49.5', 'missing'), (49.5,), [0, 0, 2, 1])
     """
     numbers = _numbers(name, raw)
     if numbers is None:
@@ -199,8 +199,8 @@ def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Colum
     if bins is None and _is_bits(numbers):
         return Column(name, ("0", "1")), numbers.astype(np.uint8)
     absent = np.isnan(numbers)
-    distinct = np.unique(numbers[~absent])
-    cuts = _cut_points(name, numbers[~absent], distinct, bins)
+    distinct, counts = np.unique(numbers[~absent], return_counts=True)
+    cuts = _cut_points(name, distinct, counts, bins)
     if cuts is None:
         codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
         return _finish(Column(name, _number_labels(distinct)), codes, absent)
@@ -227,14 +227,16 @@ def _finish(
     return column, codes.astype(np.min_scalar_type(max(column.levels - 1, 0)))
 
 
-def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> Array | None:
+def _cut_points(
+    name: str, distinct: Array, counts: npt.NDArray[np.integer[Any]], bins: Bins | None
+) -> Array | None:
     """The cut points, or None if each value stays a category of its own."""
     if bins is None:
-        return _quantiles(known, distinct, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
+        return choose_cuts(distinct, counts, DEFAULT_BINS) if distinct.size > KEPT_VALUES else None
     if isinstance(bins, bool) or (is_whole(bins) and bins < 2):
         raise invalid(f"bins of column '{name}'", "a count of 2 or more, or cut points", bins)
     if is_whole(bins):
-        return _quantiles(known, distinct, int(bins)) if distinct.size > bins else None
+        return choose_cuts(distinct, counts, int(bins)) if distinct.size > bins else None
     try:
         cuts = np.asarray(bins, dtype=float)
     except (TypeError, ValueError):
@@ -244,24 +246,18 @@ def _cut_points(name: str, known: Array, distinct: Array, bins: Bins | None) -> 
     return cuts
 
 
-def _quantiles(known: Array, distinct: Array, count: int) -> Array:
-    return settle_cuts(np.quantile(known, np.arange(1, count) / count), distinct)
-
-
-def settle_cuts(quantiles: Array, distinct: Array) -> Array:
-    """The quantiles as cut points, less those with nobody on one side."""
-    cuts: Array = np.unique(quantiles)
-    below: Array = cuts[cuts < distinct[-1]]  # a cut at the maximum would leave nobody above it
-    return below if below.size else distinct[-2:-1]  # most people may share the largest value
-
-
 def _number_labels(values: Array) -> tuple[str, ...]:
     short = tuple(f"{value:g}" for value in values)
     return short if len(set(short)) == len(short) else tuple(repr(float(value)) for value in values)
 
 
+def _written(value: float) -> Iterator[str]:
+    """The number as text, the shorter forms first; the last is exact."""
+    yield from (f"{value:g}", f"{value:.12g}", repr(float(value)))
+
+
 def _interval_labels(cuts: Array) -> tuple[str, ...]:
-    edges = _number_labels(cuts)
+    edges = tuple(next(text for text in _written(cut) if float(text) == cut) for cut in cuts)
     if not edges:
         return ("all",)
     between = (f"({low}, {high}]" for low, high in pairwise(edges))

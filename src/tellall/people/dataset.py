@@ -66,7 +66,7 @@ class Outline(ABC):
         """The number of categories of each column."""
         return tuple(column.levels for column in self.columns)
 
-    @property
+    @cached_property
     def shape(self) -> Shape:
         """What a release tells about these people in addition to its values."""
         return Shape.of(self.columns, self.n)
@@ -242,7 +242,7 @@ class Dataset:
         Parameters
         ----------
         public
-            0/1, whole numbers (each value a category) or reals (cut at their deciles for tables).
+            0/1, whole numbers (each value a category) or reals (cut near their deciles for tables).
         secret
             One bit, category or real number per person; None for the attacker's side.
         names
@@ -313,8 +313,9 @@ class Dataset:
         public
             The columns an attacker may know; all but the secret where not given.
         bins
-            How numbers are cut for tables: a count (quantiles) or cut points, for all columns or by name.
-            Without it a number of at most 20 distinct values keeps them and any other is cut at its deciles.
+            How numbers are cut for tables: a count (round numbers near the quantiles) or cut points, for
+            all columns or by name. Without it a number of at most 20 distinct values keeps them and any other
+            is cut near its deciles.
         kind
             "bits", "categories" or "reals", where that is not to be read off the secret's values.
         """

@@ -90,8 +90,9 @@ def _check_people(release: Release, view: Public) -> None:
         raise invalid(
             "public", f"the columns of the release ({', '.join(release.columns)})", ", ".join(view.names)
         )
-    if release.shape is not None and (other := release.shape.difference(view.shape)):
-        raise invalid("public", "the people the release was made for", other)
+    if release.shape is not None and release.shape != view.shape:
+        different = release.shape.difference(view.shape)
+        raise invalid("public", "the people the release was made for", different)
     expected = release.statistic.size_for(view, release.levels)
     if release.values.size != expected:
         raise invalid(

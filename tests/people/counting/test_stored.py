@@ -14,7 +14,6 @@ from tests.conftest import rows_of
 
 import tellall as ta
 from tellall.people.counting import parquet
-from tellall.people.counting.coding import quantiles
 from tellall.people.counting.parquet_files import portions
 from tellall.people.counting.spark import from_spark
 
@@ -337,16 +336,6 @@ def test_files_of_different_columns_and_types_are_counted_as_one(tmp_path, monke
         part.to_parquet(tmp_path / f"{place}.parquet")
     people = ta.Dataset.from_frame(whole[["county", "age", "flag", "ill", "y", "z"]], secret="ill")
     same(ta.scan(tmp_path, secret="ill"), people)
-
-
-@pytest.mark.parametrize("pieces", [2, 3, 10, 17])
-@pytest.mark.parametrize("seed", range(4))
-def test_quantiles_of_counted_values_are_numpys(pieces, seed):
-    rng = np.random.default_rng(seed)
-    numbers = rng.normal(size=rng.integers(1, 400)).round(seed)
-    distinct, counts = np.unique(numbers, return_counts=True)
-    expected = np.quantile(numbers, np.arange(1, pieces) / pieces)
-    assert quantiles(distinct, counts, pieces).tolist() == expected.tolist()
 
 
 def test_the_shown_text_holds_no_person(file):

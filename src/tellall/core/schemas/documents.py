@@ -443,5 +443,6 @@ class AuditDocument(_Strict):
     areas: AreasDocument | None = None
     remedy: Annotated[RemedyDocument | None, Field(description="null: nobody looked for one.")] = None
     culprits: Annotated[CulpritsDocument | None, Field(description="null: nobody looked.")] = None
+    published_too: Annotated[list[str], Field(description="What releases tell beside their values.")]
     assumed: list[str]
     not_tested: list[str]

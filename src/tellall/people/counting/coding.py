@@ -18,8 +18,8 @@ from tellall.people.columns import (
     encode,
     encode_secret,
     is_missing,
-    settle_cuts,
 )
+from tellall.people.cuts import choose_cuts
 
 __all__ = [
     "Coding",
@@ -27,7 +27,6 @@ __all__ = [
     "code_cut",
     "code_secret",
     "code_values",
-    "quantiles",
 ]
 
 Array = npt.NDArray[np.floating[Any]]
@@ -80,7 +79,7 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     >>> ages = Values(np.array([31.0, 45.0, 62.0]), np.array([1, 2, 1]))
     >>> coding = code_values("age", ages, 2)
     >>> coding.column.labels, coding.above
-    (('≤ 45', '> 45'), (45.0,))
+    (('≤ 39.5', '> 39.5'), (39.5,))
     """
     column, _, numbers = encode(name, found.values, None)
     if numbers is None:
@@ -94,7 +93,7 @@ def code_values(name: str, found: Values, bins: Bins | None) -> Coding:
     most = KEPT_VALUES if bins is None else bins
     if is_whole(most) and 2 <= most < distinct.size:
         pieces = DEFAULT_BINS if bins is None else int(most)
-        bins = settle_cuts(quantiles(distinct, counts, pieces), distinct).tolist()
+        bins = choose_cuts(distinct, counts, pieces).tolist()
     column, _, _ = encode(name, found.values, bins)
     if column.cuts is not None:
         return Coding(column, above=tuple(column.cuts))
@@ -120,19 +119,6 @@ def code_secret(name: str, found: Values, kind: str | None) -> tuple[Coding, tup
         raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
     coding = code_values(name, found, max(len(meaning), 2))
     return coding, meaning
-
-
-def quantiles(distinct: Array, counts: npt.NDArray[np.int64], pieces: int) -> Array:
-    """The quantiles of numbers given by their distinct values, ascending, and how often each occurs.
-
-    The same, to the last bit, as ``numpy.quantile`` of the numbers one by one.
-    """
-    last = np.cumsum(counts)  # the value of rank r (from 0) is the first with more than r up to it
-    ranks = (last[-1] - 1) * (np.arange(1, pieces) / pieces)
-    below = np.floor(ranks)
-    low = distinct[np.searchsorted(last, below, side="right")]
-    high = distinct[np.searchsorted(last, np.minimum(below + 1, last[-1] - 1), side="right")]
-    return np.array([np.quantile([a, b], t) for a, b, t in zip(low, high, ranks - below, strict=True)])
 
 
 def _plain(values: npt.NDArray[Any]) -> list[Any]:

@@ -51,7 +51,7 @@ def test_colour_is_for_terminals_that_want_it(document, monkeypatch):
 
 def test_a_terminal_shows_no_more_releases_than_it_can(document):
     many = {**document, "findings": 30 * document["findings"][:1]}
-    assert "... and 10 more, on the page" in shown(many)
+    assert "... and 11 more, on the page\nin all, any set of them: " in shown(many)
 
 
 def test_what_was_skipped_has_its_row_and_no_numbers(document):

@@ -11,6 +11,7 @@ from tellall.core import files
 from tellall.core.amounts import level, percent, points, with_interval
 from tellall.experiment.verdict import Answer
 from tellall.report.areas import audited_areas
+from tellall.report.causes import culprits_view, remedy_view
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
 from tellall.report.releases import (
@@ -22,6 +23,7 @@ from tellall.report.releases import (
     release_rows,
     shares,
 )
+from tellall.report.reliability import reliability_view
 from tellall.report.topics import legend
 
 __all__ = [
@@ -57,6 +59,9 @@ def render(document: dict[str, Any]) -> str:
             document["limit"],
         ),
         people=people_chart(judged, document),
+        remedy=remedy_view(document),
+        culprits=culprits_view(document),
+        reliability=reliability_view(document),
         details=[_details(row, baselines) for row in judged],
         baselines=baselines,
         skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],

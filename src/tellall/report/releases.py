@@ -45,8 +45,8 @@ class Unit:
 class ReleaseRow:
     """One release, or set of releases, in words: what a table shows of it.
 
-    ``sensitive`` counts the people with a sensitive value who are proved alone or exposed, ``learnt`` those
-    with any value.
+    ``sensitive`` counts the people with a sensitive value who are proved alone or exposed. Of several
+    decoders, each number of people is the largest that any of them finds. ``whole``: the row is about all.
     """
 
     name: str
@@ -59,11 +59,37 @@ class ReleaseRow:
     group: str = _NOTHING
     exposed: str = _NOTHING
     sensitive: str = _NOTHING
+    whole: bool = False
 
 
 def release_rows(document: Plain) -> list[ReleaseRow]:
-    """A row for each release and each set of releases, in the document's order; what was skipped as well."""
-    return [_row(finding, document["sensitive"]) for finding in document["findings"] if is_judged(finding)]
+    """A row for each release and each set of releases, in the document's order; what was skipped as well.
+
+    Where there are several, the last row is about all of them: number by number the largest.
+    """
+    rows = [_row(finding) for finding in document["findings"] if is_judged(finding)]
+    return [*rows, *_in_all(document)] if len(rows) > 1 else rows
+
+
+def _in_all(document: Plain) -> list[ReleaseRow]:
+    known, verdict = document["overall"], document["verdict"]
+    if known is None:
+        return []
+    found = next(row["summary"] for row in document["findings"] if row["name"] == known["advantage_of"])
+    gained = shares({**found, "advantage": known["advantage"]})[0]
+    return [
+        ReleaseRow(
+            "in all, any set of them",
+            verdict["word"],
+            verdict["decided"],
+            advantage=points(gained),
+            alone=_count(known["proved_alone"]),
+            group=_count(known["proved_group"]),
+            exposed=_count(known["exposed"]),
+            sensitive=f"{known['sensitive']['learnt']:,}",
+            whole=True,
+        )
+    ]
 
 
 def is_judged(finding: Plain) -> bool:
@@ -71,7 +97,7 @@ def is_judged(finding: Plain) -> bool:
     return bool(finding["role"] != "step")
 
 
-def _row(finding: Plain, sensitive: Sequence[str] | None) -> ReleaseRow:
+def _row(finding: Plain) -> ReleaseRow:
     verdict, found = finding["verdict"], finding["summary"]
     known = {"name": finding["name"], "word": verdict["word"], "decided": verdict["decided"]}
     if found is None:
@@ -84,11 +110,16 @@ def _row(finding: Plain, sensitive: Sequence[str] | None) -> ReleaseRow:
         right=level(found["accuracy"], real),
         baseline=level(found["baselines"][found["baseline"]], real),
         advantage=with_interval(*shares(found)),
-        alone=_count(found["proved_alone"]),
-        group=_count(found["proved_group"]),
-        exposed=_count(found["exposed"]["0.95"]),
-        sensitive=f"{_sensitive(found['learnt'], sensitive):,}",
+        alone=_count(finding["proved_alone"]),
+        group=_count(finding["proved_group"]),
+        exposed=f"{max(one['exposed'] for one in finding['decoders']):,}",
+        sensitive=f"{_learnt(finding):,}",
     )
+
+
+def _learnt(finding: Plain) -> int:
+    """The most people with a sensitive value whom any decoder proves alone or exposes."""
+    return max(int(one["learnt"]) for one in finding["decoders"])
 
 
 def shares(found: Plain) -> tuple[float, tuple[float, float]]:
@@ -138,30 +169,16 @@ def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
     """Bars of the people whose own record is given away, with a sensitive value and in all."""
     if document["exposed_limit"] is None:
         return None
-    most, sensitive = document["exposed_limit"], document["sensitive"]
-    others = (
-        " The others have other values; they are shown, and decide nothing." if sensitive is not None else ""
-    )
+    most = document["exposed_limit"]
     return bar_figure(
         "People proved alone or exposed",
         f"People{sensitive_words(document)} whom arithmetic proves or whom the attack is surely right about, "
-        f"beyond what any baseline explains.{others} The table has the same numbers.",
-        [_people_bar(row, sensitive) for row in rows],
+        "beyond what any baseline explains. The table has the same numbers.",
+        [Bar(row["name"], _learnt(row), f"{_learnt(row):,}", row["verdict"]["word"]) for row in rows],
         Limit(float(most), f"limit {most:,}"),
         "people",
     )
 
 
-def _people_bar(row: Plain, sensitive: Sequence[str] | None) -> Bar:
-    learnt = row["summary"]["learnt"]
-    count = _sensitive(learnt, sensitive)
-    others = "" if sensitive is None else f" + {sum(learnt.values()) - count:,} others"
-    return Bar(row["name"], float(count), f"{count:,}{others}", row["verdict"]["word"])
-
-
 def _count(people: Mapping[str, int]) -> str:
     return f"{sum(people.values()):,}"
-
-
-def _sensitive(people: Mapping[str, int], codes: Sequence[str] | None) -> int:
-    return sum(count for value, count in people.items() if codes is None or value in codes)

@@ -44,7 +44,7 @@ def audit_text(document: dict[str, Any]) -> list[Text]:
     real = bool(found) and found[0]["real"]
     head = ["", "off by" if real else "right", "guess", "advantage [95 %]"]
     head += ["alone", "group", "exposed", "sensitive"]
-    shown = rows[:_MOST]
+    shown = rows if len(rows) <= _MOST else [*rows[: _MOST - 1], rows[-1]]  # the last is about all
     first, *numbers = aligned(head, [_cells(row) for row in shown])
     lines = [Text(), _unbroken(f"  {first}", "bold")]
     for row, line in zip(shown, numbers, strict=True):
@@ -52,7 +52,7 @@ def audit_text(document: dict[str, Any]) -> list[Text]:
         styled.stylize(_STYLES[row.word], 2, 2 + len(row.word))
         lines += [_named(row), styled]
     if len(rows) > _MOST:
-        lines.append(Text(f"... and {len(rows) - _MOST:,} more, on the page"))
+        lines.insert(-2, Text(f"... and {len(rows) - _MOST:,} more, on the page"))
     unit = Unit.of(real)
     note = f"{_WORDS} Advantage in {unit.words}. {limit_words(document, unit)}"
     return [headline, *lines, Text(), Text(note)]

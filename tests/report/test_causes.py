@@ -1,0 +1,188 @@
+"""From verdict to remedy on the page: what to change, what gives people away, who they are, what to trust."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.core.amounts import points
+from tellall.core.schemas.documents import AuditDocument
+from tellall.report.audit_page import render
+from tellall.report.reliability import draw_bins, reliability_view
+from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
+
+
+def change(words: str, verdict: str | None, passed: int = 0, draws: int = 0) -> dict:
+    cost = {"loss": 4.21, "withheld": 0.914, "error": 1.25}
+    tried = {"verdict": verdict, "sentence": f"why {words}", "draws": draws, "passed": passed}
+    return {"words": words, "releases": ["tables"], **cost, **tried}
+
+
+def part(kind: str, name: str, learnt: int) -> dict:
+    adds = {"proved": 1, "exposed": 2, "learnt": 20 - learnt, "advantage": 0.05}
+    counts = {"proved": 7, "exposed": 30, "learnt": learnt, "advantage": 0.0625}
+    return {"kind": kind, "name": name, **counts, "adds": adds}
+
+
+@pytest.fixture(scope="module")
+def document() -> dict:
+    """An audit's document with a remedy, culprits and a release that was not checked; it keeps the schema."""
+    rng = np.random.default_rng(3)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (60, 5)), secret=rng.permutation(np.arange(60) % 2))
+    releases = [
+        {"name": "tables", "statistic": {"kind": "Marginals", "ways": 4}},
+        {"name": "others", "statistic": {"kind": "Marginals", "ways": 2}},
+        {"name": f"odd {NASTY}", "statistic": {"kind": "Marginal"}},
+    ]
+    made = json.loads(json.dumps(ta.audit(people, {"steps": False, "releases": releases}).document))
+    best = change(f"round to 5 {NASTY}", "pass", 20, 20)
+    made["remedy"] = {
+        "found": True,
+        "sentence": f"It passes {NASTY}.",
+        "change": best,
+        "entries": [],
+        "toml": f'name = "{NASTY}"',
+        "tried": [change("round to 3", "fail", 0, 3), best],
+        "not_tried": [change("drop a column", None)],
+    }
+    made["culprits"] = {
+        "of": "tables",
+        "decoder": "auto",
+        "proved": 8,
+        "exposed": 32,
+        "learnt": 20,
+        "advantage": 0.125,
+        "parts": [part("column", "second", 15), part("table", f"first {NASTY}", 3)],
+        "not_tried": ["column third"],
+        "who": [
+            {
+                "by": f"age {NASTY}",
+                "rows": [
+                    {"values": ["young", "old"], "people": 40, "learnt": 10},
+                    {"values": ["between"], "people": 20, "learnt": None},
+                ],
+            }
+        ],
+    }
+    AuditDocument.model_validate_json(json.dumps(made))
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(document) -> str:
+    return render(document)
+
+
+def spoken(markup: str) -> str:
+    """The words of a piece of a page, those of different elements apart."""
+    return " ".join(Tags.of(markup.replace("<", " <")).text.replace("\xa0", " ").split())
+
+
+def text_between(page: str, start: str, end: str) -> str:
+    found = page[page.index(f'<h2 id="{start}"') :]
+    return spoken(found[: found.index(f'<h2 id="{end}"')])
+
+
+def test_names_and_values_come_out_as_text(page):
+    refuses_the_world(Tags.of(page))
+    assert charts(page) == 4
+
+
+def test_the_remedy_says_what_to_change_what_it_costs_and_what_to_paste(page):
+    text = text_between(page, "remedy", "culprits")
+    for words in (
+        f"To pass: round to 5 {NASTY}",
+        "withheld ones counted 4.21 on average",
+        "withheld or dropped 91.4 %",
+        "20 of 20 draws pass",
+        f'name = "{NASTY}"',
+        "Not tried, for lack of time: drop a column.",
+    ):
+        assert words in text, words
+    section = page[page.index('id="tried"') : page.index('id="culprits"')]
+    assert re.findall(r'class="badge (\w+)"', section) == ["fail", "pass"]
+
+
+def test_where_nothing_passes_the_page_says_so(document):
+    none = document["remedy"] | {"found": False, "change": None, "toml": ""}
+    text = text_between(render(document | {"remedy": none}), "remedy", "culprits")
+    assert "No change found that passes" in text
+    assert "Lines for the plan" not in text
+
+
+def test_the_culprits_come_first_where_they_add_most(page):
+    text = text_between(page, "culprits", "who")
+    assert "20 → 3" in text
+    assert text.index("without table “first") < text.index("without column “second”")
+    assert "with everything 8 32 20 +12.5" in text
+    assert "without column “second” 7 30 15 +6.2" in text
+
+
+def test_what_is_withheld_is_shown_as_withheld(page):
+    text = text_between(page, "who", "unchecked")
+    assert "young, old 40 10 25.0 %" in text
+    assert "between 20 withheld –" in text
+
+
+def test_what_was_not_checked_is_listed_with_the_nearest_kind(page):
+    text = text_between(page, "unchecked", "reliability")
+    assert f"odd {NASTY}" in text
+    assert "the nearest is Marginals" in text
+
+
+def test_nothing_of_this_is_shown_where_nobody_looked(document):
+    plain = document | {
+        "remedy": None,
+        "culprits": None,
+        "not_checked": [],
+        "findings": document["findings"][:1],
+    }
+    page = render(plain | {"worst": "tables"})
+    assert not [name for name in ("remedy", "culprits", "who", "unchecked") if f'<h2 id="{name}"' in page]
+
+
+def test_the_last_row_of_the_releases_is_about_all_of_them(document, page):
+    table = page[page.index("<tbody>") : page.index("</tbody>")]
+    last = spoken(table[table.rindex("<tr") :])
+    known = document["overall"]
+    assert last.startswith("in all, any set of them ")
+    assert f" {document['verdict']['word'].capitalize()} – – {points(known['advantage'])} " in last
+    assert last.endswith(f"{known['sensitive']['learnt']} {document['verdict']['decided']}")
+
+
+def test_the_decoders_of_the_worst_set_are_side_by_side(document, page):
+    view = reliability_view(document)
+    worst = next(row for row in document["findings"] if row["name"] == document["worst"])
+    assert view is not None
+    assert [one["name"] for one in view["decoders"]] == [one["decoder"] for one in worst["decoders"]]
+    assert page.count('<svg class="small"') == len(worst["decoders"])
+    for one, shown in zip(worst["decoders"], view["decoders"], strict=True):
+        assert [row[1] for row in shown["rows"]] == [f"{part['said']:,}" for part in one["reliability"]]
+
+
+def test_a_dot_lies_in_its_box_where_the_attack_is_as_right_as_it_says():
+    bins = [
+        {"low": 0.5, "high": 0.6, "said": 100, "right": 55},
+        {"low": 0.95, "high": 0.99, "said": 100, "right": 60},
+        {"low": 0.99, "high": 1.0, "said": 40, "right": 40},
+    ]
+    marks = draw_bins(bins).under
+    boxes = [mark.at for mark in marks if mark.tag == "rect"]
+    dots = [mark.at["cy"] for mark in marks if mark.tag == "circle"]
+    inside = [box["y"] <= dot <= box["y"] + box["height"] for box, dot in zip(boxes, dots, strict=True)]
+    assert inside == [True, False, True]
+    assert [mark.text for mark in marks if mark.at["class"] == "middle"] == ["50–60", "95–99", "99–100"]
+    assert [mark.text for mark in marks if mark.at["class"] == "middle soft-word"][:3] == ["100", "100", "40"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_has_nothing_to_say_and_nothing_to_ask(page, tmp_path, scheme):
+    path = tmp_path / "page.html"
+    path.write_text(page, encoding="utf-8")
+    shown, messages = browser_page(path, scheme, lambda found: found.inner_text("body"))
+    assert messages == [path.as_uri()]
+    assert "To pass: round to 5" in shown
+    fits_a_telephone(path)

@@ -176,7 +176,7 @@ def test_calibrations_of_areas_are_those_of_each_alone(people, tmp_path):
 
 def test_the_page_and_the_terminal_show_the_worst_areas(done):
     release = json.loads(json.dumps({"name": "tables", **done.as_json()}))
-    lines = swept_lines(release, 0.05)
+    lines = swept_lines(release)
     assert lines[0].startswith("town")
     assert len(lines) == 4
     document = {
@@ -203,15 +203,15 @@ def test_the_worst_row_of_an_area_is_that_of_the_largest_advantage(done):
     area = next(one for one in release["areas"] if len(one["rows"]) > 1)
     narrow, wide = area["rows"][:2]
     area["rows"] = [
-        narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0},
-        wide | {"advantage": 0.3, "low": -0.1, "high": 0.6},
+        narrow | {"advantage": 0.0, "low": 0.0, "high": 0.0, "verdict": "pass"},
+        wide | {"advantage": 0.3, "low": -0.1, "high": 0.6, "verdict": "review"},
     ]
-    shown = swept_areas({**release, "areas": [area]}, 0.05)
+    shown = swept_areas({**release, "areas": [area]})
     assert shown is not None
     assert shown["shown"][0]["advantage"] == 0.3
     assert shown["shown"][0]["enough"] == narrow["protection"]
-    area["rows"][0]["learnt"] = 1.0  # more people than the plan allows
-    crowded = swept_areas({**release, "areas": [area]}, 0.05, 0)
+    area["rows"][0]["verdict"] = "fail"  # more people than the plan allows
+    crowded = swept_areas({**release, "areas": [area]})
     assert crowded is not None
     assert crowded["shown"][0]["enough"] is None
 

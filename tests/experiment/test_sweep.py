@@ -243,3 +243,31 @@ def test_draws_that_happen_to_be_equal_are_kept() -> None:
     quick = [[ta.Swapping(0.05), ta.Rounding(10)], [ta.Gaussian(0.5), ta.Rounding(10)], ta.Rounding(10)]
     found = ta.sweep(PEOPLE, ta.Marginals(1), quick, repeats=6, decoders=["least-squares"])
     assert [row["draws"] for row in found.rows] == [6, 6, 1]
+
+
+@pytest.mark.parametrize("protect", [[], [{"kind": "Gaussian", "std": 4.0}]], ids=["exact", "noisy"])
+def test_audit_sweep_and_calibrate_agree(protect: list[dict[str, Any]]) -> None:
+    people, table = random_people(60, 6, seed=4), ta.Marginals(3)
+    entry = {"statistic": {"kind": "Marginals", "ways": 3}, "protect": protect}
+    plan = {"limit": 0.4, "exposed_limit": 20, "seed": 5, "repeats": 3, "steps": False, "releases": [entry]}
+    finding = ta.audit(people, plan).findings[0]
+    found = finding.outcome
+    done = [ta.Gaussian(4.0)] if protect else None
+    swept = ta.sweep(people, table, [done], repeats=3, limit=0.4, exposed_limit=20, rng=5)
+    row = max(swept.rows, key=lambda one: (one["advantage"], one["exposed"], one["proved"]))
+    assert [one["decoder"] for one in swept.rows] == [one.asked for one in finding.outcomes]
+    assert (row["decoder"], row["advantage"]) == (found.asked, found.advantage)
+    assert (row["low"], row["high"]) == found.interval
+    assert (row["exposed"], row["proved"]) == (found.exposed_people, found.proved)
+    assert {one["verdict"] for one in swept.rows} == {finding.verdict.word}
+    assert {one["decided"] for one in swept.rows} == {finding.verdict.decided}
+    if protect:
+        options: dict[str, Any] = {"exposed_limit": 20, "draws": 3, "rng": 5, "start": 1.0}
+        chosen = ta.calibrate(people, table, lambda _: ta.Gaussian(4.0), 0.4, **options)
+        measured = chosen.history[0]
+        assert (measured.decoder, measured.advantage, measured.interval) == (
+            found.asked,
+            found.advantage,
+            found.interval,
+        )
+        assert measured.decided == finding.verdict.decided

@@ -93,6 +93,8 @@ def sweep(
             common: dict[str, Any] = {
                 "repeats": repeats,
                 "decoders": decoder or None,
+                "limit": chosen.limit,
+                "exposed_limit": chosen.exposed_limit,
                 "sensitive": chosen.sensitive,
                 "rng": chosen.seed,
                 "processes": jobs or 1,
@@ -108,8 +110,7 @@ def sweep(
                 found.append(tellall.sweep_areas(people, entry.statistic, tried, **common))
         if not as_json and not quiet:
             plain = found[-1].as_json()
-            limits = chosen.limit, chosen.exposed_limit
-            lines = [*swept_lines(plain, *limits), *learnt_lines(plain, chosen.exposed_limit)]
+            lines = [*swept_lines(plain), *learnt_lines(plain, chosen.exposed_limit)]
             typer.echo("\n".join([str(found[-1]), *lines]))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]

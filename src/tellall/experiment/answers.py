@@ -14,6 +14,7 @@ __all__ = [
     "learnt_lines",
     "least_enough",
     "no_answers",
+    "strongest_rows",
     "sweep_answer",
     "too_many_learnt",
     "worst_of_area",
@@ -23,23 +24,19 @@ Row = dict[str, Any]
 _NOTHING = "Nothing needs to be done"
 
 
-def least_enough(rows: Iterable[Row], limit: float, exposed_limit: int | None = None) -> Row | None:
-    """The protection with the least error that keeps every decoder under the limit, or None.
+def least_enough(rows: Iterable[Row]) -> Row | None:
+    """The protection with the least error of those that pass, None where there is none.
 
-    Its row is that of the decoder whose interval ends highest, with the most people that any learns.
+    Its row is that of the strongest decoder, with the most people that any learns.
     """
-    enough = [
-        row
-        for row in _worst_decoders(rows)
-        if row["high"] <= limit and not too_many_learnt(row.get("learnt"), exposed_limit)
-    ]
+    enough = [row for row in strongest_rows(rows) if row["verdict"] == "pass"]
     return min(enough, key=_cheapest, default=None)
 
 
-def worst_of_area(area: Row, limit: float, exposed_limit: int | None = None) -> Row:
+def worst_of_area(area: Row) -> Row:
     """An area's row of the largest advantage; ``enough`` is the protection that is enough there, or None."""
     worst = max(area["rows"], key=lambda row: (row["advantage"], row["low"]))
-    enough = least_enough(area["rows"], limit, exposed_limit)
+    enough = least_enough(area["rows"])
     kept = {"name": area_name(area["name"]), "people": area["people"]}
     return {**worst, **kept, "enough": None if enough is None else enough["protection"]}
 
@@ -57,7 +54,7 @@ def learnt_lines(release: dict[str, Any], exposed_limit: int | None) -> list[str
     """For a terminal: which protections of a sweep give away no more people than the plan allows."""
     if exposed_limit is None or release["real"]:
         return []
-    worst = _worst_decoders(release["rows"])
+    worst = strongest_rows(release["rows"])
     kept = [row["protection"] for row in worst if not too_many_learnt(row.get("learnt"), exposed_limit)]
     if not kept:
         return [f"Every protection here gives away more people than the {exposed_limit:,} the plan allows."]
@@ -72,7 +69,7 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
 
     A limit is a share of people; for a real secret the sweep shows the range and leaves the choice.
     """
-    worst, real, name = _worst_decoders(release["rows"]), bool(release["real"]), str(release["name"])
+    worst, real, name = strongest_rows(release["rows"]), bool(release["real"]), str(release["name"])
     bare = next((row for row in worst if row["loss"] == 0), None)
     before = f" Unprotected, {_attack(bare, release)}." if bare else ""
     safest = min(worst, key=lambda row: row["high"])
@@ -85,15 +82,16 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
             name,
         )
     allowed = _allowed(limit, real)
-    enough = least_enough(release["rows"], limit, exposed_limit)
+    enough = least_enough(release["rows"])
     if enough is None:
         safest = min(worst, key=lambda row: (row["high"] > limit, row.get("learnt") or 0.0, row["high"]))
-        if exposed_limit is None or safest["high"] > limit:
-            safest = min(worst, key=lambda row: row["high"])
         people = _people_learnt(safest.get("learnt"), exposed_limit)
-        said = f"The nearest is {safest['protection']}: {_attack(safest, release)}, {allowed}{people}."
+        said = (
+            f"The nearest is {safest['protection']}: {_attack(safest, release)}, {allowed}{people}. What "
+            f"decides there: {safest['decided']}."
+        )
         return Answer("fail", "None of these is enough", said + before, name)
-    alone = _not_enough_alone(release, enough["protection"], limit)
+    alone = _not_enough_alone(release, enough["protection"])
     where = " over all people" if alone else ""
     if enough["loss"] == 0:
         people = _people_learnt(enough.get("learnt"), exposed_limit)
@@ -161,13 +159,13 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
     return Answer(kind, word, said, release["name"])
 
 
-def _worst_decoders(rows: Iterable[Row]) -> list[Row]:
-    """For each protection the row of the decoder whose interval ends highest, with the most any learns."""
+def strongest_rows(rows: Iterable[Row]) -> list[Row]:
+    """For each protection the row of the strongest decoder, with the most people that any learns."""
     highest: dict[str, Row] = {}
     learnt: dict[str, float] = {}
     for row in rows:
         name = row["protection"]
-        if row["high"] > highest.setdefault(name, row)["high"]:
+        if row["advantage"] > highest.setdefault(name, row)["advantage"]:
             highest[name] = row
         if row.get("learnt") is not None:
             learnt[name] = max(learnt.get(name, 0.0), row["learnt"])
@@ -211,11 +209,11 @@ def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
 
 
-def _not_enough_alone(release: dict[str, Any], protection: str, limit: float) -> str:
+def _not_enough_alone(release: dict[str, Any], protection: str) -> str:
     """In how many areas of a sweep this protection is not surely enough for the area alone."""
     measured = [area["rows"] for area in release.get("areas") or () if area["rows"]]
     tried = [[row for row in rows if row["protection"] == protection] for rows in measured]
-    lacking = sum(least_enough(rows, limit) is None for rows in tried)
+    lacking = sum(least_enough(rows) is None for rows in tried)
     if not lacking:
         return ""
     return f" In {lacking:,} of {count_of(len(tried), 'area')} that is not surely enough for the area alone."

@@ -13,9 +13,9 @@ from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.sweep import untried_decoders
-from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
+from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
 from tellall.experiment.utility import ReaderLoss, Utility
-from tellall.experiment.verdict import Limits, sensitive_codes
+from tellall.experiment.verdict import Limits, Verdict, judge, judge_outcome, sensitive_codes
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Protection, Rng, noise_of, prepare
 from tellall.release.statistics.base import Statistic
@@ -32,9 +32,10 @@ _QUICKEST = ("least-squares", "auto", "posterior", "lp", "exhaustive")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One scale, measured: the decoder with the highest upper limit, and whether all stay within the limits.
+    """One scale, measured: the strongest decoder, and whether the verdict on all decoders is a pass.
 
-    At a scale that fails no decoder is tried after the first that fails.
+    At a scale that does not pass no decoder is tried after the first that does not. ``decided`` says what
+    decided.
     """
 
     scale: float
@@ -45,11 +46,12 @@ class Evaluation:
     learnt: int
     loss: float
     passed: bool
+    decided: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration:
-    """The least noise of a family with which every attack stays within the limits.
+    """The least noise of a family with which the verdict is a pass.
 
     Attributes
     ----------
@@ -76,14 +78,20 @@ class Calibration:
     people: int
     units: str
     seed: int
+    limits: Limits
     real: bool = False
     secret: str = "secret"
     warnings: tuple[str, ...] = (NO_GUARANTEE,)
 
     @property
     def worst(self) -> Outcome:
-        """What the decoder with the highest upper limit achieves there."""
-        return max(self.outcomes, key=lambda outcome: outcome.interval[1])
+        """What the strongest decoder achieves there."""
+        return strongest(self.outcomes)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict there, as an audit gives it: a pass."""
+        return judge([(one.protection, one) for one in self.outcomes], self.limits)
 
     @property
     def advantage(self) -> float:
@@ -203,7 +211,7 @@ def calibrate(
     rng: Rng = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
-    """The least noise of a family with which every attack stays within the limits.
+    """The least noise of a family with which the verdict is a pass.
 
     Parameters
     ----------
@@ -232,8 +240,9 @@ def calibrate(
 
     Notes
     -----
-    A scale passes where, for every decoder, the interval of the advantage ends at or below the limit and no
-    more people are learnt than allowed; where one fails the slower ones are not tried. The search brackets on
+    A scale passes where the verdict on every decoder is a pass, as in an audit: the interval of the advantage
+    ends at or below the limit, no more people are learnt than allowed, and nothing is left for a person to
+    decide. Where one does not pass the slower ones are not tried. The search brackets on
     the log scale and bisects (`least_scale`). The answer itself has passed; that it is the least rests on
     more noise being safer, which holds for additive noise and roughly for rounding.
 
@@ -258,7 +267,8 @@ def calibrate(
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, draws, dataset.levels)
-    limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
+    share = limit / _unit(setting, statistic)
+    limits = Limits(share, exposed_limit, sensitive_codes(dataset, sensitive))
     first = _start(setting, statistic, kind) if start is None else above_zero("start", start)
     seen: dict[float, tuple[Outcome, ...]] = {}
     history: list[Evaluation] = []
@@ -288,6 +298,7 @@ def calibrate(
         people=dataset.n,
         units=setting.units(settled),
         seed=seed,
+        limits=limits,
         real=not dataset.levels,
         secret=dataset.secret_name,
         warnings=(
@@ -300,11 +311,11 @@ def calibrate(
 
 
 def _measure(trial: Trial, decoders: Sequence[str], limits: Limits) -> tuple[Outcome, ...]:
-    """What each decoder achieves, the quickest first, and none after one that is beyond the limits."""
+    """What each decoder achieves, the quickest first, and none after one that does not pass."""
     found: dict[str, Outcome] = {}
     for decoder in sorted(decoders, key=_rank):
         found[decoder] = trial.run(decoder, tried=len(decoders))
-        if not _within(found[decoder], limits):
+        if judge_outcome(decoder, found[decoder], limits).word != "pass":
             break
     return tuple(found[decoder] for decoder in decoders if decoder in found)
 
@@ -313,13 +324,17 @@ def _rank(decoder: str) -> int:
     return _QUICKEST.index(decoder) if decoder in _QUICKEST else len(_QUICKEST)
 
 
-def _within(found: Outcome, limits: Limits) -> bool:
-    few = limits.exposed is None or limits.count(found.learnt) <= limits.exposed
-    return found.interval[1] <= limits.advantage and few
+def _unit(setting: Setting, statistic: Statistic) -> float:
+    """What the limits of verdicts are a share of: everybody, or the strongest baseline's error."""
+    if setting.secret.levels:
+        return 1.0
+    known = setting.baselines([statistic])
+    least = min(float(setting.secret.error(one.guess, setting.truth).mean()) for one in known)
+    return least or math.inf
 
 
 def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Evaluation:
-    worst = max(outcomes, key=lambda outcome: outcome.interval[1])
+    worst, verdict = strongest(outcomes), judge([(one.protection, one) for one in outcomes], limits)
     return Evaluation(
         scale,
         worst.asked,
@@ -328,7 +343,8 @@ def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Ev
         worst.interval,
         max(limits.count(outcome.learnt) for outcome in outcomes),
         worst.loss.error if worst.loss else math.nan,
-        all(_within(outcome, limits) for outcome in outcomes),
+        verdict.word == "pass",
+        verdict.decided,
     )
 
 
@@ -371,6 +387,6 @@ def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, peopl
     rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
         f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}] and {last.learnt:,} people "
-        "are learnt"
+        f"are learnt ({last.decided})"
     )
     return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))

@@ -23,7 +23,7 @@ from tellall.experiment.areas import (
 from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
 from tellall.experiment.families import as_family
 from tellall.experiment.outcome import Outcome, add_up
-from tellall.experiment.sweep import Sweep, mark_frontier, row_of, suggest_scales, sweep
+from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, suggest_scales, sweep
 from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
 from tellall.people.areas import split
@@ -45,6 +45,7 @@ _AREA_ROW = (
     "exposed",
     "learnt",
     "loss",
+    "verdict",
 )
 _ANSWER = (
     "scale",
@@ -168,8 +169,8 @@ class AreaCalibration:
 
     @property
     def worst(self) -> dict[str, Any]:
-        """The row of all people together, at that noise, of the decoder with the highest upper limit."""
-        return max(self.together.whole.rows, key=lambda row: row["high"])
+        """The row of all people together, at that noise, of the strongest decoder."""
+        return max(self.together.whole.rows, key=lambda row: row["advantage"])
 
     def as_json(self) -> dict[str, Any]:
         """The calibration as plain data."""
@@ -230,6 +231,8 @@ def sweep_areas(
     scales: Sequence[float] | None = None,
     repeats: int = 10,
     decoders: Sequence[str] | None = None,
+    limit: float = 0.05,
+    exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
     rng: Rng = 0,
     processes: int = 1,
@@ -241,7 +244,7 @@ def sweep_areas(
 
     Parameters
     ----------
-    dataset, statistic, protections, scales, repeats, decoders, sensitive
+    dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive
         As for `sweep`; an area's own sweep with its seed gives the same rows.
     by
         The public column of which every value is an area; everything is published for each area apart.
@@ -274,6 +277,8 @@ def sweep_areas(
         "scales": scales,
         "repeats": repeats,
         "decoders": decoders,
+        "limit": limit,
+        "exposed_limit": exposed_limit,
         "sensitive": None if codes is None else [dataset.meaning[int(code)] for code in codes],
     }
     workers = Workers(processes, cluster)
@@ -288,7 +293,8 @@ def sweep_areas(
     ]
     if all(area.sweep is None for area in swept):
         raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)])
-    whole = _sweep_of_all([area.sweep for area in swept if area.sweep is not None], seed, codes)
+    limits = Limits(limit, exposed_limit, codes)
+    whole = _sweep_of_all([area.sweep for area in swept if area.sweep is not None], seed, limits)
     return AreaSweep(by, whole, _worst_first(swept))
 
 
@@ -374,6 +380,8 @@ def calibrate_areas(
         by=by,
         repeats=draws,
         decoders=decoders,
+        limit=max_advantage,
+        exposed_limit=exposed_limit,
         sensitive=sensitive,
         rng=seed,
         processes=processes,
@@ -427,13 +435,12 @@ def _parsed_answer(piece: dict[str, Any]) -> dict[str, Any] | NoOwnAnswer:
     return piece
 
 
-def _sweep_of_all(found: Sequence[Sweep], seed: int, sensitive: tuple[str, ...] | None) -> Sweep:
+def _sweep_of_all(found: Sequence[Sweep], seed: int, limits: Limits) -> Sweep:
     """All people of all areas as one sweep.
 
     An (ε, δ) that holds in every area holds for all, for one row replaced within its area. A decoder that was
     too slow for an area is replaced there by the strongest that was tried.
     """
-    limits = Limits(1.0, None, sensitive)
     by_choice: dict[tuple[Any, ...], list[dict[str, tuple[dict[str, Any], Outcome]]]] = {}
     for one in found:
         measured: dict[tuple[Any, ...], dict[str, tuple[dict[str, Any], Outcome]]] = {}
@@ -442,18 +449,21 @@ def _sweep_of_all(found: Sequence[Sweep], seed: int, sensitive: tuple[str, ...] 
             measured.setdefault(key, {})[row["decoder"]] = (row, outcome)
         for key, each in measured.items():
             by_choice.setdefault(key, []).append(each)
-    rows, outcomes = [], []
+    rows: list[dict[str, Any]] = []
+    outcomes: list[Outcome] = []
     for (family, scale, _), areas in by_choice.items():
         decoders = list(dict.fromkeys(name for one in areas for name in one))
+        stds = [next(iter(one.values()))[0]["std"] for one in areas]
+        std = float("nan") if any(value is None for value in stds) else sum(stds) / len(stds)
+        summed = []
         for decoder in decoders:
             parts = [
                 one.get(decoder) or max(one.values(), key=lambda pair: pair[1].advantage) for one in areas
             ]
             whole = add_up([outcome for _, outcome in parts], len(parts), tried=len(decoders))
-            outcomes.append(replace(whole, asked=decoder))
-            stds = [row["std"] for row, _ in parts]
-            std = float("nan") if any(value is None for value in stds) else sum(stds) / len(stds)
-            rows.append(row_of(family, scale, std, outcomes[-1], limits))
+            summed.append(replace(whole, asked=decoder))
+        rows += rows_of(family, scale, std, summed, limits)
+        outcomes += summed
     mark_frontier(rows)
     skipped: dict[tuple[str, str], int] = {}
     for one in found:

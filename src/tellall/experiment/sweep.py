@@ -20,12 +20,12 @@ from tellall.core.progress import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
-from tellall.experiment.verdict import Limits, sensitive_codes
+from tellall.experiment.verdict import Limits, judge, sensitive_codes
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Protection, Rng, as_protections, noise_of, prepare
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["Sweep", "mark_frontier", "row_of", "suggest_scales", "sweep", "untried_decoders"]
+__all__ = ["Sweep", "mark_frontier", "rows_of", "suggest_scales", "sweep", "untried_decoders"]
 
 _SHOWN = (
     ("protection", "protection"),
@@ -35,6 +35,7 @@ _SHOWN = (
     ("exposed", "exposed"),
     ("loss", "mean error"),
     ("epsilon", "ε"),
+    ("verdict", "verdict"),
 )
 
 
@@ -52,7 +53,8 @@ class Sweep:
         ``loss`` (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``,
         ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
         coefficients, ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is
-        promised; ``frontier``. None if not measured.
+        promised; ``frontier``; ``verdict`` and ``decided``, what an audit would say of the protection and
+        what decides, over all decoders tried. None where there is no number.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped
@@ -170,6 +172,8 @@ def sweep(
     scales: Sequence[float] | None = None,
     repeats: int = 10,
     decoders: Sequence[str] | None = None,
+    limit: float = 0.05,
+    exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
     rng: Rng = 0,
     processes: int = 1,
@@ -191,8 +195,10 @@ def sweep(
         Draws of the noise for each protection; one where nothing in it is random.
     decoders
         Their names; where not given, every decoder that is affordable.
-    sensitive
-        The values of the secret that must not be learnt; where not given, all but the most common one.
+    limit, exposed_limit, sensitive
+        The limits by which protections are judged, as a plan has them: the most advantage, the most people
+        with a sensitive value who may be proved alone or exposed, and the sensitive values (where not given,
+        all but the most common one).
     rng
         Seed of the noise; the same draws are used for every protection and scale.
     processes
@@ -218,7 +224,7 @@ def sweep(
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)
-    limits = Limits(math.inf, None, sensitive_codes(dataset, sensitive))
+    limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
     choices, seed = _choices(protections, scales), seed_of(rng)
     trials = [Trial(setting, (choice.planned(statistic),), repeats, seed) for choice in choices]
     if progress:
@@ -233,7 +239,7 @@ def sweep(
             skipped.append((choice.name, found))
         else:
             std = _std(trial)
-            rows += [row_of(choice.family, choice.scale, std, outcome, limits) for outcome in found]
+            rows += rows_of(choice.family, choice.scale, std, found, limits)
             outcomes += found
         if progress:
             progress(done, len(trials))
@@ -261,8 +267,16 @@ def suggest_scales(dataset: Dataset, statistic: Statistic) -> list[float]:
     return [float(f"{reach * 2.0**power:.2g}") for power in range(-3, 4)]
 
 
-def row_of(family: str, scale: float | None, std: float, found: Outcome, limits: Limits) -> dict[str, Any]:
-    """An outcome as a row of a sweep."""
+def rows_of(
+    family: str, scale: float | None, std: float, found: Sequence[Outcome], limits: Limits
+) -> list[dict[str, Any]]:
+    """What each decoder achieved against one protection, as rows of a sweep, with the verdict on them all."""
+    verdict = judge([(one.protection, one) for one in found], limits)
+    judged = {"verdict": verdict.word, "decided": verdict.decided}
+    return [{**_row(family, scale, std, one, limits), **judged} for one in found]
+
+
+def _row(family: str, scale: float | None, std: float, found: Outcome, limits: Limits) -> dict[str, Any]:
     loss, promise = found.loss, found.promised
     lost, read = (None, None) if loss is None else (loss.utility, loss.coefficients)
     row = {
@@ -309,7 +323,7 @@ def mark_frontier(rows: Sequence[dict[str, Any]]) -> None:
     worst: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
         key = (row["family"], row["scale"], row["protection"])
-        if key not in worst or row["high"] > worst[key]["high"]:
+        if key not in worst or row["advantage"] > worst[key]["advantage"]:
             worst[key] = row
     known = [row for row in worst.values() if row["loss"] is not None]
     costs = [(max(row["advantage"], 0.0), row["loss"]) for row in known]

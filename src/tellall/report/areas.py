@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tellall.core.amounts import amount, count_of, percent, points, with_interval
+from tellall.core.amounts import count_of, percent, points, with_interval
 from tellall.experiment.answers import worst_of_area
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import Limit
@@ -54,9 +54,7 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def swept_areas(
-    release: dict[str, Any], limit: float, exposed_limit: int | None = None
-) -> dict[str, Any] | None:
+def swept_areas(release: dict[str, Any]) -> dict[str, Any] | None:
     """The areas of a sweep's document as its page shows them; None where it has none."""
     if release.get("by") is None:
         return None
@@ -65,7 +63,7 @@ def swept_areas(
         "by": release["by"],
         "areas": len(release["areas"]),
         "measured": len(measured),
-        **_tabled([worst_of_area(row, limit, exposed_limit) for row in measured]),
+        **_tabled([worst_of_area(row) for row in measured]),
         **_left_out(release["areas"]),
     }
 
@@ -100,13 +98,12 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     return [*lines[: 1 + len(worst)], *listed, *lines[1 + len(worst) :], *gone]
 
 
-def swept_lines(release: dict[str, Any], limit: float, exposed_limit: int | None = None) -> list[str]:
+def swept_lines(release: dict[str, Any]) -> list[str]:
     """The worst areas of a sweep in lines for a terminal."""
-    view = swept_areas(release, limit, exposed_limit)
+    view = swept_areas(release)
     if view is None:
         return []
-    enough = f"enough for {amount(limit, real=False)}"
-    head = [_cell(area_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", enough]
+    head = [_cell(area_name(view["by"])), "people", "worst", "advantage [95 %]", "exposed", "passes"]
     body = [
         [
             _cell(row["name"]),

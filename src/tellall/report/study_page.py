@@ -40,7 +40,7 @@ def render_sweep(document: dict[str, Any]) -> str:
         {
             **release,
             "figures": [laid_out(one) for one in sweep_figures(release, limit=limit)],
-            "areas": swept_areas(release, limit, most),
+            "areas": swept_areas(release),
         }
         for release in document["releases"]
     ]
@@ -109,7 +109,7 @@ def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple
 
     Notes
     -----
-    Of several decoders, the one whose interval ends highest is drawn. A protection without a law of noise
+    Of several decoders, the strongest is drawn. A protection without a law of noise
     (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
     log scale has no zero. A limit is a share of people, so it is not drawn for a real secret.
     """
@@ -269,11 +269,11 @@ def _by_family(
 
 
 def _worst(rows: Sequence[Row]) -> list[Row]:
-    """For each protection the decoder whose interval ends highest; on the frontier if any decoder is."""
+    """For each protection the strongest decoder; on the frontier if any decoder is."""
     chosen: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["family"], row["scale"], row["protection"])
         before = chosen.get(key, row)
-        higher = max(before, row, key=lambda one: one["high"])
+        higher = max(before, row, key=lambda one: one["advantage"])
         chosen[key] = {**higher, "frontier": before["frontier"] or row["frontier"]}
     return list(chosen.values())

@@ -11,6 +11,7 @@ __all__ = [
     "SweepDocument",
 ]
 
+Word = Literal["pass", "review", "fail"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Interval = Annotated[tuple[float, float], Field(description="95 %, over people and draws of the noise.")]
 Secret = Annotated[str, Field(description="The secret's name.")]
@@ -73,6 +74,8 @@ class SweepRow(_StudyModel):
     epsilon: Annotated[float | None, Field(ge=0, description="null: nothing is promised.")]
     delta: Share | None
     frontier: Annotated[bool, Field(description="No other protection has less advantage and less loss.")]
+    verdict: Annotated[Word, Field(description="What an audit would say, over all decoders tried.")]
+    decided: Annotated[str, Field(description="What decided, in a few words.")]
 
 
 class LeftOut(_StudyModel):
@@ -96,6 +99,7 @@ class AreaRow(_StudyModel):
     exposed: int
     learnt: int
     loss: float | None
+    verdict: Word
 
 
 class SweptAreaDocument(_StudyModel):
@@ -154,7 +158,8 @@ class EvaluationDocument(_StudyModel):
     interval: Interval
     learnt: Annotated[int, Field(ge=0)]
     loss: Annotated[float, Field(ge=0)]
-    passed: bool
+    passed: Annotated[bool, Field(description="Whether the verdict there is a pass.")]
+    decided: Annotated[str, Field(description="What decided, in a few words.")]
 
 
 class UtilityDocument(_StudyModel):
@@ -197,7 +202,7 @@ class CalibratedRelease(_StudyModel):
     scale: Annotated[float, Field(ge=0, description="0: nothing needs to be done.")]
     protection: str
     max_advantage: Annotated[float, Field(gt=0)]
-    decoder: Annotated[str, Field(description="The one whose interval ends highest.")]
+    decoder: Annotated[str, Field(description="The strongest: the one with the largest advantage.")]
     accuracy: float
     baseline: str
     baseline_accuracy: float

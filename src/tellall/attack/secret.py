@@ -309,7 +309,7 @@ def rates_of_bits(operator: LinearOperator, targets: Array, spread: Array, size:
 
 def _counts_people(squares: LinearOperator) -> bool:
     """Whether all entries are 0, 1 or −1, given their squares."""
-    everybody = np.ones(squares.shape[1])
+    everybody = np.ones(squares.shape[1], dtype=squares.dtype)
     return bool(np.array_equal(squares.squared() @ everybody, squares @ everybody))
 
 

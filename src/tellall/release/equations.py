@@ -18,6 +18,7 @@ from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 
 if TYPE_CHECKING:
+    from tellall.release.contrasts import CompleteTables, Contrasts
     from tellall.release.protections.protection import Noise
 
 __all__ = [
@@ -147,6 +148,8 @@ class ReleaseEquations:
         Values that give no equation, and why.
     notes
         What is odd about the values; they are used anyway.
+    tables
+        The tables among the values that can be said in contrasts; None without such.
     """
 
     source: LinearOperator
@@ -156,6 +159,7 @@ class ReleaseEquations:
     alike: IntArray
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    tables: CompleteTables | None = None
 
     @property
     def operator(self) -> LinearOperator:
@@ -170,6 +174,23 @@ class ReleaseEquations:
             return self
         seen = ~self.rows.unseen
         return replace(self, index=self.index[seen], rows=self.rows.take(seen))
+
+    def contrasts(self, *, every: bool) -> Contrasts | None:
+        """The contrasts of every complete table, or of those whose columns have two values."""
+        if self.tables is None:
+            return None
+        return self.tables.every if every else self.tables.signs
+
+    def in_contrasts(self, *, every: bool) -> tuple[LinearOperator, Rows]:
+        """Operator and rows with complete tables in contrasts, and the other values as they are."""
+        said = self.contrasts(every=every)
+        if said is None:
+            return self.operator, self.rows
+        others = np.flatnonzero(~said.covered[self.index] | self.rows.unseen)
+        if not others.size:
+            return said.operator, said.rows
+        cells = RowSelect(self.source, self.index[others])
+        return Stack([said.operator, cells]), Rows.concat([said.rows, self.rows.take(others)])
 
     @cached_property
     def hidden(self) -> Self | None:
@@ -293,8 +314,11 @@ class Evidence:
 
     @property
     def contaminated(self) -> bool | None:
-        """Whether some rows have gross errors, as far as the declared laws say; None where they may."""
-        if any(part.noise.ordinary != part.noise for part in self.parts):
+        """Whether some rows have gross errors, as far as the declared laws say; None where they may.
+
+        Values that contradict each other have some.
+        """
+        if not self.consistent or any(part.noise.ordinary != part.noise for part in self.parts):
             return True
         return False if np.isfinite(self.rows.bound).all() else None
 
@@ -325,6 +349,18 @@ class Evidence:
             return self.system
         operator = Stack([part.operator for part in self.parts])
         return self._grouped(operator, Rows.concat([part.rows for part in self.parts]))
+
+    def in_contrasts(self, *, every: bool, intervals: bool) -> System | None:
+        """The equations with complete tables in contrasts; None where there is no such table.
+
+        ``every`` such table, or those whose columns have two values; with or without the intervals of hidden
+        values.
+        """
+        if all(part.contrasts(every=every) is None for part in self.parts):
+            return None
+        said = [(part if intervals else part.shown).in_contrasts(every=every) for part in self.parts]
+        operator = said[0][0] if len(said) == 1 else Stack([each for each, _ in said])
+        return self._grouped(operator, Rows.concat([rows for _, rows in said]))
 
     def _grouped(self, operator: LinearOperator, rows: Rows) -> System:
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)

@@ -12,13 +12,16 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
+from tellall.release.contrasts import CompleteTables
 from tellall.release.equations import COUNT_FLOOR, Equations, Evidence, ReleaseEquations, Rows
+from tellall.release.protections.calibrated import WalshNoise
 from tellall.release.protections.discrete import LatticeNoise
 from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
-from tellall.release.statistics.base import tables_of
+from tellall.release.statistics.base import CellLayout, tables_of
+from tellall.release.statistics.marginals import Marginals
 
 __all__ = [
     "Threshold",
@@ -75,13 +78,27 @@ def linearise(
     rows = _rows(equations, noise.assumed, counts, whole=whole)
     if not noise.known:
         rows = replace(rows, bound=np.full(rows.bound.size, np.inf))
+    tables = tables_of(release.statistic, view, release.levels)
+    complete = _complete_tables(release, view, tables, rows, noise)
     index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
     rows = rows.take(index)
     if between is not None and intervals is not None:
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
-    notes = _inconsistent_totals(release, view, counts)
-    part = ReleaseEquations(equations.operator, index, rows, noise, equations.alike, equations.skipped, notes)
-    return Evidence((part,))
+    notes = _inconsistent_totals(release, view, tables, counts)
+    more = (equations.alike, equations.skipped, notes, complete)
+    return Evidence((ReleaseEquations(equations.operator, index, rows, noise, *more),))
+
+
+def _complete_tables(
+    release: Release, public: Public, tables: CellLayout, rows: Rows, noise: Noise
+) -> CompleteTables | None:
+    """The tables that contrasts can say: not where errors depend on the value or cells share them."""
+    shared = any(isinstance(protection, WalshNoise) for protection in release.protections)
+    if shared or not isinstance(release.statistic, Marginals) or not release.levels:
+        return None
+    if noise.ordinary.varies:
+        return None
+    return CompleteTables(public, tables, rows, gross=noise.ordinary != noise)
 
 
 def _check_people(release: Release, view: Public) -> None:
@@ -124,12 +141,11 @@ def _rows(equations: Equations, noise: Noise, counts: Array, *, whole: bool) -> 
     return Rows(equations.target, std, spread, bound, slack, rest, np.zeros(size, dtype=bool))
 
 
-def _inconsistent_totals(release: Release, public: Public, counts: Array) -> tuple[str, ...]:
+def _inconsistent_totals(
+    release: Release, public: Public, tables: CellLayout, counts: Array
+) -> tuple[str, ...]:
     """What to say of tables that do not add up to the number of people; they are used as they are."""
-    if not release.statistic.counts_people:
-        return ()
-    tables = tables_of(release.statistic, public, release.levels)
-    if not len(tables):
+    if not release.statistic.counts_people or not len(tables):
         return ()
     starts = np.cumsum([0, *(prod(shape) for shape in tables.shapes)])
     if starts[-1] != counts.size:

@@ -267,6 +267,11 @@ class LinearOperator(ABC):
         raise TellallError(f"{type(self).__name__} equations are not implemented on {device.name}")
 
     @property
+    def entries(self) -> int:
+        """At least as many as there are entries that are not zero, without writing them down."""
+        return self.shape[0] * self.shape[1]
+
+    @property
     def resident(self) -> LinearOperator:
         """The operator on arrays of the device that does its work: itself, unless it is `OnDevice`."""
         return self

@@ -44,6 +44,10 @@ class BlockDiagonal(LinearOperator):
         self.shape = (sum(part.shape[0] for part in parts), sum(widths))
         self.dtype, self.device = np.result_type(*(part.dtype for part in parts)), parts[0].device
 
+    @property
+    def entries(self) -> int:
+        return sum(part.entries for part in self.parts)
+
     def matmat(self, block: Array) -> Array:
         xp = self.device.xp
         pairs = zip(self.parts, self._indices, strict=True)
@@ -121,6 +125,10 @@ class Partition(LinearOperator):
         self.codes: IntArray = array
         self.shape = (cells, array.shape[1])
         self.dtype = np.dtype(np.float64)
+
+    @property
+    def entries(self) -> int:
+        return self.codes.size
 
     def matmat(self, block: Array) -> Array:
         return stack_columns(self.device, self._count, block, self.shape[0])
@@ -218,6 +226,10 @@ class Stack(LinearOperator):
         self.dtype = np.result_type(*(operator.dtype for operator in operators))
         self.device = operators[0].device
 
+    @property
+    def entries(self) -> int:
+        return sum(operator.entries for operator in self.operators)
+
     def matmat(self, block: Array) -> Array:
         out: Array = self.device.xp.concat([operator.matmat(block) for operator in self.operators])
         return out
@@ -262,6 +274,11 @@ class RowSelect(LinearOperator):
         # its counts add up what comes back to rows that were selected more than once
         self._chosen = Partition(self.index, operator.shape[0], device=self.device)
 
+    @property
+    def entries(self) -> int:
+        often = int(np.bincount(self.index).max(initial=0))  # how often the same row is selected
+        return min(self.shape[0] * self.shape[1], often * self.operator.entries)
+
     def matmat(self, block: Array) -> Array:
         out: Array = self.device.xp.take(self.operator.matmat(block), self._index, axis=0)
         return out
@@ -298,6 +315,10 @@ class RowScale(LinearOperator):
         self.shape = operator.shape
         self.dtype, self.device = operator.dtype, operator.device
         self._rows: Any = self.device.put(self.scale)
+
+    @property
+    def entries(self) -> int:
+        return self.operator.entries
 
     def matmat(self, block: Array) -> Array:
         return self._scaled(self.operator.matmat(block))
@@ -360,6 +381,10 @@ class OnDevice(LinearOperator):
     @property
     def resident(self) -> LinearOperator:
         return self._resident
+
+    @property
+    def entries(self) -> int:
+        return self._resident.entries if self._source is None else self._source.entries
 
     def matmat(self, block: Array) -> Array:
         device = self._resident.device

@@ -87,6 +87,10 @@ class Sparse(LinearOperator):
         self.shape = (int(self.matrix.shape[0]), int(self.matrix.shape[1]))
         self.dtype = np.dtype(np.float64)
 
+    @property
+    def entries(self) -> int:
+        return int(self.matrix.nnz)
+
     def matmat(self, block: Array) -> Array:
         return np.asarray(self.matrix @ block)
 

@@ -384,6 +384,25 @@ def _panels(rows: int, height: int) -> list[tuple[int, int]]:
     return [(first, min(first + height, rows)) for first in range(0, max(rows, 1), height)]
 
 
+def subset_rank(index: IntArray, total: int) -> IntArray:
+    """The index of each choice i < j < … of up to three factor rows (last axis) among all of that size."""
+    order = index.shape[-1]
+    if order < 2:
+        return np.asarray(index.sum(axis=-1, dtype=np.intp))
+    last = _pair_rank(index[..., -2], index[..., -1], total)
+    if order == 2:
+        return last
+    first, rest = index[..., 0], index[..., 1:] - index[..., :1] - 1
+    left = total - first
+    before = comb(total, 3) - left * (left - 1) * (left - 2) // 6
+    return before + _pair_rank(rest[..., 0], rest[..., 1], left - 1)
+
+
+def _pair_rank(i: IntArray, j: IntArray, total: IntArray | int) -> IntArray:
+    out: IntArray = i * (2 * total - i - 1) // 2 + (j - i - 1)
+    return out
+
+
 @lru_cache(maxsize=256)
 def upper_triangle(d: int) -> IntArray:
     """The flat indices of i < j in a d × d matrix."""

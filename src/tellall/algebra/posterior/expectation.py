@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
+from tellall.algebra.solvers.row_side import DistinctRows, RowFactor
 
 __all__ = [
     "GaussianPosterior",
@@ -22,9 +23,9 @@ __all__ = [
 
 Indices = npt.NDArray[np.intp]
 
-_MOST_ENTRIES = 30_000_000  # of a matrix written out
-_SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
+_MOST_ENTRIES = 30_000_000  # that are not zero, of a matrix written out
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
+_REPEATED = 4  # rows per unknown up to which it is found out how many are distinct
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
 _LEAST_DAMPING = 0.1
 _HOLD_FROM = 4  # iterations before a count may be taken as known,
@@ -41,20 +42,6 @@ class GaussianPosterior:
     shares: Callable[[], Array]
 
 
-@dataclass(frozen=True, eq=False)
-class _Distinct:
-    """The distinct rows of a matrix up to sign: row j is ``sign[j] * matrix[index[j]]``."""
-
-    matrix: Array
-    index: Indices
-    sign: Array
-
-    def gather(self, values: Array) -> Array:
-        """Σ over equal rows."""
-        total = np.bincount(self.index, values, minlength=self.matrix.shape[0])
-        return total.astype(np.float64, copy=False)
-
-
 @final
 class GaussianSteps:
     """C = (Aᵀ W A + diag λ)⁻¹, its diagonal, C (Aᵀ b + η) and the shares w_j a_j C a_jᵀ.
@@ -62,8 +49,7 @@ class GaussianSteps:
     Notes
     -----
     With more rows than unknowns: Gram matrix and Cholesky, n³ flops, and 2 m n² for the shares. With fewer,
-    on the rows' side: S = I + W^½ A Λ⁻¹ Aᵀ W^½ gives C = Λ⁻¹ − Λ⁻¹ Aᵀ W^½ S⁻¹ W^½ A Λ⁻¹ and the shares
-    1 − (S⁻¹)_jj, 3 m² n flops. Rows that are equal up to sign (a table's yes and no cells) count once. Where
+    on the rows' side (`RowFactor`). Rows equal up to sign (a table's yes and no cells) count once. Where
     the matrix is too large to be written out the shares are approximate: a_jp² C_pp summed, scaled so that
     their total is right.
     """
@@ -74,8 +60,13 @@ class GaussianSteps:
 
     def affordable(self, limit: int) -> bool:
         """Whether the shorter side is at most this long, short enough to be factorised many times."""
-        m, n = self.operator.shape
-        return n <= limit or (m <= min(limit, _NARROW * n) and m * n <= _MOST_ENTRIES)
+        n = self.operator.shape[1]
+        return n <= limit or (self._written and len(self._distinct) <= min(limit, _NARROW * n))
+
+    @property
+    def _written(self) -> bool:
+        """Whether the matrix is small enough to be written out."""
+        return self.operator.entries <= _MOST_ENTRIES
 
     def step(
         self,
@@ -114,8 +105,8 @@ class GaussianSteps:
         if not m or not free.size:  # LAPACK prints its complaints about matrices of no size
             nothing = np.zeros_like(weights)
             return GaussianPosterior(right[free] / precision[free], 1 / precision[free], lambda: nothing)
-        short = m * n <= _MOST_ENTRIES and (m <= 2 * _NARROW * n)
-        if short and self._distinct.matrix.shape[0] <= _NARROW * free.size:
+        few = m <= _REPEATED * n and self._written
+        if few and len(self._distinct) <= _NARROW * free.size:
             return self._by_rows(free, precision[free], right[free], weights)
         return self._by_unknowns(free, precision[free], right[free], weights, fixed)
 
@@ -135,8 +126,8 @@ class GaussianSteps:
         variance = np.einsum("ij,ij->j", half, half)
 
         def shares() -> Array:
-            if self.operator.shape[0] * self.operator.shape[1] <= _MOST_ENTRIES:
-                image = np.asarray(self._columns(free) @ half.T)
+            if self._written:
+                image = np.asarray(self._distinct.columns(free) @ half.T)
                 each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
                 exact: Array = weights * each
                 return exact
@@ -150,77 +141,36 @@ class GaussianSteps:
         return GaussianPosterior(mean, variance, shares)
 
     def _by_rows(self, free: Indices, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
-        from scipy.linalg import cho_solve, lapack, solve_triangular
-
         distinct = self._distinct
         merged = distinct.gather(weights)
-        root = np.sqrt(merged)
-        scaled = distinct.matrix[:, free] * root[:, None]
-        scaled /= np.sqrt(precision)
-        inner = scaled @ scaled.T
-        inner[np.diag_indices_from(inner)] += 1
-        factor, _ = lapack.dpotrf(inner, lower=1, clean=1, overwrite_a=1)
-        spread = right / np.sqrt(precision)
-        mean = (spread - scaled.T @ cho_solve((factor, True), scaled @ spread)) / np.sqrt(precision)
-        reduced = solve_triangular(factor, scaled, lower=True, overwrite_b=True)
-        left = np.maximum(1 - np.einsum("ij,ij->j", reduced, reduced), 1e-12)
+        factor = RowFactor(distinct.columns(free), merged, precision)
 
         def shares() -> Array:
-            half, _ = lapack.dtrtri(factor, lower=1)
-            together = 1 - np.einsum("ij,ij->j", half, half)
             own = np.divide(weights, merged[distinct.index], where=weights > 0, out=np.zeros_like(weights))
-            out: Array = own * together[distinct.index]
+            out: Array = own * factor.shares[distinct.index]
             return out
 
-        return GaussianPosterior(mean, left / precision, shares)
+        return GaussianPosterior(factor.solve(right), factor.diagonal, shares)
 
     def _gram(self, free: Indices, weights: Array, fixed: bool) -> Array:
         """Aᵀ W A over these unknowns, as a new array."""
-        m, n = self.operator.shape
+        n = self.operator.shape[1]
         if fixed:
             if self._kept is None or not np.array_equal(self._kept[0], weights):
                 self._kept = weights, self.operator.gram(weights)
             kept = self._kept[1]
             return kept.copy() if free.size == n else kept[np.ix_(free, free)]
-        if m * n > _MOST_ENTRIES:
+        if not self._written:
             operator = self.operator if free.size == n else self.operator.take(free)
             return operator.gram(weights)
-        matrix, merged = self._columns(free), self._distinct.gather(weights)
-        if self._sparse is None:
+        matrix, merged = self._distinct.columns(free), self._distinct.gather(weights)
+        if not self._distinct.sparse:
             return np.asarray(matrix.T @ (matrix * merged[:, None]))
         return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
 
-    def _columns(self, free: Indices) -> Any:
-        """The distinct rows' entries for these unknowns, sparse where most are zero."""
-        matrix = self._distinct.matrix if self._sparse is None else self._sparse
-        return matrix if free.size == self.operator.shape[1] else matrix[:, free]
-
     @cached_property
-    def _sparse(self) -> Any:
-        """The distinct rows as a sparse matrix, where that saves work."""
-        from scipy.sparse import csr_array
-
-        matrix = self._distinct.matrix
-        return csr_array(matrix) if np.count_nonzero(matrix) < _SPARSE * matrix.size else None
-
-    @cached_property
-    def _distinct(self) -> _Distinct:
-        return _distinct_rows(np.asarray(self.operator.to_sparse().toarray(), dtype=np.float64))
-
-
-def _distinct_rows(matrix: Array) -> _Distinct:
-    """The rows that differ by more than their sign, found by two random projections."""
-    m, n = matrix.shape
-    prints = matrix @ np.random.default_rng(0).normal(size=(n, 2))
-    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
-    _, first, index = np.unique(
-        np.round(sign[:, None] * prints, 7), axis=0, return_index=True, return_inverse=True
-    )
-    index = index.reshape(m)
-    rows = matrix[first] * sign[first, None]
-    if not all(np.array_equal(sign[j] * matrix[j], rows[index[j]]) for j in range(m)):
-        return _Distinct(matrix, np.arange(m), np.ones(m))
-    return _Distinct(rows, index, sign)
+    def _distinct(self) -> DistinctRows:
+        return DistinctRows.of(self.operator)
 
 
 @dataclass(frozen=True, eq=False)

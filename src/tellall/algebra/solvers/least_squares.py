@@ -12,6 +12,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
+from tellall.algebra.solvers.row_side import SPARSE, DistinctRows, RowFactor
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid
 
@@ -28,6 +29,7 @@ _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
 _FEWEST = 4
+_MOST_ENTRIES = 30_000_000  # that are not zero, of a matrix written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +68,9 @@ class LeastSquares:
     ----------
     gram_limit
         Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
+    row_side
+        From this many unknowns on, and where a sparse matrix has at most half as many distinct rows, the
+        rows' side is factorised instead.
     tolerance
         Largest change of an unknown (relative to its box) that still counts as settled.
     gradient_steps
@@ -90,6 +95,7 @@ class LeastSquares:
     """
 
     gram_limit: int = 10_000
+    row_side: int = 500
     tolerance: float = 1e-6
     rounds: int = 60
     cg_iterations: int = 500
@@ -100,8 +106,13 @@ class LeastSquares:
 
     def prepare(self, problem: BoxProblem) -> PreparedLeastSquares:
         """Prepares the problem, to be solved for many targets."""
-        small = problem.operator.shape[1] <= self.gram_limit
-        return _Factorised(problem, self) if small else _MatrixFree(problem, self)
+        m, n = problem.operator.shape
+        entries = problem.operator.entries
+        if n >= self.row_side and entries <= min(_MOST_ENTRIES, SPARSE * m * n):
+            rows = DistinctRows.of(problem.operator)
+            if rows.sparse and len(rows) <= min(self.gram_limit, n / 2):
+                return _RowSide(problem, self, rows)
+        return _Factorised(problem, self) if n <= self.gram_limit else _MatrixFree(problem, self)
 
 
 class PreparedLeastSquares(ABC):
@@ -247,6 +258,45 @@ class _Factorised(PreparedLeastSquares):
         elif free.any():
             block = self.hessian[np.ix_(free, free)]
             step[free] = cho_solve(cho_factor(block, lower=True, overwrite_a=True), -gradient[free])
+        return x + step, gradient + self._hessian_product(step)
+
+
+@final
+class _RowSide(PreparedLeastSquares):
+    """A factorisation as large as the distinct rows of a sparse matrix: see `RowFactor`."""
+
+    def __init__(self, problem: BoxProblem, options: LeastSquares, rows: DistinctRows) -> None:
+        super().__init__(problem, options, HOST)
+        self.tolerance, self.rows = options.tolerance, rows
+        self.weights = rows.gather(problem.weights)
+        self.diagonal = problem.operator.squared().rmatvec(problem.weights) + problem.ridge
+
+    @cached_property
+    def _everybody(self) -> RowFactor:
+        return RowFactor(self.rows.matrix, self.weights, self.problem.ridge)
+
+    def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
+        zero = np.zeros(self.problem.center.size)
+        return self._everybody.solve(-self._gradient_for(target)(zero)), self._everybody.diagonal
+
+    def _gradient_for(self, target: Array) -> Callable[[Any], Any]:
+        problem = self.problem
+        weighted = problem.weights * problem.check_target(target)
+        right = problem.operator.rmatvec(weighted) + problem.ridge * problem.center
+        return lambda x: self._hessian_product(x) - right
+
+    def _hessian_product(self, vector: Array) -> Array:
+        matrix = self.rows.matrix
+        out: Array = matrix.T @ (self.weights * (matrix @ vector)) + self.problem.ridge * vector
+        return out
+
+    def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
+        step, some = np.zeros(x.size), np.flatnonzero(free)
+        if some.size == x.size:
+            step = self._everybody.solve(-gradient)
+        elif some.size:
+            factor = RowFactor(self.rows.columns(some), self.weights, self.problem.ridge[some])
+            step[some] = factor.solve(-gradient[some])
         return x + step, gradient + self._hessian_product(step)
 
 

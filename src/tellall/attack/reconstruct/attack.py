@@ -21,9 +21,10 @@ from tellall.attack.reconstruct.decoders import (
     Misfit,
     decode,
     find_misfit,
-    leave_undecided,
+    misfitting_share,
 )
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
+from tellall.attack.reconstruct.undecided import leave_undecided
 from tellall.attack.secret import Bit, Code, Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
@@ -247,14 +248,20 @@ def reconstruct_from(
 def _decode_counts(
     evidence: Evidence, secret: Code, decoder: str, rates: Array | None, rng: np.random.Generator
 ) -> tuple[Evidence, DecodedCounts, Array]:
-    """What follows about every count; where values cannot all be true, without the bounds that they imply."""
+    """What follows about every count.
+
+    Where values cannot all be true, some are taken for gross errors: no bounds follow from them, and nobody's
+    chance is surer than the values about them that fit.
+    """
     decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
-    if not decoded.stats["misfits"] or not evidence.bounded:
+    if decoded.status.word != "contradictory" or evidence.contaminated:
         return evidence, decoded, assumed
     evidence, first = evidence.unbounded(), decoded
     decoded, assumed = _decode_open(evidence, secret, decoder, rates, rng)
+    wrong = misfitting_share(evidence, decoded.value)
+    chance = (1 - wrong) * decoded.chance + wrong * assumed[evidence.system.value]
     stats = {**decoded.stats, "misfits": first.stats["misfits"]}
-    return evidence, replace(decoded, status=first.status, stats=stats), assumed
+    return evidence, replace(decoded, chance=chance, status=first.status, stats=stats), assumed
 
 
 def _decode_open(

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.posterior.model import CountPrior, observation
+from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.posterior.solver import CountProblem, Posterior
 from tellall.algebra.solvers.base import Solution, Status
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.secret import Code
+from tellall.attack.reconstruct.undecided import Undecided
 from tellall.core.errors import invalid
-from tellall.release.equations import Evidence, Rows, System
+from tellall.release.equations import Evidence
 
 __all__ = [
     "CONTRADICTION",
@@ -28,18 +27,17 @@ __all__ = [
     "Decoded",
     "DecodedCounts",
     "Misfit",
-    "Undecided",
     "decode",
     "find_misfit",
-    "leave_undecided",
+    "misfitting_share",
     "nearest",
 ]
 
-_RATE_ROUNDS, _RATE_SETTLED = 8, 1e-3
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
 _PROPAGATED = 5000  # unknowns up to which "auto" can afford expectation propagation, O(unknowns³) a step
 _AS_GOOD = 1.3  # times the LP's misfit, which fits some of the noise as well
 _GROSS = 4.0  # a residual this many times its usual size is a gross error
+_FEW_ODD = 0.01  # share of gross errors that noise with heavy tails has as well
 _LP_GRAM = 3000  # unknowns up to which the LP's confidences come from a factorised Gram matrix
 
 
@@ -71,130 +69,12 @@ class DecodedCounts(Decoded):
     chance: Array = field(kw_only=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Undecided:
-    """The counts that the bounds leave open, and what the equations say about them.
-
-    Attributes
-    ----------
-    index
-        Which unknowns of the evidence's system these are.
-    operator, rows
-        Their equations, less what is decided; no bound is below zero.
-    contaminated
-        Whether a share of the rows has gross errors; None where that is not known.
-    lower, upper, size
-        Bounds on each count, and the people it is a count of.
-    value
-        The value of the secret each counts.
-    rates
-        The chance of each value before the evidence.
-    secret
-        The kind of secret; a category has a row for each group at the end, which says that everybody in it
-        has exactly one value.
-    groups
-        How many groups of people alike there are.
-    everything
-        The same with a row for the interval of each value that is not shown, or None. Least squares cannot
-        use such rows.
-    """
-
-    index: IntArray
-    operator: LinearOperator
-    rows: Rows
-    contaminated: bool | None
-    lower: Array
-    upper: Array
-    size: Array
-    value: IntArray
-    rates: Array
-    secret: Code
-    groups: int
-    everything: Undecided | None = None
-
-    @property
-    def rate(self) -> Array:
-        """The prior probability, for each unknown, that a person is counted in it."""
-        return self.rates[self.value]
-
-    @cached_property
-    def prior(self) -> CountPrior:
-        """What is believed of each count before the evidence."""
-        return CountPrior(self.size, self.lower, self.upper, self.rate)
-
-
-def leave_undecided(evidence: Evidence, secret: Code, rates: Array | None) -> Undecided:
-    """The evidence less what its bounds settle; the rates are read off it where they are not given."""
-    system, everything, box = evidence.system, evidence.everything, evidence.enclosure
-    lower, upper = (np.zeros(system.size.size), system.size) if box.empty else (box.lower, box.upper)
-    index = np.flatnonzero(lower < upper)
-    shown = _open_rows(system, evidence.contaminated, lower, upper, index, secret)
-    whole = shown
-    if everything is not system:
-        whole = _open_rows(everything, evidence.contaminated, lower, upper, index, secret)
-    if rates is None:
-        rates = _rates(shown, whole)
-    shown = replace(shown, rates=rates)
-    return shown if everything is system else replace(shown, everything=replace(whole, rates=rates))
-
-
-def _open_rows(
-    system: System,
-    contaminated: bool | None,
-    lower: Array,
-    upper: Array,
-    index: IntArray,
-    secret: Code,
-) -> Undecided:
-    """The rows of a system less what is decided, the rates still to come."""
-    operator, target = system.operator, system.rows.target
-    if index.size < system.size.size:
-        target = target - operator @ np.where(lower < upper, 0.0, lower)
-        operator = operator.take(index)
-    rows = replace(system.rows, target=target, bound=np.maximum(system.rows.bound, 0.0))
-    box = (lower[index], upper[index], system.size[index], system.value[index])
-    groups = system.size.size // secret.unknowns
-    return Undecided(index, operator, rows, contaminated, *box, np.ones(secret.unknowns), secret, groups)
-
-
-def _rates(shown: Undecided, whole: Undecided) -> Array:
-    """The rates that the shown values tell, and where some are not shown, their intervals with them.
-
-    Notes
-    -----
-    Values that are shown because they are large say too much by themselves. At the rates so far a row that is
-    not shown is normal with mean Σ_p A_jp size_p π and variance Σ_p A_jp² size_p π (1 − π); cut to its
-    interval it has another mean and variance, and the row is taken for the normal observation that makes
-    the one into the other (a step of expectation propagation). Repeated until the rates settle.
-    """
-    secret = shown.secret
-    rates = secret.estimate_rates(
-        shown.operator, shown.rows.target, shown.rows.spread, shown.size, shown.value
-    )
-    if whole is shown:
-        return rates
-    known, unseen = whole.rows, whole.rows.unseen
-    target, spread = known.target.copy(), known.spread.copy()
-    rows = RowSelect(whole.operator, np.flatnonzero(unseen))
-    squares = RowSelect(whole.operator.squared(), np.flatnonzero(unseen))
-    interval = (known.target[unseen], known.slack[unseen], known.rest[unseen] ** 2)
-    for _ in range(_RATE_ROUNDS):
-        each = rates[whole.value]
-        mean, variance = rows @ (whole.size * each), squares @ (whole.size * each * (1 - each))
-        target[unseen], spread[unseen] = observation(mean, variance, *interval)
-        last = rates
-        rates = secret.estimate_rates(whole.operator, target, spread, whole.size, whole.value)
-        if np.abs(rates - last).max() <= _RATE_SETTLED:
-            break
-    return rates
-
-
 def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """What the decoder of that name concludes; "auto" chooses one.
 
     Notes
     -----
-    "auto", in this order:
+    Complete tables are solved in contrasts: see `tellall.release.contrasts` for when. "auto", in this order:
 
     ======================================================== =======================================
     at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything
@@ -213,34 +93,32 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
 
 def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    shown, undecided = undecided, undecided.everything or undecided
-    even = bool(
-        (undecided.rows.bound <= undecided.rows.slack * (1 + 1e-9)).all()
-    )  # exact, or anywhere in its interval
-    if undecided.size.size <= _LISTED and even:
+    whole = undecided.whole
+    even = bool((whole.rows.bound <= whole.rows.slack * (1 + 1e-9)).all())  # exact, or in its interval
+    if undecided.size.size <= _LISTED and even and not undecided.contaminated:
         listed = _exhaustive(undecided, rng)
         if listed.status.settled:
             return listed
     tried: list[DecodedCounts] = []
-    if undecided.contaminated or _posterior_is_affordable(undecided):
+    if undecided.contaminated or _posterior_is_affordable((undecided.contrasts or undecided).whole):
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
             return tried[0]
         # intervals of withheld values tell more, and are harder to be sure with; under noise it is chance
         # which values are withheld, and leaving them out would mislead
-        if undecided is not shown and np.isfinite(shown.rows.bound).all():
-            alone = _posterior(replace(shown, everything=None), rng)
+        if whole is not undecided and np.isfinite(undecided.rows.bound).all():
+            alone = _posterior(replace(undecided, everything=None), rng)
             if alone.status.settled:
                 return alone
     if undecided.contaminated:
         robust, loose = _least_absolute(undecided, rng), tried[0]
-        misses = {each.name: _misfit(undecided, each.value) for each in (robust, loose)}
+        misses = {each.name: _misfit(whole, each.value, most=_GROSS) for each in (robust, loose)}
         best = loose if misses[loose.name] <= _AS_GOOD * misses[robust.name] else robust
     else:
-        if tried and not _worth_keeping(tried[0], undecided):
+        if tried and not _worth_keeping(tried[0], whole):
             tried.clear()  # it is no better than least squares
-        tried.append(_least_squares(shown, rng))
-        misses = {each.name: _misfit(undecided, np.round(each.value)) for each in tried}
+        tried.append(_least_squares(undecided, rng))
+        misses = {each.name: _misfit(whole, np.round(each.value)) for each in tried}
         best = min(tried, key=lambda each: misses[each.name])
     return replace(best, stats={**best.stats, **{f"misfit of {name}": miss for name, miss in misses.items()}})
 
@@ -267,10 +145,15 @@ def _posterior_is_affordable(undecided: Undecided) -> bool:
     return bool(rows and np.all(size == unknowns))  # every entry is 1 or −1
 
 
-def _misfit(undecided: Undecided, value: Array) -> float:
-    """How far counts are from the values, beyond the intervals and in units of the noise."""
+def _misfit(undecided: Undecided, value: Array, *, most: float = np.inf) -> float:
+    """How far counts are from the values, beyond the intervals and in units of the noise; each up to most."""
+    return float(np.sum(np.minimum(_missed(undecided, value), most)))
+
+
+def _missed(undecided: Undecided, value: Array) -> Array:
+    """How far counts are from each value, beyond its interval and in units of the noise."""
     off = np.abs(undecided.operator @ value - undecided.rows.target) - undecided.rows.slack
-    return float(np.sum(np.maximum(off, 0.0) / undecided.rows.rest))
+    return np.asarray(np.maximum(off, 0.0) / undecided.rows.rest)
 
 
 def nearest(undecided: Undecided, *, ridge: float = 1.0) -> Solution:
@@ -287,6 +170,7 @@ def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
 
 def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
+    undecided = undecided.contrasts or undecided
     prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.rows.target)
     chance = _gaussian_chance(undecided, prepared, rng)
@@ -306,11 +190,30 @@ def _gaussian_chance(undecided: Undecided, prepared: Any, rng: np.random.Generat
 
 
 def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """ℓ1 decoding with the box; chances from the Gaussian posterior on the rows that it explains.
+    """ℓ1 decoding with the box, of complete tables on their contrasts.
+
+    Where gross errors are declared, or show, also on cells: the counts that more values agree with are kept.
+    """
+    cells, contrasts = undecided.whole, undecided.orthogonal
+    if contrasts is None:
+        return _least_absolute_of(cells, rng)
+    found = _least_absolute_of(contrasts.whole, rng)
+    odd = float(np.mean(_missed(cells, np.round(found.value)) > _GROSS))
+    if not undecided.contaminated and odd <= _FEW_ODD:
+        return found
+    return _nearer(cells, [found, _least_absolute_of(cells, rng)])
+
+
+def _nearer(undecided: Undecided, tried: list[DecodedCounts]) -> DecodedCounts:
+    """The answer whose whole counts miss the values by least, a gross error being as bad as any other."""
+    return min(tried, key=lambda each: _misfit(undecided, np.round(each.value), most=_GROSS))
+
+
+def _least_absolute_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
+    """ℓ1 decoding of these rows; chances from the Gaussian posterior on the rows that it explains.
 
     Rows missed by more than four times the usual (median) residual are taken for gross errors.
     """
-    undecided = undecided.everything or undecided
     inside = np.minimum(
         undecided.rows.slack, undecided.rows.bound
     )  # of whole counts the interval ends at the last
@@ -319,8 +222,7 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCo
     )
     # of several minimisers the steps find one within the box, the simplex method a corner of it
     solution = LeastAbsolute(exact_limit=0).prepare(problem).solve(undecided.rows.target)
-    image = undecided.operator @ solution.value
-    off = np.maximum(np.abs(image - undecided.rows.target) - undecided.rows.slack, 0.0) / undecided.rows.rest
+    off = _missed(undecided, solution.value)
     seen = off[~undecided.rows.unseen]
     usual = max(1.0, float(np.median(seen)) / 0.6745) if seen.size else 1.0
     spread = np.hypot(undecided.rows.rest * usual, undecided.rows.slack / np.sqrt(3))
@@ -335,8 +237,25 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCo
 
 
 def _posterior(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
-    """The posterior mean of every count under prior, noise and all evidence."""
-    undecided = undecided.everything or undecided
+    """The posterior mean of every count under prior, noise and all evidence.
+
+    Where there are gross errors, on cells and on contrasts until one is trusted, else the one that fits.
+    """
+    said = [(undecided.contrasts or undecided).whole]
+    if undecided.contaminated:
+        other = undecided.orthogonal if undecided.contrasts is None else undecided
+        if other is not None and _posterior_is_affordable(other.whole):
+            said.append(other.whole)
+    tried = []
+    for each in said:
+        tried.append(_posterior_of(each, rng))
+        if tried[-1].status.settled:
+            return tried[-1]
+    return tried[0] if len(tried) == 1 else _nearer(undecided.whole, tried)
+
+
+def _posterior_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
+    """The posterior from these rows."""
     operator, group, left = undecided.operator, None, None
     rows = slice(0, undecided.rows.target.size)
     if undecided.secret.exclusive:  # the prior says that everybody has one value, no row does
@@ -367,7 +286,7 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
 
     That is the posterior where every error within its bound is as likely as any other.
     """
-    undecided = undecided.everything or undecided
+    undecided = undecided.whole
     if not np.isfinite(undecided.rows.bound).all():
         raise invalid(
             "decoder",
@@ -435,6 +354,18 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
         return Misfit(excess)
     misfits = int((_off(evidence, value) > CONTRADICTION).sum())
     return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
+
+
+def misfitting_share(evidence: Evidence, value: Array) -> Array:
+    """Of the values about each group, the share that its whole counts miss by more than noise explains.
+
+    Where errors have no bound that is more than four spreads; else a spread beyond the bound.
+    """
+    system = evidence.system
+    wrong = _off(evidence, np.round(value)) > 1
+    about, dtype = system.operator.squared(), system.operator.dtype
+    every = np.maximum(about.rmatvec(np.ones(wrong.size, dtype=dtype)), 1e-9)
+    return np.asarray(about.rmatvec(wrong.astype(dtype)) / every, dtype=np.float64)
 
 
 def _off(evidence: Evidence, value: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowScale, RowSelect
-from tellall.algebra.operators.moments import Moments
+from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import group_rows
@@ -100,7 +100,7 @@ class Marginals(Statistic):
         return self.sets(public)
 
     def size(self, public: Outline) -> int:
-        return 2 * sum(cells_of(public, columns) for columns in self.sets(public))
+        return 2 * sum(sizes_of(public, self.sets(public)))
 
     def sensitivity(self, public: Outline) -> tuple[float, float]:
         """The L1 and L2 sensitivities of the counts, one person replaced."""
@@ -181,9 +181,15 @@ def cells_of(public: Outline, columns: tuple[int, ...]) -> int:
     return prod(public.levels[column] for column in columns)
 
 
+def sizes_of(public: Outline, sets: Sequence[tuple[int, ...]]) -> list[int]:
+    """How many cells the table of each set of columns has."""
+    levels = public.levels
+    return [prod([levels[column] for column in columns]) for columns in sets]
+
+
 def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The operator that counts people per cell, for every table."""
-    sizes = [cells_of(public, columns) for columns in sets]
+    sizes = sizes_of(public, sets)
     if 2 * sum(sizes) > _MOST_CELLS:
         raise _too_large("cells", 2 * sum(sizes))
     if _products_are_cheaper(public, sets):
@@ -240,20 +246,7 @@ def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray
         here = columns[table]
         chosen.insert(0, starts[here] + rest % levels[here])
         rest = rest // levels[here]
-    total = int(starts[-1])
-    if len(chosen) == 2:
-        return _pair_rank(chosen[0], chosen[1], total)
-    before = _choose3(total) - _choose3(total - chosen[0])
-    return before + _pair_rank(chosen[1] - chosen[0] - 1, chosen[2] - chosen[0] - 1, total - 1 - chosen[0])
-
-
-def _pair_rank(i: IntArray, j: IntArray, total: IntArray | int) -> IntArray:
-    """The index of the pair i < j among all pairs below `total`, lexicographic."""
-    return i * (2 * total - i - 1) // 2 + (j - i - 1)
-
-
-def _choose3(x: IntArray | int) -> IntArray | int:
-    return x * (x - 1) * (x - 2) // 6
+    return subset_rank(np.stack(chosen, axis=-1), int(starts[-1]))
 
 
 def _too_large(what: str, count: int) -> InvalidInput:

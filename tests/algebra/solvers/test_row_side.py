@@ -1,0 +1,73 @@
+"""Solving through the rows gives what solving through the unknowns gives."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tellall.algebra.operators.compose import Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.dense import Dense
+from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
+from tellall.algebra.solvers.row_side import DistinctRows, RowFactor
+
+
+def tables(seed, n=60, count=4, cells=15):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([cells * table + rng.integers(0, cells, n) for table in range(count)])
+    counts = Partition(codes, count * cells)
+    twice = RowSelect(counts, np.repeat(np.arange(count * cells), 2))
+    return RowScale(twice, np.tile([-1.0, 1.0], count * cells))
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_inverse_is_the_inverse(seed, sparse):
+    rng = np.random.default_rng(seed)
+    operator = tables(seed, cells=30) if sparse else Dense(rng.normal(size=(9, 60)))
+    matrix = operator.to_dense()
+    weights, precision = rng.uniform(0, 3, matrix.shape[0]), rng.uniform(0.5, 4, matrix.shape[1])
+    rows = DistinctRows.of(operator)
+    assert rows.sparse == sparse
+    factor = RowFactor(rows.matrix, rows.gather(weights), precision)
+    inverse = np.linalg.inv(matrix.T @ (matrix * weights[:, None]) + np.diag(precision))
+    right = rng.normal(size=60)
+    assert np.allclose(factor.solve(right), inverse @ right)
+    assert np.allclose(factor.diagonal, np.diag(inverse))
+    shares = weights * np.einsum("ij,jk,ik->i", matrix, inverse, matrix)
+    assert np.allclose(factor.shares, rows.gather(shares))
+
+
+def test_yes_and_no_cells_are_one_row():
+    operator = tables(0)
+    rows = DistinctRows.of(operator)
+    assert len(rows) <= operator.shape[0] / 2 + 1
+    back = rows.sign[:, None] * rows.matrix.toarray()[rows.index]
+    assert np.array_equal(back, operator.to_dense())
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_least_squares_in_a_box_is_the_same_on_either_side(seed):
+    rng = np.random.default_rng(seed)
+    operator = tables(seed, n=160, cells=12)
+    m, n = operator.shape
+    truth = (rng.random(n) < 0.3).astype(float)
+    target = operator @ truth + rng.normal(0, 1, m)
+    problem = BoxProblem(
+        operator, rng.uniform(0.1, 2, m), rng.uniform(1, 5, n), np.full(n, 0.3), np.zeros(n), np.ones(n)
+    )
+    one = LeastSquares(row_side=1).prepare(problem)
+    other = LeastSquares(row_side=10**9).prepare(problem)
+    assert isinstance(one, _RowSide)
+    assert isinstance(other, _Factorised)
+    assert np.allclose(one.solve(target).value, other.solve(target).value, atol=1e-6)
+    for here, there in zip(one.posterior(target, rng=rng), other.posterior(target, rng=rng), strict=True):
+        assert np.allclose(here, there)
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_entries_are_never_fewer_than_those_that_are_not_zero(seed):
+    operator = tables(seed, n=20)
+    for each in (operator, Stack([operator, Dense(np.ones((2, 20)))]), operator.take(np.arange(5))):
+        assert each.entries >= np.count_nonzero(each.to_dense())
+    assert operator.entries == np.count_nonzero(operator.to_dense())

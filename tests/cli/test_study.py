@@ -304,7 +304,7 @@ def test_no_answer_is_exit_code_3_however_many_releases(tellall, monkeypatch, pl
     def none(*arguments, **more):
         raise error("no scale keeps the limit")
 
-    monkeypatch.setattr("tellall.calibrate", none)
+    monkeypatch.setattr("tellall.experiment.studies.calibrate", none)
     Path("people.toml").write_text(plan, encoding="utf-8")
     code, _, err = tellall("calibrate", "people.toml")
     assert code == 3

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,18 +21,12 @@ from tellall.cli.options import (
     check_page,
     kept_beside,
     only_writer,
-    progress_bar,
     read_plan,
-    resumable,
     study_document,
+    watching,
     write_study,
 )
-from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost, invalid
-
-if TYPE_CHECKING:
-    from tellall.experiment.plan import Plan
-    from tellall.experiment.trial import Planned
-    from tellall.release.statistics.base import Statistic
+from tellall.core.errors import invalid
 
 __all__ = [
     "calibrate",
@@ -73,8 +66,8 @@ def calibrate(
     (with areas: in no area), too few people to tell, or an answer that is not enough for all people together
     or exposes more of them than the plan's exposed_limit.
     """
-    from tellall.experiment.answers import area_calibration_answer, too_many_learnt
     from tellall.experiment.families import as_family
+    from tellall.experiment.studies import calibrate_plan, shortcomings
     from tellall.report.study_page import render_calibration
     from tellall.report.text import talk_console
 
@@ -91,47 +84,31 @@ def calibrate(
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
     context.with_resource(only_writer(out))
-    kept = kept_beside(out, "calibrate")
     found: list[dict[str, Any]] = []
     skipped: list[dict[str, str]] = []
-    wrong: list[TellallError] = []
     enough = True
-    statistics = _statistics(chosen)
-    for number, (name, statistic) in enumerate(statistics, 1):
-        talk.print(name)
-        options: dict[str, Any] = {"draws": draws, "decoders": decoder or None, "rng": chosen.seed}
-        options |= {"exposed_limit": chosen.exposed_limit, "sensitive": chosen.sensitive}
-        try:
-            with (
-                resumable(kept=chosen.by is not None and out is not None),
-                progress_bar(talk, "measuring", quiet=quiet) as options["progress"],
-            ):
-                one: tellall.Calibration | tellall.AreaCalibration
-                if chosen.by is None:
-                    one = tellall.calibrate(people, statistic, kind, limit, **options)
-                else:
-                    options |= {"processes": jobs or 1, "cluster": cluster}
-                    options |= {"by": chosen.by, "work": kept and kept / str(number)}
-                    one = tellall.calibrate_areas(people, statistic, kind, limit, **options)
-        except WorkLost:
-            raise
-        except TellallError as error:
-            if isinstance(error, InvalidInput) and not isinstance(error, NoAnswer):
-                wrong.append(error)
-            if len(statistics) == 1 or len(wrong) == len(statistics):  # the question itself is wrong
-                raise (wrong or [error])[0] from None
-            skipped.append({"name": name, "reason": str(error)})
+    for name, one in calibrate_plan(
+        chosen,
+        people,
+        kind,
+        limit,
+        draws=draws,
+        decoders=decoder or None,
+        processes=jobs or 1,
+        cluster=cluster,
+        work=kept_beside(out, "calibrate"),
+        watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
+    ):
+        if isinstance(one, str):
+            skipped.append({"name": name, "reason": one})
             continue
         found.append({"name": name, **one.as_json()})
         if not as_json and not quiet:
             typer.echo(str(one))
-        if isinstance(one, tellall.AreaCalibration) and not one.enough:
-            enough = False
-            talk.print(one.warnings[0])
-        if chosen.by is not None and too_many_learnt(found[-1]["learnt"], chosen.exposed_limit):
-            enough = False
-            answer = area_calibration_answer(found[-1], chosen.exposed_limit)
-            talk.print(f"{answer.word}. {answer.sentence}")
+        if isinstance(one, tellall.AreaCalibration):
+            for line in shortcomings(one, chosen.exposed_limit):
+                enough = False
+                talk.print(line)
     for one_skipped in skipped:
         talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}", soft_wrap=True)
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
@@ -149,18 +126,3 @@ def calibrate(
     write_study(document, render_calibration, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
         raise typer.Exit(INCONCLUSIVE)
-
-
-def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
-    """Each statistic of a plan once, named by its description, and by its release if two read alike."""
-    from tellall.release import catalogue
-
-    different: dict[str, Planned] = {}
-    for entry in plan.releases:
-        different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
-    entries = list(different.values())
-    described = [entry.statistic.describe() for entry in entries]
-    return [
-        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry.statistic)
-        for text, entry in zip(described, entries, strict=True)
-    ]

@@ -16,12 +16,14 @@ import typer
 from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
+from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.experiment.plan import Plan
+    from tellall.experiment.studies import Watch
     from tellall.experiment.sweep import Sweep
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "read_plan",
     "resumable",
     "study_document",
+    "watching",
     "write_secret",
     "write_study",
 ]
@@ -247,15 +250,28 @@ def resumable(*, kept: bool) -> Iterator[None]:
         raise typer.Exit(INCONCLUSIVE) from None
 
 
+def watching(talk: Console, *, quiet: bool, kept: bool) -> Watch:
+    """For each release of a plan: prints its name, then shows a bar while it is measured."""
+
+    @contextmanager
+    def watch(name: str) -> Iterator[Progress | None]:
+        talk.print(name)
+        with resumable(kept=kept), progress_bar(talk, "measuring", quiet=quiet) as progress:
+            yield progress
+
+    return watch
+
+
 @contextmanager
-def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Progress | None]:
     """A function that the work calls with (done, total), shown as a bar; None without a terminal."""
     if quiet or not talk.is_terminal:
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich import progress as rich_progress
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=talk, transient=True) as bar:
+    with rich_progress.Progress(*columns, console=talk, transient=True) as bar:
         task = bar.add_task(words, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,10 +20,9 @@ from tellall.cli.options import (
     check_page,
     kept_beside,
     only_writer,
-    progress_bar,
     read_plan,
-    resumable,
     study_document,
+    watching,
     write_study,
 )
 from tellall.core.errors import invalid
@@ -67,8 +66,7 @@ def sweep(
     """
     from tellall.experiment.answers import learnt_lines
     from tellall.experiment.calibrate import NO_GUARANTEE
-    from tellall.experiment.study_areas import suggest_area_scales
-    from tellall.experiment.sweep import suggest_scales
+    from tellall.experiment.studies import sweep_plan
     from tellall.report.areas import swept_lines
     from tellall.report.study_page import render_sweep
     from tellall.report.text import talk_console
@@ -81,37 +79,24 @@ def sweep(
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
     context.with_resource(only_writer(out))
-    kept = kept_beside(out, "sweep")
-    found: list[tellall.Sweep | tellall.AreaSweep] = []
-    for number, entry in enumerate(chosen.releases, 1):
-        talk.print(entry.name)
-        tried: list[Any] = [None, *([entry.protections] if entry.protections else []), *families]
-        with (
-            resumable(kept=chosen.by is not None and out is not None),
-            progress_bar(talk, "measuring", quiet=quiet) as progress,
-        ):
-            common: dict[str, Any] = {
-                "repeats": repeats,
-                "decoders": decoder or None,
-                "limit": chosen.limit,
-                "exposed_limit": chosen.exposed_limit,
-                "sensitive": chosen.sensitive,
-                "rng": chosen.seed,
-                "processes": jobs or 1,
-                "cluster": cluster,
-                "progress": progress,
-            }
-            if chosen.by is None:
-                common["scales"] = given or suggest_scales(people, entry.statistic)
-                found.append(tellall.sweep(people, entry.statistic, tried, **common))
-            else:
-                common["scales"] = given or suggest_area_scales(people, entry.statistic, chosen.by)
-                common |= {"by": chosen.by, "work": kept and kept / str(number)}
-                found.append(tellall.sweep_areas(people, entry.statistic, tried, **common))
+    found: dict[str, tellall.Sweep | tellall.AreaSweep] = {}
+    for name, one in sweep_plan(
+        chosen,
+        people,
+        families,
+        given,
+        repeats=repeats,
+        decoders=decoder or None,
+        processes=jobs or 1,
+        cluster=cluster,
+        work=kept_beside(out, "sweep"),
+        watch=watching(talk, quiet=quiet, kept=chosen.by is not None and out is not None),
+    ):
+        found[name] = one
         if not as_json and not quiet:
-            plain = found[-1].as_json()
+            plain = one.as_json()
             lines = [*swept_lines(plain), *learnt_lines(plain, chosen.exposed_limit)]
-            typer.echo("\n".join([str(found[-1]), *lines]))
+            typer.echo("\n".join([str(one), *lines]))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]
     document = {
@@ -120,9 +105,7 @@ def sweep(
         "limit": chosen.limit,
         "exposed_limit": chosen.exposed_limit,
         "warning": NO_GUARANTEE,
-        "releases": [
-            {"name": entry.name, **one.as_json()} for entry, one in zip(chosen.releases, found, strict=True)
-        ],
+        "releases": [{"name": name, **one.as_json()} for name, one in found.items()],
     }
     if not as_json:
         talk.print(NO_GUARANTEE)
@@ -130,7 +113,7 @@ def sweep(
         "sweep" if len(found) == 1 else f"sweep-{number}": one.whole
         if isinstance(one, tellall.AreaSweep)
         else one
-        for number, one in enumerate(found, 1)
+        for number, one in enumerate(found.values(), 1)
     }
     write_study(document, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from tellall.cli.options import (
 )
 from tellall.core import files as store
 from tellall.core.claims import claimed
+from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
@@ -218,7 +219,7 @@ class _Watched:
     """People who report how many of their attributes have been read."""
 
     source: Any
-    tell: Callable[[int, int], None]
+    tell: Progress
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ __all__ = [
     "Progress",
     "Tell",
     "counter",
+    "halves",
     "reporter",
 ]
 
@@ -41,3 +42,13 @@ def reporter(progress: Progress | bool | None, total: int, words: str = "samplin
             yield lambda step: bar.update(task, advance=step)
     else:
         yield counter(progress or None, total)
+
+
+def halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:
+    """The progress of two passes over the same pieces, as one piece of work."""
+    if progress is None:
+        return None, None
+    return (
+        lambda done, total: progress(done, 2 * total),
+        lambda done, total: progress(total + done, 2 * total),
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from tellall.core.amounts import amount, count_of, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
-from tellall.core.progress import Progress
+from tellall.core.progress import Progress, halves
 from tellall.experiment.areas import (
     NoOwnAnswer,
     areas_of,
@@ -23,15 +23,14 @@ from tellall.experiment.areas import (
 from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
 from tellall.experiment.families import as_family
 from tellall.experiment.outcome import Outcome, add_up
-from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, suggest_scales, sweep
+from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, sweep
 from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
-from tellall.people.areas import split
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Rng
 from tellall.release.statistics.base import Statistic
 
-__all__ = ["AreaCalibration", "AreaSweep", "calibrate_areas", "suggest_area_scales", "sweep_areas"]
+__all__ = ["AreaCalibration", "AreaSweep", "calibrate_areas", "sweep_areas"]
 
 _AREA_ROW = (
     "protection",
@@ -348,7 +347,7 @@ def calibrate_areas(
         "decoders": decoders,
     }
     workers = Workers(processes, cluster)
-    first, second = _halves(progress)
+    first, second = halves(progress)
     found = each_area(
         "calibrate",
         _calibrate_area,
@@ -402,12 +401,6 @@ def calibrate_areas(
         tuple(ordered),
         tuple(why for _, why in missing),
     )
-
-
-def suggest_area_scales(dataset: Dataset, statistic: Statistic, by: str) -> list[float]:
-    """Seven scales around the noise that begins to hide a person of the largest area."""
-    largest = max(split(dataset, by), key=lambda area: area.n)
-    return suggest_scales(largest.dataset, statistic)
 
 
 def _sweep_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -497,13 +490,3 @@ def _worst_first(areas: Sequence[StudiedArea]) -> tuple[StudiedArea, ...]:
         return (0, -worst["low"], -worst["advantage"], area.name)
 
     return tuple(sorted(areas, key=rank))
-
-
-def _halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]:
-    """Two passes over the areas as one piece of work."""
-    if progress is None:
-        return None, None
-    return (
-        lambda done, total: progress(done, 2 * total),
-        lambda done, total: progress(total + done, 2 * total),
-    )

@@ -1,0 +1,147 @@
+"""Studies of a plan: each release swept, or each statistic calibrated, over all people or area by area."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
+from tellall.core.progress import Progress
+from tellall.experiment.answers import area_calibration_answer, too_many_learnt
+from tellall.experiment.calibrate import Calibration, calibrate
+from tellall.experiment.plan import Plan
+from tellall.experiment.study_areas import AreaCalibration, AreaSweep, calibrate_areas, sweep_areas
+from tellall.experiment.sweep import Sweep, suggest_scales, sweep
+from tellall.experiment.trial import Planned
+from tellall.people.areas import split
+from tellall.people.dataset import Dataset
+from tellall.release import catalogue
+from tellall.release.statistics.base import Statistic
+
+__all__ = [
+    "Watch",
+    "calibrate_plan",
+    "shortcomings",
+    "sweep_plan",
+]
+
+Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with a name while it is measured
+
+
+def _unwatched(name: str) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+def sweep_plan(
+    plan: Plan,
+    people: Dataset,
+    families: Sequence[str] = ("Gaussian",),
+    scales: Sequence[float] | None = None,
+    *,
+    work: Path | None = None,
+    watch: Watch = _unwatched,
+    **options: Any,
+) -> Iterator[tuple[str, Sweep | AreaSweep]]:
+    """Each release of a plan with its sweep: nothing done, as planned, and every family at every scale.
+
+    Parameters
+    ----------
+    scales
+        The scales of each family; where not given, around the noise that begins to hide a person.
+    work
+        A folder where finished areas are kept, if the plan has areas.
+    watch
+        Called with the name of each release; what it returns is entered while that is measured, and gives
+        the function that is told the progress.
+    options
+        ``repeats``, ``decoders``, ``processes`` and ``cluster`` of `sweep`.
+    """
+    options |= {"limit": plan.limit, "exposed_limit": plan.exposed_limit}
+    options |= {"sensitive": plan.sensitive, "rng": plan.seed}
+    for number, entry in enumerate(plan.releases, 1):
+        tried = [None, *([entry.protections] if entry.protections else []), *families]
+        with watch(entry.name) as progress:
+            options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
+            found: Sweep | AreaSweep
+            if plan.by is None:
+                found = sweep(people, entry.statistic, tried, progress=progress, **options)
+            else:
+                kept = work and work / str(number)
+                found = sweep_areas(
+                    people, entry.statistic, tried, by=plan.by, work=kept, progress=progress, **options
+                )
+        yield entry.name, found
+
+
+def calibrate_plan(
+    plan: Plan,
+    people: Dataset,
+    family: Any,
+    max_advantage: float,
+    *,
+    processes: int = 1,
+    cluster: str | None = None,
+    work: Path | None = None,
+    watch: Watch = _unwatched,
+    **options: Any,
+) -> Iterator[tuple[str, Calibration | AreaCalibration | str]]:
+    """Each statistic of a plan with its calibration, or with the reason why it has none.
+
+    ``options`` are ``draws`` and ``decoders`` of `calibrate`; the rest is as for `sweep_plan`. An error is
+    raised only where no statistic of the plan can have an answer.
+    """
+    options |= {"exposed_limit": plan.exposed_limit, "sensitive": plan.sensitive, "rng": plan.seed}
+    statistics = _statistics(plan)
+    wrong: list[TellallError] = []
+    for number, (name, statistic) in enumerate(statistics, 1):
+        found: Calibration | AreaCalibration | str
+        try:
+            with watch(name) as progress:
+                if plan.by is None:
+                    found = calibrate(people, statistic, family, max_advantage, progress=progress, **options)
+                else:
+                    options |= {"processes": processes, "cluster": cluster, "progress": progress}
+                    options |= {"by": plan.by, "work": work and work / str(number)}
+                    found = calibrate_areas(people, statistic, family, max_advantage, **options)
+        except WorkLost:
+            raise
+        except TellallError as error:
+            if isinstance(error, InvalidInput) and not isinstance(error, NoAnswer):
+                wrong.append(error)
+            if len(statistics) == 1 or len(wrong) == len(statistics):  # the question itself is wrong
+                raise (wrong or [error])[0] from None
+            found = str(error)
+        yield name, found
+
+
+def shortcomings(found: AreaCalibration, exposed_limit: int | None) -> tuple[str, ...]:
+    """Why one noise for all areas is not enough for all people, in sentences; empty if it is."""
+    said = () if found.enough else found.warnings[:1]
+    plain = {"name": "", **found.as_json()}
+    if not too_many_learnt(plain["learnt"], exposed_limit):
+        return said
+    answer = area_calibration_answer(plain, exposed_limit)
+    return (*said, f"{answer.word}. {answer.sentence}")
+
+
+def _scales_for(people: Dataset, statistic: Statistic, by: str | None) -> list[float]:
+    """Scales around the noise that begins to hide a person, of the largest area where there are areas."""
+    if by is not None:
+        people = max(split(people, by), key=lambda area: area.n).dataset
+    return suggest_scales(people, statistic)
+
+
+def _statistics(plan: Plan) -> list[tuple[str, Statistic]]:
+    """Each statistic of a plan once, named by its description, and by its release if two read alike."""
+    different: dict[str, Planned] = {}
+    for entry in plan.releases:
+        different.setdefault(json.dumps(catalogue.to_plain(entry.statistic), sort_keys=True), entry)
+    entries = list(different.values())
+    described = [entry.statistic.describe() for entry in entries]
+    return [
+        (text if described.count(text) == 1 else f"{text} ({entry.name})", entry.statistic)
+        for text, entry in zip(described, entries, strict=True)
+    ]

@@ -34,7 +34,7 @@ def test_frames_of_any_kind_give_the_same_people(make):
     assert people.public.codes.tolist() == [[0, 1, 2, 3, 4], [0, 1, 2, 0, 1]]
     assert people.secret.tolist() == [1, 0, 0, 1, 0]
     assert people.meaning == ("no", "yes")
-    assert people.public.left_out == ("country: constant (NL)",)
+    assert people.public.left_out == ("country: the same for everybody",)
     assert np.isnan(people.public.numbers[0][4])
     assert people.public.numbers[1] is None
 
@@ -42,7 +42,7 @@ def test_frames_of_any_kind_give_the_same_people(make):
 def test_the_text_says_what_was_cut_and_left_out():
     table = {**frame(), "income": np.linspace(0, 1000, 5)}
     text = repr(ta.Dataset.from_frame(pd.DataFrame(table), secret="ill", bins={"income": [300.0]}))
-    assert "left out country: constant (NL)" in text
+    assert "left out country: the same for everybody" in text
     assert "cut income at 300" in text
 
 
@@ -165,7 +165,7 @@ def table(**changes: object) -> dict[str, object]:
         (lambda: ta.Dataset.from_frame(table(secrt=[1, 1, 0]), secret="secret"), "Did you mean 'secrt'"),
         (
             lambda: ta.Dataset.from_frame(table(s=[1, 1, 1]), secret="s"),
-            "of two values or more; got the constant 1",
+            "of two values or more; got the same for everybody",
         ),
         (lambda: ta.Dataset.from_frame(table(s=["a", "b", "c"]), secret="s").bits, "got 3 categories"),
         (lambda: ta.Dataset.from_frame(table(s=[0.5, 1.5, 2.5]), secret="s").bits, "got real numbers"),
@@ -190,7 +190,7 @@ def table(**changes: object) -> dict[str, object]:
         (lambda: ta.Dataset.from_arrays([[0, np.nan], [1, 0]]), "got 1 NaN or infinite values"),
         (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], [0.0, np.nan]), "secret must be finite"),
         (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], [0, 1, 1]), r"one value per person \(2\)"),
-        (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], [1, 1]), "the constant 1"),
+        (lambda: ta.Dataset.from_arrays([[0, 1], [1, 0]], [1, 1]), "got the same for everybody"),
         (lambda: ta.Dataset.from_arrays([0, 1]), "public must be an array of people × attributes"),
         (lambda: ta.Dataset.from_arrays([[0, 1]]), "two people or more"),
         (lambda: ta.Dataset.from_arrays(np.zeros((3, 0))), "people × attributes"),

@@ -21,14 +21,14 @@ from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
 from tellall.cli.limit import limit
-from tellall.cli.options import INCONCLUSIVE
+from tellall.cli.options import INCONCLUSIVE, say
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
-from tellall.core.text import said
+from tellall.core.text import one_line, said_safely
 
 __all__ = [
     "app",
@@ -118,8 +118,7 @@ def main() -> None:
     except Exception as error:  # our fault; Python would exit with 1, and 1 would be a verdict
         if os.environ.get(_TRACEBACK):
             raise
-        fault = f"{type(error).__name__}: {said(error, 200)}"
-        sentence = f"a fault in tellall itself ({fault}); there is no result."
+        sentence = f"a fault in tellall itself ({said_safely(error)}); there is no result."
         code = _leave(f"{sentence} Set {_TRACEBACK}=1 to see where.", INCONCLUSIVE)
     if code == _INTERRUPTED:
         code = _leave("stopped; nothing was finished.", INCONCLUSIVE)
@@ -128,12 +127,12 @@ def main() -> None:
 
 def _warn(message: Warning | str, *rest: object, **more: object) -> None:
     """Prints a warning as one line, without the line of our code that raised it."""
-    typer.echo(f"tellall: {message}", err=True)
+    say(f"tellall: {one_line(str(message), 400)}", err=True)
 
 
 def _leave(sentence: str, code: int) -> int:
     """The exit code, after printing the sentence."""
-    typer.echo(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}", err=True)
+    say(sentence if sentence.startswith("Usage:") else f"tellall: {sentence}", err=True)
     return code
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
+from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -33,7 +33,7 @@ def bounds(
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)
     found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
     if not as_json and not quiet:
-        typer.echo(str(found))
+        say(str(found))
     document = {
         "schema_version": VERSION,
         "tellall": tellall.__version__,

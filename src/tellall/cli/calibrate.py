@@ -22,6 +22,7 @@ from tellall.cli.options import (
     kept_beside,
     only_writer,
     read_plan,
+    say,
     study_document,
     watching,
     write_study,
@@ -104,7 +105,7 @@ def calibrate(
             continue
         found.append({"name": name, **one.as_json()})
         if not as_json and not quiet:
-            typer.echo(str(one))
+            say(str(one))
         if isinstance(one, tellall.AreaCalibration):
             for line in shortcomings(one, chosen.exposed_limit):
                 enough = False

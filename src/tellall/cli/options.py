@@ -18,6 +18,7 @@ from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION
+from tellall.core.text import plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +55,7 @@ __all__ = [
     "progress_bar",
     "read_plan",
     "resumable",
+    "say",
     "study_document",
     "watching",
     "write_secret",
@@ -179,6 +181,11 @@ def kept_beside(out: Path | None, study: str = "") -> Path | None:
 def announce(page: Path, talk: Console) -> None:
     """Prints where a page is."""
     talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Prints a text on standard output or standard error; nothing in it acts on the terminal."""
+    typer.echo(plain_text(text), err=err)
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:

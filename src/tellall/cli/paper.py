@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder, progress_bar
+from tellall.cli.options import AsJson, OutPage, Quiet, Seed, check_page, emit, is_folder, progress_bar, say
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -49,7 +49,7 @@ def paper(
     with progress_bar(talk, "rerunning", quiet=quiet) as bar:
         result: PaperRerun = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=bar)
     if not as_json:
-        typer.echo(str(result))
+        say(str(result))
     if out is not None and is_folder(out):
         page = result.save(out)
         talk.print(f"The page is {page}", highlight=False, markup=False, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, check_out, emit
+from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -57,7 +57,7 @@ def profile(
         matrix, target, methods, epsilons=at_epsilon or (0.1, 0.5, 1.0, 2.0), deltas=at_delta or (1e-3, 1e-6)
     )
     if not as_json:
-        typer.echo(str(table))
+        say(str(table))
     document = {
         "schema_version": VERSION,
         "tellall": tellall.__version__,

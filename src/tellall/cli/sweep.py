@@ -21,6 +21,7 @@ from tellall.cli.options import (
     kept_beside,
     only_writer,
     read_plan,
+    say,
     study_document,
     watching,
     write_study,
@@ -96,7 +97,7 @@ def sweep(
         if not as_json and not quiet:
             plain = one.as_json()
             lines = [*swept_lines(plain), *learnt_lines(plain, chosen.exposed_limit)]
-            typer.echo("\n".join([str(one), *lines]))
+            say("\n".join([str(one), *lines]))
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]
     document = {

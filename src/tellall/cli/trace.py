@@ -95,8 +95,6 @@ def trace(
     With -o FOLDER a page is written: the verdict, the ROC curve if --members says who was in the data, power
     against the number of attributes, scores. Nothing names a person without --reveal.
     """
-    from rich.console import Console
-
     from tellall.attack.trace.files import read_members, read_tracing_files
     from tellall.attack.trace.verdict import judge_tracing
     from tellall.core.version import versions
@@ -142,7 +140,7 @@ def trace(
         "notes": [note for note in (*given.notes, strangers, *tracing.notes) if note],
         **trace_page.summarise_tracing(tracing, verdict, risk, seed),
     }
-    page = talk if as_json or quiet else Console()
+    page = talk if as_json or quiet else text.PlainConsole()
     for line in (str(verdict), repr(tracing), *([] if risk is None else [repr(risk)]), *document["notes"]):
         page.print(line, highlight=False, markup=False)
     if out is not None and is_folder(out):

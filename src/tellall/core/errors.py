@@ -5,7 +5,7 @@ Every message has one shape: ``{parameter} must be {rule}; got {value}. {what to
 
 from __future__ import annotations
 
-from tellall.core.text import one_line
+from tellall.core.text import one_line, plain_text
 
 __all__ = [
     "CannotLinearise",
@@ -19,10 +19,14 @@ __all__ = [
 ]
 
 _LONGEST = 1200  # characters of a message, whatever names are in it
+_LONGEST_TEXT = 40_000  # of a list of them
 
 
 class TellallError(Exception):
-    """Any error that tellall raises on purpose."""
+    """Any error that tellall raises on purpose; its text can be printed as it is."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(plain_text(text[:_LONGEST_TEXT]))
 
 
 class InvalidInput(TellallError, ValueError):

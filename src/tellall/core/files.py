@@ -20,7 +20,7 @@ import numpy.typing as npt
 from tellall.core import duck
 from tellall.core.claims import PARTIAL, held_open
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.text import said
+from tellall.core.text import escape_marks, plain_text, said
 
 __all__ = [
     "LARGEST_JSON",
@@ -42,7 +42,7 @@ _AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # into the file that is he
 
 def dump(document: Any) -> str:
     """The document as JSON text, the same text for the same document."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return escape_marks(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 class Together:
@@ -54,8 +54,11 @@ class Together:
         self._removed: list[Path] = []
 
     def text(self, path: Path, text: str) -> Path:
-        """Writes a text and returns the path that it will have; a pipe or device is written to at once."""
-        whole = text.encode("utf-8", errors="backslashreplace")
+        """Writes a text and returns the path that it will have; a pipe or device is written to at once.
+
+        Marks that act on a terminal or turn the direction of text are written as �.
+        """
+        whole = plain_text(text).encode("utf-8", errors="backslashreplace")
         if path.exists() and not path.is_file() and not path.is_dir():
             with _naming(path):
                 path.write_bytes(whole)

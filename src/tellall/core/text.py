@@ -1,15 +1,27 @@
-"""Text from data or from another library, made safe to print: one line, bounded, no control characters."""
+"""The door for text from data or from another library: nothing in it acts on a screen or quotes a person.
+
+Whatever tellall prints or writes goes through here: messages by `one_line`, longer texts and pages by
+`plain_text`, JSON by `escape_marks`, what another library says by `said` or, of a file of people, by
+`said_safely`.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from pathlib import PurePath
 
 __all__ = [
+    "escape_marks",
     "one_line",
+    "plain_text",
     "said",
     "said_safely",
 ]
+
+_JOINERS = "\u200c\u200d"  # within words of several languages
+# what may be one of the marks that act: controls, the second controls, spaces, joiners and directions
+_SUSPECT = re.compile("[^\n\t\x20-\x7e\xa1-\xac\xae-\u05ff]")
 
 
 def one_line(value: object, most: int = 80) -> str:
@@ -29,21 +41,55 @@ def one_line(value: object, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def plain_text(text: str) -> str:
+    """A text of several lines with a � for every mark that is not seen and acts: escape codes, directions.
+
+    Examples
+    --------
+    >>> plain_text("na\\x1b[31mme\\nrate\\u202e")
+    'na�[31mme\\nrate�'
+    """
+    return _SUSPECT.sub(lambda found: "\ufffd" if _acts(found[0]) else found[0], text)
+
+
+def escape_marks(text: str) -> str:
+    """JSON text with every mark that acts written as its escape: it reads back as the same document.
+
+    Examples
+    --------
+    >>> escape_marks('"left\\u202eright"')
+    '"left\\\\u202eright"'
+    """
+
+    def escaped(found: re.Match[str]) -> str:
+        units = found[0].encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+    return _SUSPECT.sub(lambda found: escaped(found) if _acts(found[0]) else found[0], text)
+
+
 def said(error: BaseException, most: int = 160) -> str:
-    """What another library's error says, on one line."""
+    """What another library's error says, on one line; not for errors about a file of people."""
     return one_line(str(error), most)
 
 
 def said_safely(error: BaseException) -> str:
-    """What another library's error says, without the values that it quotes.
+    """What kind of error another library met, and in which line: nothing that it quotes is passed on.
 
     Examples
     --------
-    >>> said_safely(ValueError("could not convert 'Ann' to a number"))
-    "could not convert '…' to a number"
+    >>> said_safely(ValueError("could not convert Ann, 37, ill in line 12"))
+    'ValueError, line 12'
     """
-    quoted = re.sub(r"""(['"]).*?\1""", r"\1…\1", str(error), flags=re.DOTALL)
-    return one_line(re.sub(r"\bvalue [^ ]+", "value …", quoted), 160)
+    kind = type(error).__name__
+    line = re.search(r"\b[Ll]ine:? #?(\d{1,12})\b", str(error))
+    return one_line(f"{kind}, line {int(line[1]):,}" if line else kind, 80)
+
+
+def _acts(mark: str) -> bool:
+    """Whether a character is a control, a format character other than a joiner, or half of a pair."""
+    kind = unicodedata.category(mark)
+    return mark not in _JOINERS and mark not in "\n\t" and kind in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def _printable(text: str) -> str:

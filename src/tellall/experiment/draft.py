@@ -12,6 +12,7 @@ import numpy as np
 
 from tellall.core.errors import TellallError, invalid
 from tellall.core.schemas import VERSION
+from tellall.core.text import escape_marks, one_line
 from tellall.people.columns import encode, is_missing
 from tellall.people.dataset import Dataset, Public, unknown_name
 from tellall.release import catalogue
@@ -66,7 +67,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         secret=_toml(chosen),
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
         public=",\n".join(f"  {_toml(name)}" for name in kept),
-        left_out="".join(f"# left out: {' '.join(reason.split())}\n" for reason in left_out),
+        left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
         bins="\n".join(f"{_toml(name)} = {list(points)}" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
@@ -81,7 +82,7 @@ def _meaning(values: Sequence[str]) -> str:
     """The values of the secret, on one line."""
     listed = " or ".join(values) if len(values) == 2 else ", ".join(values)
     count = "two" if len(values) == 2 else f"{len(values)}"
-    return f"{count} values ({' '.join(listed.split())[:80]})"
+    return f"{count} values ({one_line(listed)})"
 
 
 def _numeric(public: Public) -> list[str]:
@@ -170,8 +171,9 @@ def _listing(what: str) -> str:
 
 
 def _toml(text: str) -> str:
-    """A TOML string; JSON has the same escapes, except for DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A TOML string in which no mark acts: JSON's escapes are TOML's, but for what needs two of them."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return escape_marks("".join(f"\\U{ord(mark):08x}" if ord(mark) > 0xFFFF else mark for mark in quoted))
 
 
 def plan_name(data: Path) -> Path:

@@ -123,7 +123,7 @@ def encode_secret(name: str, raw: Any, kind: str | None = None) -> tuple[npt.NDA
     if kind == "bits" and distinct.size > 2:
         raise invalid(name, "a secret of two values", f"{distinct.size} distinct values")
     if distinct.size == 1:
-        raise invalid(name, "a secret of two values or more", f"the constant {column.labels[0]}")
+        raise invalid(name, "a secret of two values or more", "the same for everybody")
     if distinct.size == 2:
         values = codes if numbers is None else numbers
         return (values == distinct[1]).astype(np.int8), (column.labels[0], column.labels[1])
@@ -386,9 +386,7 @@ def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers)
         raise invalid("public", "columns that differ between people", "constant columns only")
     kept = [j for j, keep in enumerate(varies) if keep]
     reasons = tuple(
-        f"{column.name}: constant ({column.labels[int(codes[j][0])]})"
-        for j, column in enumerate(columns)
-        if not varies[j]
+        f"{column.name}: the same for everybody" for j, column in enumerate(columns) if not varies[j]
     )
     some = codes[kept]
     return tuple(columns[j] for j in kept), some, numbers.choose(some, kept), reasons

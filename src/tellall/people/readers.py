@@ -106,7 +106,7 @@ class ParquetColumns:
             table = self._connection.execute(query, [duck.pattern_of(self._path)]).fetchnumpy()
             return dict(table)
         except duckdb.Error as error:
-            raise _unreadable(self._path, f"DuckDB said: {said_safely(error)}") from None
+            raise _unreadable(self._path, f"DuckDB met: {said_safely(error)}.") from None
 
 
 def _read_delimited(file: Path, delimiter: str | None) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _read_with_pandas(file: Path, reader: str) -> Any:
     try:
         return getattr(pandas, reader)(file)
     except Exception as error:  # a foreign format can break its reader in any way
-        raise _unreadable(file, f"pandas said: {said_safely(error)}") from None
+        raise _unreadable(file, f"pandas met: {said_safely(error)}.") from None
 
 
 def _unreadable(file: Path, why: str) -> InvalidInput:

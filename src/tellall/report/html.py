@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from tellall.core.amounts import gain, level, percent, points, with_interval
+from tellall.core.text import plain_text
 from tellall.report.bars import SIGNS, Bar, Limit, bars, is_cut
 from tellall.report.drawing import draw
 from tellall.report.marks import SLIM
@@ -35,8 +36,7 @@ def fill(template: str, **values: Any) -> str:
     style = files("tellall.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    page: str = _environment().get_template(template).render(style=style, policy=policy, **values)
-    return page
+    return plain_text(_environment().get_template(template).render(style=style, policy=policy, **values))
 
 
 def laid_out(figure: Figure) -> dict[str, Any]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from tellall.core.amounts import percent, with_interval
+from tellall.core.text import plain_text
 from tellall.experiment.outcome import Outcome
 from tellall.report.releases import ReleaseRow, Unit, limit_words, release_rows
 
 __all__ = [
+    "PlainConsole",
     "aligned",
     "audit_text",
     "release_table",
@@ -29,9 +32,21 @@ _WORDS = (
 _MOST = 20  # releases and sets of them that a terminal shows
 
 
-def talk_console(*, quiet: bool = False) -> Console:
-    """The console for messages, on standard error; it prints text as it is, without markup."""
-    return Console(stderr=True, quiet=quiet, highlight=False, markup=False)
+class PlainConsole(Console):
+    """A console that prints text without markup, and without marks that act on the terminal."""
+
+    def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
+        super().__init__(stderr=stderr, quiet=quiet, highlight=False, markup=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of what is printed, their texts made plain; styles are the console's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain_text(segment.text))
+
+
+def talk_console(*, quiet: bool = False) -> PlainConsole:
+    """The console for messages, on standard error."""
+    return PlainConsole(stderr=True, quiet=quiet)
 
 
 def audit_text(document: dict[str, Any]) -> list[Text]:

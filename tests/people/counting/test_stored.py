@@ -341,7 +341,7 @@ def test_files_of_different_columns_and_types_are_counted_as_one(tmp_path, monke
 def test_the_shown_text_holds_no_person(file):
     said = repr(ta.scan(file, secret="ill"))
     assert "600 people" in said
-    assert "left out planet: constant (Earth)" in said
+    assert "left out planet: the same for everybody" in said
 
 
 def test_spark_without_ibis_is_one_line(monkeypatch):

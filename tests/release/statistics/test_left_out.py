@@ -32,5 +32,5 @@ PEOPLE = ta.Dataset.from_arrays(ARRAY, secret=RNG.integers(0, 2, 40), names=["x"
 def test_errors_name_what_was_left_out(make):
     with pytest.raises(ta.InvalidInput) as caught:
         make()
-    assert "one: constant (1)" in str(caught.value)
+    assert "one: the same for everybody" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1

@@ -15,6 +15,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
+from tellall.core.text import said_safely
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.attributes.wide_csv import MISSING_WORDS, NotWhole, delimiter_of, read_header, read_wide
 from tellall.people.readers import DELIMITED, ParquetColumns, check_table, read_table
@@ -139,14 +140,17 @@ def _rows(option: str, path: Path) -> list[list[str]]:
         raise invalid(option, f"a table of at most {_LARGEST // 2**20} MB", str(path))
     try:
         text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise invalid(option, "text in UTF-8", str(path)) from None
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise invalid(option, "text in UTF-8", str(path), f"Line {line:,} is not.") from None
     delimiter = delimiter_of(path, text.partition("\n")[0])
     try:
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         return [[cell.strip() for cell in row] for row in rows if row]
     except csv.Error as error:
-        raise invalid(option, "a readable table", str(path), f"The reader said: {error}.") from None
+        raise invalid(
+            option, "a readable table", str(path), f"The reader met: {said_safely(error)}."
+        ) from None
 
 
 def _mean(option: str, column: str, text: str) -> float:

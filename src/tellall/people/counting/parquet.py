@@ -217,7 +217,7 @@ class Parquet(Engine):
             with duck.connect(memory_limit=self.memory, **threads) as connection:
                 yield connection
         except duckdb.Error as error:
-            why = f"DuckDB said: {said_safely(error)}"
+            why = f"DuckDB met: {said_safely(error)}."
             raise invalid("source", "Parquet files that can be read", self.source_name, why) from None
 
     def _source(self, files: Sequence[str], *, numbered: bool = False) -> str:

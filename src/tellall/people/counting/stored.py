@@ -92,8 +92,7 @@ class Stored:
                 coding = self.codings[self.public.position(name)]
                 text = str(int(value)) if isinstance(value, bool | np.bool_) else str(value)
                 if text not in coding.column.labels:
-                    listed = ", ".join(coding.column.labels[:12])
-                    raise invalid(name, f"a category of the column ({listed})", value)
+                    raise invalid(name, f"one of the {coding.column.levels} categories of the column", value)
                 having.append((coding, coding.column.labels.index(text)))
             elif name in self.engine.types:
                 other[name] = value
@@ -184,7 +183,7 @@ def scan(
     for name in chosen:
         coding, constant = _coding(engine, name, cuts.get(name), two.get(name))
         if constant:
-            left_out.append(f"{name}: constant ({constant})")
+            left_out.append(f"{name}: the same for everybody")
         else:
             codings.append(coding)
     if not codings:

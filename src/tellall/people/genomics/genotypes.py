@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.text import said
+from tellall.core.text import said_safely
 from tellall.people.genomics.packed_calls import Bytes, Copies, PackedCalls, pack
 from tellall.people.genomics.sites import Index, Sites
 
@@ -216,4 +216,4 @@ def _need(module: str, package: str, what: str) -> None:
 
 
 def _unreadable(path: Path, error: Exception) -> InvalidInput:
-    return invalid("path", "a readable genotype file", path, f"The reader said: {said(error)}")
+    return invalid("path", "a readable genotype file", path, f"The reader met: {said_safely(error)}.")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.text import one_line
+from tellall.core.text import one_line, said_safely
 from tellall.people.dataset import Public, left_out_note
 from tellall.release.statistics.conditions import Condition, Mask, parse_condition
 
@@ -162,8 +162,9 @@ class Model:
         except InvalidInput:
             raise
         except Exception as error:  # a stranger's code may raise anything
-            said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise invalid("classifiers", "able to predict from the public columns", said) from error
+            raise invalid(
+                "classifiers", "able to predict from the public columns", said_safely(error)
+            ) from error
         return _as_bits(np.asarray(raw), getattr(self.thing, "classes_", None), public.n)
 
     def _call(self, public: Public) -> Any:
@@ -277,7 +278,7 @@ def _as_bits(raw: npt.NDArray[Any], classes: Any, n: int) -> Bits:
     if names is not None and names.shape == (2,) and not np.isin(names, (0, 1)).all():
         return np.asarray(raw == names[1])  # the larger of two values is the secret's 1, as everywhere
     if raw.dtype.kind not in "biuf" or not np.isin(raw, (0, 1)).all():
-        raise invalid("classifiers", "such that they predict 0 or 1", np.unique(raw.astype(str))[:5].tolist())
+        raise invalid("classifiers", "such that they predict 0 or 1", "other values")
     return raw.astype(bool)
 
 

@@ -292,15 +292,15 @@ def _compare(node: Compare, public: Public) -> Bits:
         raise invalid("condition", f"==, != or in beside the text column '{column.name}'", f"'{node.sign}'")
     known = column.labels[: _known(column)]
     if node.value not in known:
-        raise _unknown_value(column, node.value, known)
+        raise _unknown_value(column, node.value)
     codes = public.codes[at]
     return np.asarray(_COMPARE[node.sign](codes, known.index(node.value)) & (codes < len(known)))
 
 
-def _unknown_value(column: Column, value: str, known: tuple[str, ...]) -> InvalidInput:
-    """The error for a text that a column does not have."""
-    listing = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    return invalid("condition", f"a value of the column '{column.name}' ({listing})", f"'{value}'")
+def _unknown_value(column: Column, value: str) -> InvalidInput:
+    """The error for a text that a column does not have; it names none that it has."""
+    rule = f"one of the {_known(column)} values of the column '{column.name}'"
+    return invalid("condition", rule, f"'{value}'")
 
 
 def _column_of(name: str, public: Public) -> int:

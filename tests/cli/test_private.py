@@ -1,0 +1,92 @@
+"""What is printed and written, with people and names made to act on a terminal, a page or a reader."""
+
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ACTS = "\x1b]0;owned\x07\x9b31m\u202e\u2067"
+NAMES = [f"age{ACTS}", f"to{ACTS}wn", "ill", f"i{ACTS}d"]
+
+
+def write_people(path: Path, names=NAMES, n: int = 60) -> None:
+    rng = np.random.default_rng(1)
+    towns = [f"Ghent{ACTS}", f"Bruges{ACTS}", "Lille"]
+    rows = [f"{rng.integers(18, 90)},{towns[i % 3]},{i * 7 % 2},{1000 + i}" for i in range(n)]
+    path.write_text(",".join(names) + "\n" + "\n".join(rows) + "\n", encoding="utf-8")
+
+
+def acting(text: str) -> set[str]:
+    kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return {mark for mark in text if unicodedata.category(mark) in kinds} - set("\n\t")
+
+
+def written(folder: Path) -> dict[str, str]:
+    """Everything that was written, by name, but the people themselves."""
+    endings = (".toml", ".json", ".html", ".csv")
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix in endings]
+    return {str(path): path.read_text(encoding="utf-8") for path in paths if path.name != "people.csv"}
+
+
+def test_names_that_act_are_plain_everywhere(tellall, tmp_path):
+    write_people(tmp_path / "people.csv")
+    code, out, err = tellall("init", "people.csv", "--json")
+    assert code == 0
+    assert not acting(out + err)
+    for command in (
+        ["audit", "people.toml", "--jobs", "1", "--json"],
+        ["publish", "people.toml", "-o", "release.json"],
+        ["attack", "release.json", "--public", "people.csv", "--json"],
+        ["audit", "missing\x1b[31m.toml"],
+        ["attack", "release.json", "--public", "people.csv", "--prior", "\x1b[31m"],
+    ):
+        code, out, err = tellall(*command)
+        assert "fault in tellall" not in err
+        assert not acting(out + err), command
+    found = written(tmp_path)
+    assert {Path(name).name for name in found} >= {"people.toml", "audit.json", "report.html", "release.json"}
+    for name, text in found.items():
+        assert not acting(text), name
+
+
+def test_areas_with_names_that_act_are_plain_everywhere(tellall, tmp_path):
+    names = ["age", "town", "ill", "id"]
+    write_people(tmp_path / "people.csv", names)
+    Path("plan.toml").write_text(
+        'data = "people.csv"\nsecret = "ill"\npublic = ["age", "town"]\nby = "town"\nsteps = false\n'
+        'bins = 4\n[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
+    )
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert code in (0, 1, 3)
+    assert not acting(out + err)
+    assert "plan-audit/areas.csv" in {str(Path(name).relative_to(tmp_path)) for name in written(tmp_path)}
+    for name, text in written(tmp_path).items():
+        assert not acting(text), name
+
+
+BAD_BYTE = b"age,town,ill\n" + b"31,Ghent,0\n44,Lille,1\n" * 40 + b"37,Secretov\xe9,1\n" + b"52,Ghent,0\n" * 5
+
+
+@pytest.mark.parametrize("command", ["init", "audit", "attack", "profile", "trace"])
+def test_a_bad_byte_prints_no_persons_line(tellall, tmp_path, command):
+    good = tmp_path / "good.csv"
+    good.write_bytes(BAD_BYTE.replace(b"\xe9", b"e"))
+    Path("plan.toml").write_text(
+        'data = "good.csv"\nsecret = "ill"\n[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
+    )
+    assert tellall("publish", "plan.toml", "-o", "release.json")[0] == 0
+    (tmp_path / "bad.csv").write_bytes(BAD_BYTE)
+    arguments = {
+        "init": ["bad.csv"],
+        "audit": ["plan.toml", "--data", "bad.csv"],
+        "attack": ["release.json", "--public", "bad.csv"],
+        "profile": ["bad.csv", "-y", "ill"],
+        "trace": ["--release", "bad.csv", "--targets", "bad.csv", "--reference", "good.csv"],
+    }
+    code, out, err = tellall(command, *arguments[command])
+    assert (code, out) == (2, "")
+    assert "bad.csv" in err
+    assert "82" in err
+    assert "Secretov" not in err
+    assert "37" not in err

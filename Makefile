@@ -13,12 +13,13 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test test-kernels lint test-slow test-spark bench clean help
+.PHONY: demo test test-kernels lint test-slow test-hostile test-spark bench clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
 	@echo 'make test-slow  the tests that take long'
+	@echo 'make test-hostile  10,000 bent inputs, and commands killed at any moment'
 	@echo 'make test-kernels  the tests with the matrix kernels of other processors, 1 and 2 threads'
 	@echo 'make test-spark the tests on Spark (needs Java 17)'
 	@echo 'make bench      the benchmarks, each beside its reference'
@@ -41,6 +42,11 @@ lint: .venv/.dev
 
 test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -m slow
+
+test-hostile: export OPENBLAS_NUM_THREADS = 1
+test-hostile: export OMP_NUM_THREADS = 1
+test-hostile: .venv/.dev
+	@$(BIN)/python -m pytest -m hostile -rP tests/hostile
 
 # OpenBLAS rounds differently on other processors and with other numbers of threads: no test may notice
 test-kernels: .venv/.dev

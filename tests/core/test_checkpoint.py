@@ -19,13 +19,26 @@ def test_what_is_kept_comes_back_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"key": "x", "piece": {}}', f'{{"key": "{KEY}", "piece": 3}}']
+    "text",
+    ["", "{", "[]", "{}", '{"piece": {}, "seal": 1}', '{"piece": {"right": 2}, "seal": "é"}', '{"piece": 3}'],
 )
 def test_a_file_that_is_not_what_was_written_counts_as_missing(tmp_path, text):
     kept = Checkpoint(tmp_path, SECRET)
     kept.keep(KEY, {"right": 1})
     path = next(tmp_path.glob("*/*.json"))
     path.write_text(text)
+    assert kept.load(KEY) is None
+
+
+def test_a_piece_that_was_changed_counts_as_missing(tmp_path):
+    kept = Checkpoint(tmp_path, SECRET)
+    kept.keep(KEY, {"right": 1, "rate": 0.1})
+    path = next(tmp_path.glob("*/*.json"))
+    path.write_text(path.read_text().replace('"right": 1', '"right": 2'))
+    assert kept.load(KEY) is None
+    kept.keep(OTHER, {"right": 1})
+    moved = next(found for found in tmp_path.glob("*/*.json") if found != path)
+    path.write_bytes(moved.read_bytes())
     assert kept.load(KEY) is None
 
 
@@ -65,7 +78,8 @@ def test_files_are_json(tmp_path):
     Checkpoint(tmp_path, SECRET).keep(KEY, {"right": 1})
     (path,) = tmp_path.rglob("*.json")
     found = json.loads(path.read_text())
-    assert found == {"key": path.parent.name + path.stem, "piece": {"right": 1}}
+    assert found["piece"] == {"right": 1}
+    assert sorted(found) == ["piece", "seal"]
 
 
 def test_no_file_tells_a_key_without_the_folders_own_secret(tmp_path):

@@ -39,7 +39,8 @@ class Checkpoint:
     of people.
 
     The hash of people would let anybody who knows all of them but one find out the last by trying. So a file
-    is named by the HMAC of its key under a random number, which lies in the folder, for its owner only.
+    is named by the HMAC of its key under a random number, which lies in the folder, for its owner only. The
+    same number seals what is in the file.
 
     Examples
     --------
@@ -73,14 +74,16 @@ class Checkpoint:
             found = files.read_json(path, what="kept piece")
         except InvalidInput:
             return None
-        piece = found.get("piece")
-        return piece if found.get("key") == self._name(key) and isinstance(piece, dict) else None
+        piece, seal = found.get("piece"), found.get("seal")
+        if not isinstance(piece, dict) or not isinstance(seal, str):
+            return None
+        return piece if hmac.compare_digest(seal.encode(), self._seal(key, piece)) else None
 
     def keep(self, key: str, piece: dict[str, Any]) -> None:
         """Writes a piece to its file."""
         path = self._path(key)
         private_folder(path.parent)
-        files.write_json(path, {"key": self._name(key), "piece": piece}, lasting=False)
+        files.write_json(path, {"piece": piece, "seal": self._seal(key, piece).decode()}, lasting=False)
 
     def prune(self, keys: Iterable[str]) -> None:
         """Removes all pieces but those with these keys."""
@@ -97,6 +100,10 @@ class Checkpoint:
     def _path(self, key: str) -> Path:
         name = self._name(key)
         return self.folder / name[:2] / f"{name[2:]}.json"
+
+    def _seal(self, key: str, piece: dict[str, Any]) -> bytes:
+        text = json.dumps([key, piece], sort_keys=True)
+        return hmac.new(self.secret, text.encode(), "sha256").hexdigest().encode()
 
     def _name(self, key: str) -> str:
         if not _is_hash(key, 16):

@@ -173,8 +173,9 @@ def _read_plink(path: Path) -> Genotypes:
 
 def _read_vcf(path: Path) -> Genotypes:
     _need("cyvcf2", "cyvcf2", "VCF")
-    from cyvcf2 import VCF
+    from cyvcf2 import VCF, cyvcf2
 
+    cyvcf2.set_htslib_log_level(0)  # it would print parts of the file; errors are told below
     sites: list[Sites] = []
     left_out: Counter[str] = Counter()
     try:

@@ -103,7 +103,9 @@ def table(rng: Rng, *, fewest: int = 8) -> tuple[str, list[str], str]:
     names = [*names, *[f"c{number}" for number in range(3 - len(names))]]
     secret = names[-1]
     columns = {name: column(rng, n) for name in names[:-1]}
-    values = rng.choice([["yes", "no"], ["0", "1"], ["a", "b", "c"], ["1.5", "2.25", "7", "-3", "0.1"]])
+    values = rng.choice([["yes", "no"], ["0", "1"], ["0", "1"], ["a", "b", "c"]])
+    if rng.random() < 0.06:
+        values = ["1.5", "2.25", "7", "-3", "0.1"]
     columns[secret] = [rng.choice(values) for _ in range(n)]
     lines = [
         ",".join(map(cell, columns)),
@@ -144,14 +146,14 @@ def write_people(rng: Rng, folder: Path, *, bend: float = 0.0) -> tuple[list[str
 
 def statistic(rng: Rng, public: list[str]) -> dict[str, Any]:
     """A statistic as a plan writes it."""
-    kind = rng.choice(["Marginals"] * 8 + ["Predicates", "Estimator", "Tables", "SubsetCounts"])
+    kind = rng.choice(["Marginals"] * 14 + ["Predicates", "Estimator", "Tables", "SubsetCounts"])
     if kind in ("Marginals", "Tables"):
-        ways = rng.randrange(1, min(len(public), 3) + 1)
+        ways = rng.randrange(2, 4) if kind == "Marginals" else rng.randrange(1, min(len(public), 3) + 1)
         found: dict[str, Any] = {"kind": kind, "ways": ways}
         if rng.random() < 0.3:
             found["scale"] = rng.choice(["counts", "fractions"])
         size = ways - (kind == "Marginals")
-        if rng.random() < 0.2 and size:
+        if rng.random() < 0.2 and 0 < size <= len(public):
             found["attributes"] = [rng.sample(public, size)]
         return found
     if kind == "Predicates":
@@ -184,6 +186,11 @@ def protection(rng: Rng) -> dict[str, Any]:
     )
 
 
+def _late(plain: dict[str, Any]) -> bool:
+    """Whether a protection comes after those that change records."""
+    return plain["kind"] not in ("Swapping", "Subsample")
+
+
 def plan(rng: Rng, names: list[str], secret: str, releases: int = 0, *, by: bool = False) -> dict[str, Any]:
     """A plan that could be meant."""
     public = [name for name in names if name != secret]
@@ -197,7 +204,7 @@ def plan(rng: Rng, names: list[str], secret: str, releases: int = 0, *, by: bool
         "releases": [
             {
                 "statistic": statistic(rng, public),
-                "protect": [protection(rng) for _ in range(rng.choice([0, 1, 1, 2]))],
+                "protect": sorted((protection(rng) for _ in range(rng.choice([0, 1, 1, 2]))), key=_late),
             }
             for _ in range(count)
         ],
@@ -259,7 +266,7 @@ def toml(document: Any) -> str:
 def _plans(rng: Rng, folder: Path) -> Command:
     names, secret = write_people(rng, folder)
     made = plan(rng, names, secret)
-    if rng.random() < 0.3:
+    if rng.random() < 0.2:
         made = bent(rng, made)
     text = toml(made).encode("utf-8", "surrogatepass")
     (folder / "plan.toml").write_bytes(bent_bytes(rng, text) if rng.random() < 0.03 else text)

@@ -65,6 +65,8 @@ def _complaints(
 ) -> Iterator[str]:
     if "Traceback" in error or "fault in tellall" in error:
         yield "a fault of ours"
+    if " encountered in " in error:
+        yield "a warning of numpy"
     if code not in (0, 1, 2, 3):
         yield f"left with {code}"
     if code == 1 and command[0] not in _VERDICTS:

@@ -17,8 +17,8 @@ from tests.hostile.inputs import KINDS, bent, make
 from tests.hostile.running import PEOPLE, run
 
 # how many of each kind: 10,000 in all with the saved work
-MANY = {"plan": 3200, "people": 1800, "release": 2400, "table": 900, "genotypes": 1000, "audit": 400}
-SAVED = 300
+MANY = {"plan": 3400, "people": 2400, "release": 2000, "table": 1000, "genotypes": 800, "audit": 200}
+SAVED = 200
 PLAN = {
     "steps": False,
     "releases": [

@@ -52,6 +52,14 @@ def test_nothing_overflows_far_out(residual, spread, variance, slack):
         assert score[0] * residual >= 0
 
 
+@pytest.mark.parametrize("residual", [1e3, -1e7, 1e20, 1e90])
+def test_far_beyond_its_interval_an_error_is_gaussian(residual):
+    for slack in (0.01, 2.5):
+        score, curvature, _ = Channel(1e-12, np.array([slack])).respond(np.array([residual]), 0.0)
+        assert score[0] == pytest.approx((residual - np.sign(residual) * slack) * 1e12, rel=1e-9)
+        assert curvature[0] == pytest.approx(1e12, rel=1e-6)
+
+
 def test_learning_finds_the_gross_errors_and_the_noise():
     rng = np.random.default_rng(0)
     channel = Channel(1.0).contaminated(rng.normal(size=10), 0.5)

@@ -27,6 +27,7 @@ _LEAST_VARIANCE = 1e-9
 _MOST_WAYS = 300  # in which a group's people can be divided among values; above, values are independent
 LEARN_FROM = 3  # iterations: the first residuals say little about the noise
 _FEW = 0.001  # an interval this small beside the spread is a variance
+_FAR_OUT = 1e4  # standard deviations
 _NOISE_RANGE = 30.0  # how far the learnt noise variance may go from the declared one
 _DISAGREEMENT = 1.25  # what the declared noise must be off by before another is learnt
 _MOST_GROSS = 0.9
@@ -449,14 +450,18 @@ def _interval(xp: Any, residual: Any, total: Any, slack: Array | None) -> tuple[
 
 
 def _wide(residual: Array, deviation: Array, slack: Array) -> tuple[Array, Array, Array]:
-    from scipy.special import log_ndtr
+    from scipy.special import erfcx, log_ndtr
 
     sign, distance = np.where(residual < 0, -1.0, 1.0), np.abs(residual)
     a, b = (distance - slack) / deviation, (distance + slack) / deviation
     tail_a, tail_b = log_ndtr(-a), log_ndtr(-b)  # the tails keep their digits, ΔΦ does not
-    log_mass = tail_a + np.log1p(-np.exp(np.minimum(tail_b - tail_a, -1e-12)))
-    at_a, at_b = (np.exp(-0.5 * edge**2 - 0.5 * np.log(2 * np.pi) - log_mass) for edge in (a, b))
+    fall = 2 * (slack / deviation) * (distance / deviation)  # (b² − a²)/2
+    far = a > _FAR_OUT  # there differences of squares lose their digits, and limits hold
+    rest = -np.expm1(np.minimum(np.where(far, -fall, tail_b - tail_a), -1e-12))
+    log_mass = tail_a + np.log(rest)
+    at_a = np.sqrt(2 / np.pi) / erfcx(a / np.sqrt(2)) / rest  # φ(a)/Φ(−a), for any a
+    at_b = at_a * np.exp(-fall)
     score = (at_a - at_b) / deviation
-    curvature = score**2 + (b * at_b - a * at_a) / deviation**2
+    curvature = np.where(far, 1.0, (at_a - at_b) ** 2 + b * at_b - a * at_a) / deviation**2
     # every log Z here leaves out √(2π)
     return log_mass - np.log(2 * slack) + 0.5 * np.log(2 * np.pi), sign * score, np.maximum(curvature, 0.0)

@@ -130,6 +130,10 @@ class Code(Secret):
         is not.
         """
 
+    def settles(self, everybody: Mask, nobody: Mask) -> Mask:
+        """Which counts settle what their people have: everybody in the group is counted, or nobody is."""
+        return everybody if self.exclusive else everybody | nobody
+
     @abstractmethod
     def rate_of_odds(self, rate: Array) -> Array:
         """The rate at which a count's prior has the odds that `conclude` expects."""

@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array
 from tellall.attack.baselines import Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
-from tellall.attack.secret import Secret
+from tellall.attack.secret import Code, Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.core.amounts import amount, points
@@ -331,7 +331,7 @@ def _risk(attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[B
         widths = [baseline.width for baseline in baselines if baseline.width is not None]
         narrowest = np.min(widths, axis=0)
         expected = np.max([_chance_within(one, guess, confidence) for one in baselines], axis=0)
-    proved = _proofs(attack) if attack.secret.levels else np.full(truth.size, "")
+    proved = _proofs(attack, attack.secret) if isinstance(attack.secret, Code) else np.full(truth.size, "")
     contradicted = bool(((proved != "") & (guess != truth)).any()) if attack.secret.levels else False
     return Risk(
         secret=attack.secret,
@@ -359,7 +359,7 @@ def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:
     return np.asarray(np.clip(ndtr((off + half) / spread) - ndtr((off - half) / spread), 0.001, 0.999))
 
 
-def _proofs(attack: Reconstruction) -> npt.NDArray[np.str_]:
+def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
     """For each person "group" where one cell of two or more people, all alike, is proof enough; or "alone".
 
     Notes
@@ -377,6 +377,6 @@ def _proofs(attack: Reconstruction) -> npt.NDArray[np.str_]:
     cell = (np.abs(np.abs(net) - reach) < 0.5) & (reach >= 2)
     count, bound = np.sign(net) * evidence.target, evidence.rows.bound
     full = count - bound > reach - 1
-    alike = cell & (full | (count + bound < 1) if evidence.values == 1 else full)
+    alike = cell & secret.settles(full, count + bound < 1)
     touched = np.abs(operator.T @ np.where(alike, np.sign(net), 0.0)).reshape(evidence.values, n) > 0.5
     return np.where(proved, np.where(touched.any(axis=0), "group", "alone"), "")

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from tellall.core import files
 from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
 from tellall.core.version import __version__, versions
 from tellall.report.plot import Figure, numbers
 
@@ -138,7 +139,7 @@ class PaperRerun:
     def as_dict(self) -> dict[str, Any]:
         """Plain values only: the document from which the page can be made again."""
         return {
-            "schema_version": 2,
+            "schema_version": VERSION,
             "document": "paper",
             "command": "paper",
             "paper": self.name,

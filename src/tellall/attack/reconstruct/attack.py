@@ -25,7 +25,7 @@ from tellall.attack.reconstruct.decoders import (
 )
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
 from tellall.attack.reconstruct.undecided import leave_undecided
-from tellall.attack.secret import Bit, Code, Real, Secret
+from tellall.attack.secret import Code, Real, Secret
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence
@@ -311,15 +311,13 @@ def _linear(evidence: Evidence) -> _Mask:
 
 def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mask:
     """Whether the bounds, or the list of all secrets, leave each group one value."""
-    if not secret.levels or evidence.enclosure.empty:
+    if not isinstance(secret, Code) or evidence.enclosure.empty:
         return np.zeros(len(evidence.groups), dtype=bool)
     box, size = evidence.enclosure, evidence.system.size
     lower, upper = box.lower, box.upper
     if decoded is not None and decoded.proved is not None:
         lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (lower, upper))
-    full, none = lower == size, upper == 0
-    # of bits, none is as good as all; of several values one that everybody has settles the others
-    settled = full | none if isinstance(secret, Bit) else full
+    settled = secret.settles(lower == size, upper == 0)
     return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "draw",
 ]
 
+_MEANINGS = {"pass": "passes", "review": "for a person to decide", "fail": "fails"}
 _LONGEST = 30  # letters of a category
 _TINY = 1e-250  # smaller values are off a log scale, like zero
 _SAME = 1e-9  # values with a smaller relative difference are drawn as one
@@ -86,7 +87,10 @@ def draw(figure: Figure, width: float = WIDTH) -> Chart:
         ),
         over=words,
         frame={"x": left - 6, "y": top - 6, "width": right - left + 12, "height": bottom - top + 12},
-        key=tuple((series.label, _sample(series, style)) for style, series in enumerate(figure.series)),
+        key=(
+            *((series.label, _sample(series, style)) for style, series in enumerate(figure.series)),
+            *_verdict_key(figure),
+        ),
     )
 
 
@@ -184,7 +188,11 @@ def _shape(series: Series, style: int, x: Scale, y: Scale) -> tuple[list[Mark], 
                     upper, lower = _stepped(upper), _stepped(lower)
                 areas.append(element("polygon", f"band {fill}", points=_joined([*upper, *reversed(lower)])))
         if series.kind in ("points", "both"):
-            curves += [element("path", fill, d=_outline(style, *point)) for point in placed]
+            kinds = [f"judged {series.verdicts[i]}" if series.verdicts else fill for i in part]
+            curves += [
+                element("path", kind, d=_outline(style, *point))
+                for kind, point in zip(kinds, placed, strict=True)
+            ]
     return areas, curves
 
 
@@ -204,6 +212,14 @@ def _sample(series: Series, style: int) -> tuple[Mark, ...]:
     if series.kind in ("points", "both"):
         found.append(element("path", fill, d=_outline(style, 24, 6)))
     return tuple(found)
+
+
+def _verdict_key(figure: Figure) -> Iterator[tuple[str, tuple[Mark, ...]]]:
+    """What the colours of judged points mean."""
+    seen = {word for series in figure.series for word in series.verdicts}
+    for word, meaning in _MEANINGS.items():
+        if word in seen:
+            yield meaning, (element("path", f"judged {word}", d=_outline(0, 24, 6)),)
 
 
 def _parts(series: Series) -> list[list[int]]:

@@ -82,6 +82,9 @@ class Series:
         none.
     kind
         "line", "points", "both" (a line with points), "steps" (the value holds until the next), "histogram".
+    verdicts
+        The verdict on each point, "pass", "review" or "fail", which gives it its colour; empty where there is
+        none.
     """
 
     label: str
@@ -90,6 +93,7 @@ class Series:
     low: tuple[float, ...]
     high: tuple[float, ...]
     kind: Kind
+    verdicts: tuple[str, ...]
 
     def __init__(
         self,
@@ -100,9 +104,11 @@ class Series:
         low: Iterable[float] = (),
         high: Iterable[float] = (),
         kind: Kind = "line",
+        verdicts: Iterable[str] = (),
     ) -> None:
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "kind", kind)
+        object.__setattr__(self, "verdicts", tuple(verdicts))
         for name, values in (("x", x), ("y", y), ("low", low), ("high", high)):
             object.__setattr__(self, name, _floats(values))
         if self.kind not in get_args(Kind):
@@ -110,6 +116,8 @@ class Series:
         wanted = len(self.y) + (self.kind == "histogram")
         if len(self.x) != wanted:
             raise invalid("x", f"{wanted} numbers in '{self.label}'", len(self.x))
+        if len(self.verdicts) not in (0, len(self.y)):
+            raise invalid("verdicts", f"as many words as y ({len(self.y)}), or none", len(self.verdicts))
         for name in ("low", "high"):
             if len(getattr(self, name)) not in (0, len(self.y)) or len(self.low) != len(self.high):
                 raise invalid(
@@ -242,9 +250,9 @@ def _some(values: list[float], most: int) -> list[float]:
 
 def _cell(series: Series, place: int) -> str:
     value = number(series.y[place])
-    if not series.has_interval or series.kind == "histogram":
-        return value
-    return f"{value} [{number(series.low[place])}, {number(series.high[place])}]"
+    if series.has_interval and series.kind != "histogram":
+        value += f" [{number(series.low[place])}, {number(series.high[place])}]"
+    return f"{value}, {series.verdicts[place]}" if series.verdicts else value
 
 
 def _place(axis: Axis, x: float) -> str:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
-    learnt_lines,
     least_enough,
     no_answers,
     sweep_answer,
@@ -62,7 +61,7 @@ def test_enough_is_what_every_decoder_stays_under(several):
 def test_of_several_the_one_that_costs_least_is_named():
     bare = row("exact", 0.3, loss=0.0)
     answer = sweep_answer(release(bare, row("much", 0.0, 9.0), row("some", 0.04, 2.0)), LIMIT)
-    assert (answer.kind, answer.word) == ("review", "some is enough")
+    assert (answer.kind, answer.word) == ("pass", "some is enough")
     assert "off by 2 people" in answer.sentence
     assert "gains nothing" in answer.sentence
     assert "Unprotected, the attack gains 25.0 people in 100" in answer.sentence
@@ -92,11 +91,11 @@ def test_a_real_secret_has_no_limit_and_the_choice_is_left():
     assert "comes no nearer than the strongest baseline (−1.49; 95 % interval" in worse
 
 
-@pytest.mark.parametrize(("scale", "kind"), [(2.0, "review"), (0.0, "pass")])
-def test_a_calibration_names_its_noise_or_says_that_none_is_needed(scale, kind):
+@pytest.mark.parametrize("scale", [2.0, 0.0])
+def test_a_calibration_names_its_noise_or_says_that_none_is_needed(scale):
     plain = release(scale=scale, protection="Gaussian(std=2)", advantage=0.02, interval=[0.0, 0.04])
     answer = calibration_answer({**plain, "max_advantage": LIMIT, "loss": scale})
-    assert answer.kind == kind
+    assert answer.kind == "pass"
     assert ("Gaussian" in answer.word) == (scale > 0)
     assert ("off by" in answer.sentence) == (scale > 0)
     assert "where 5.0 are allowed" in answer.sentence
@@ -105,7 +104,7 @@ def test_a_calibration_names_its_noise_or_says_that_none_is_needed(scale, kind):
 @pytest.mark.parametrize(
     ("scale", "low", "kind", "word"),
     [
-        (2.0, 0.0, "review", "Gaussian(std=2)"),
+        (2.0, 0.0, "pass", "Gaussian(std=2) is enough"),
         (0.0, 0.0, "pass", "Nothing needs to be done"),
         (2.0, 0.1, "fail", "Gaussian(std=2) is not enough"),
         (0.0, 0.1, "fail", "No noise was found"),
@@ -127,20 +126,13 @@ def test_a_sweep_also_keeps_to_the_plans_limit_on_people_exposed():
     some, much = row("some", 0.01, 1.0, learnt=2.0, **fails), row("much", 0.0, 9.0, learnt=0.0)
     found = release(*bare, some, much)
     answer = sweep_answer(found, LIMIT, 0)
-    assert (answer.kind, answer.word) == ("review", "much is enough")
+    assert (answer.kind, answer.word) == ("pass", "much is enough")
     assert "give away no more than 0 people" in answer.sentence
     none = sweep_answer(release(*bare, some), LIMIT, 0)
     assert (none.kind, none.word) == ("fail", "None of these is enough")
     assert "The nearest is some" in none.sentence
     assert "What decides there: people exposed." in none.sentence
     assert "but 2 people with a sensitive value are proved alone or exposed" in none.sentence
-    assert learnt_lines(found, 2) == [
-        "2 of 3 protections give away no more people than the 2 the plan allows: some; much."
-    ]
-    assert learnt_lines(found, None) == []
-    assert learnt_lines(release(some), 0) == [
-        "Every protection here gives away more people than the 0 the plan allows."
-    ]
 
 
 @pytest.mark.parametrize("scale", [0.0, 2.0])
@@ -153,7 +145,7 @@ def test_one_noise_that_gives_away_too_many_people_is_not_enough(scale):
     assert "4 people with a sensitive value are proved alone or exposed, where the plan allows 3" in (
         answer.sentence
     )
-    assert area_calibration_answer(several, 4).kind == ("review" if scale else "pass")
+    assert area_calibration_answer(several, 4).kind == "pass"
 
 
 def test_no_answer_is_told_first_too():

@@ -58,11 +58,32 @@ def test_four_figures_with_units_legends_and_intervals(swept):
         assert figure.x.log
     assert [one.label for one in accuracy.series] == ["Gaussian", "Laplace", "strongest baseline"]
     assert all(one.has_interval for one in advantage.series)
-    assert [rule.label for rule in advantage.rules] == ["unprotected", "limit"]
+    assert [rule.label for rule in advantage.rules] == ["unprotected", "limit 5.0"]
     assert {one.label for one in frontier.series} == {"Gaussian", "Laplace", "Suppression", "frontier"}
     marked = frontier.series[-1]
     best = [row for row in swept["releases"][0]["rows"] if row["frontier"] and row["loss"] > 0]
     assert sorted(marked.x) == sorted(row["loss"] for row in best)
+
+
+def test_both_limits_are_drawn_and_points_have_the_colour_of_their_verdict(swept, calibrated):
+    release = swept["releases"][0]
+    _, advantage, _, learnt, frontier = sweep_figures(release, limit=0.05, exposed_limit=3)
+    assert learnt.rules[-1].label == "limit 3"
+    assert learnt.rules[-1].value == 3
+    words = {row["protection"]: row["verdict"] for row in release["rows"] if row["std"]}
+    for figure in (advantage, learnt):
+        drawn = [word for series in figure.series for word in series.verdicts]
+        assert sorted(drawn) == sorted(words.values())
+    assert frontier.series[-1].verdicts == ()
+    _, people, _ = calibration_figures(calibrated["releases"][0], 2)
+    tried = [one for one in calibrated["releases"][0]["history"] if one["scale"] > 0]
+    assert sorted(people.series[0].verdicts) == sorted(one["verdict"] for one in tried)
+    assert people.rules[0].label == "limit 2"
+    page = render_sweep({**swept, "exposed_limit": 3})
+    assert set(re.findall(r'class="badge (\w+)"', page)) == set(words.values()) | {
+        row["verdict"] for row in release["rows"]
+    }
+    assert len(re.findall(r'class="judged (?:pass|review|fail)"', page)) > len(words)
 
 
 def test_many_families_share_a_series(swept):
@@ -153,7 +174,8 @@ def test_the_least_noise_for_a_real_secret_is_told_in_its_unit(reals):
 
 def test_the_calibrations_figures_mark_limit_and_answer(calibrated):
     advantage, error = calibration_figures(calibrated["releases"][0])
-    assert [rule.label.split()[-1] for rule in advantage.rules] == ["limit", "enough"]
+    assert advantage.rules[0].label == "limit 30.0"
+    assert advantage.rules[1].label.endswith(" is enough")
     assert len(advantage.series[0].x) == len(error.series[0].x)
     nothing = {**calibrated["releases"][0], "history": [{"scale": 0.0}], "scale": 0.0}
     assert calibration_figures(nothing) == ()

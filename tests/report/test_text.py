@@ -8,7 +8,9 @@ import pytest
 from rich.console import Console
 
 import tellall as ta
-from tellall.report.text import audit_text
+from tellall.experiment.answers import calibration_answer, sweep_answer
+from tellall.report.text import audit_text, calibration_text, sweep_text
+from tests.conftest import random_people
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +23,16 @@ def document() -> dict:
     return json.loads(json.dumps(ta.audit(people, plan).document))
 
 
-def shown(document: dict, **options) -> str:
+def printed(lines: list, **options) -> str:
     out = io.StringIO()
     console = Console(file=out, width=80, markup=False, highlight=False, **options)
-    for text in audit_text(document):
+    for text in lines:
         console.print(text)
     return out.getvalue()
+
+
+def shown(document: dict, **options) -> str:
+    return printed(audit_text(document), **options)
 
 
 def test_the_terminal_shows_the_pages_headline_and_a_row_for_each_release(document):
@@ -39,6 +45,25 @@ def test_the_terminal_shows_the_pages_headline_and_a_row_for_each_release(docume
     assert "[red]tables[/red]: " in text
     assert "Advantage in people in 100. The limits: an advantage of 5.0 in 100, and 0 people" in plain
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_sweeps_and_calibrations_say_what_their_pages_say_in_80_columns():
+    people = random_people(40, 5, seed=2)
+    options = {"decoders": ["least-squares"], "rng": 1}
+    swept = ta.sweep(people, ta.Marginals(3), [None, ta.Gaussian], scales=[2, 40], repeats=2, **options)
+    found = ta.calibrate(people, ta.Marginals(3), ta.Gaussian, 0.5, draws=2, **options)
+    for plain, rows, text_of, answer_of in (
+        (swept.as_json(), "rows", lambda plain: sweep_text(plain, 0.05, 0), sweep_answer),
+        (found.as_json(), "history", lambda plain: calibration_text(plain, 0), calibration_answer),
+    ):
+        release = {"name": "[b]tables[/b]", **plain}
+        limits = (0.05, 0) if rows == "rows" else (0,)
+        answer, text = answer_of(release, *limits), printed(text_of(release))
+        headline = f"[b]tables[/b]: {answer.word}. {answer.sentence}"
+        assert " ".join(text.split()).startswith(headline)
+        assert max(map(len, text.splitlines())) <= 80
+        for row in release[rows]:
+            assert f"{row['decided']}\n  {row['verdict']}" in text
 
 
 def test_colour_is_for_terminals_that_want_it(document, monkeypatch):

@@ -70,10 +70,10 @@ def calibrate(
     from tellall.experiment.families import as_family
     from tellall.experiment.studies import calibrate_plan, shortcomings
     from tellall.report.study_page import render_calibration
-    from tellall.report.text import talk_console
+    from tellall.report.text import PlainConsole, calibration_text, talk_console
 
     check_page(out)
-    talk = talk_console(quiet=quiet)
+    talk, page = talk_console(quiet=quiet), PlainConsole()
     chosen = read_plan(plan, data, seed, talk)
     limit = chosen.limit if max_advantage is None else max_advantage
     kind = as_family(family)
@@ -104,12 +104,17 @@ def calibrate(
             skipped.append({"name": name, "reason": one})
             continue
         found.append({"name": name, **one.as_json()})
-        if not as_json and not quiet:
-            say(str(one))
         if isinstance(one, tellall.AreaCalibration):
             for line in shortcomings(one, chosen.exposed_limit):
                 enough = False
                 talk.print(line)
+        if as_json or quiet:
+            continue
+        if isinstance(one, tellall.AreaCalibration):
+            say(str(one))
+        else:
+            for text in calibration_text(found[-1], chosen.exposed_limit):
+                page.print(text)
     for one_skipped in skipped:
         talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}", soft_wrap=True)
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]

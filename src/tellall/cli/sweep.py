@@ -21,7 +21,6 @@ from tellall.cli.options import (
     kept_beside,
     only_writer,
     read_plan,
-    say,
     study_document,
     watching,
     write_study,
@@ -65,12 +64,11 @@ def sweep(
     by = "COLUMN" in the plan, every value of that column is an area of its own; with -o, finished areas are
     kept there, so that a stopped sweep can go on.
     """
-    from tellall.experiment.answers import learnt_lines
     from tellall.experiment.calibrate import NO_GUARANTEE
     from tellall.experiment.studies import sweep_plan
     from tellall.report.areas import swept_lines
     from tellall.report.study_page import render_sweep
-    from tellall.report.text import talk_console
+    from tellall.report.text import PlainConsole, sweep_text, talk_console
 
     check_page(out)
     talk = talk_console(quiet=quiet)
@@ -95,9 +93,11 @@ def sweep(
     ):
         found[name] = one
         if not as_json and not quiet:
-            plain = one.as_json()
-            lines = [*swept_lines(plain), *learnt_lines(plain, chosen.exposed_limit)]
-            say("\n".join([str(one), *lines]))
+            plain, page = {"name": name, **one.as_json()}, PlainConsole()
+            for text in sweep_text(plain, chosen.limit, chosen.exposed_limit):
+                page.print(text)
+            for line in swept_lines(plain):
+                page.print(line, soft_wrap=True)
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]
     document = {

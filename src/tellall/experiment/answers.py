@@ -11,7 +11,6 @@ from tellall.experiment.verdict import Answer, area_name
 __all__ = [
     "area_calibration_answer",
     "calibration_answer",
-    "learnt_lines",
     "least_enough",
     "no_answers",
     "strongest_rows",
@@ -48,20 +47,6 @@ def _cheapest(row: Row) -> tuple[float, str]:
 def too_many_learnt(learnt: float | None, limit: int | None) -> bool:
     """Whether more people with a sensitive value are learnt, on average over draws, than a plan allows."""
     return learnt is not None and limit is not None and learnt > limit
-
-
-def learnt_lines(release: dict[str, Any], exposed_limit: int | None) -> list[str]:
-    """For a terminal: which protections of a sweep give away no more people than the plan allows."""
-    if exposed_limit is None or release["real"]:
-        return []
-    worst = strongest_rows(release["rows"])
-    kept = [row["protection"] for row in worst if not too_many_learnt(row.get("learnt"), exposed_limit)]
-    if not kept:
-        return [f"Every protection here gives away more people than the {exposed_limit:,} the plan allows."]
-    return [
-        f"{len(kept)} of {len(worst)} protections give away no more people than the {exposed_limit:,} the "
-        f"plan allows: {'; '.join(kept)}."
-    ]
 
 
 def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | None = None) -> Answer:
@@ -103,7 +88,8 @@ def sweep_answer(release: dict[str, Any], limit: float, exposed_limit: int | Non
         f"95 % confidence{also} it costs least: {_attack(enough, release)}, and {_cost(enough, release)}."
         f"{before}{alone}"
     )
-    return Answer("review", f"{enough['protection']} is enough{where}", said, name)
+    kind = "review" if alone else "pass"
+    return Answer(kind, f"{enough['protection']} is enough{where}", said, name)
 
 
 def no_answers(document: dict[str, Any]) -> list[Answer]:
@@ -120,7 +106,7 @@ def calibration_answer(release: dict[str, Any], exposed_limit: int | None = None
         said = f"Without any noise {_attack(found, release)}, {allowed}."
         return Answer("pass", _NOTHING, said, release["name"])
     said = f"With it {_attack(found, release)}, {allowed}. {_sentence(_cost(found, release))}"
-    return Answer("review", str(release["protection"]), said, release["name"])
+    return Answer("pass", f"{release['protection']} is enough", said, release["name"])
 
 
 def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None = None) -> Answer:
@@ -150,7 +136,7 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
             f"{release['protection']} exposes too many" if release["scale"] else "Too many exposed",
         )
     elif release["scale"]:
-        kind, word = "review", str(release["protection"])
+        kind, word = "pass", f"{release['protection']} is enough"
     else:
         kind, word = "pass", _NOTHING
     noise = f"One noise that serves {serves}. With it" if release["scale"] else "Without any noise"

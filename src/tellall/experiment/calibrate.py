@@ -32,7 +32,7 @@ _QUICKEST = ("least-squares", "auto", "posterior", "lp", "exhaustive")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One scale, measured: the strongest decoder, and whether the verdict on all decoders is a pass.
+    """One scale, measured: the strongest decoder, and the word of the verdict on all decoders.
 
     At a scale that does not pass no decoder is tried after the first that does not. ``decided`` says what
     decided.
@@ -45,8 +45,13 @@ class Evaluation:
     interval: tuple[float, float]
     learnt: int
     loss: float
-    passed: bool
+    verdict: str
     decided: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the verdict is a pass."""
+        return self.verdict == "pass"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -343,7 +348,7 @@ def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Ev
         worst.interval,
         max(limits.count(outcome.learnt) for outcome in outcomes),
         worst.loss.error if worst.loss else math.nan,
-        verdict.word == "pass",
+        verdict.word,
         verdict.decided,
     )
 

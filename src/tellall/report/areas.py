@@ -116,7 +116,14 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
         for row in view["shown"][:_LINES]
     ]
     more = view["measured"] - len(body)
-    return [*aligned(head, body), *([f"... and {count_of(more, 'more area')}"] if more > 0 else [])]
+    missing = view["areas"] - view["measured"]
+    left_out = f", {missing:,} of them not measured" if missing else ""
+    whole = f"{release['people']:,} people in {count_of(view['areas'], 'area')} by {area_name(view['by'])}"
+    return [
+        f"{whole}{left_out}",
+        *aligned(head, body),
+        *([f"... and {count_of(more, 'more area')}"] if more > 0 else []),
+    ]
 
 
 def _worst(row: Row) -> Row | None:

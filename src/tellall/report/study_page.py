@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tellall.core.amounts import gain, points
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
@@ -30,6 +31,11 @@ _SHADED = "Shaded areas are 95 % intervals over people and draws of the noise."
 _DRAWS = "Shaded areas are 95 % intervals over draws of the noise."
 _BELOW = "Values further below zero are not drawn: there the attack does far worse than the baseline."
 _LOST = "Mean absolute error of a published value; a withheld value counts as guessed from its public count."
+_LEARNT = (
+    "People with a sensitive value whom arithmetic proves or whom the attack is surely right about, beyond "
+    "what any baseline explains"
+)
+_PEOPLE = Axis("people with a sensitive value", low=0.0)
 _DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 
 
@@ -39,7 +45,7 @@ def render_sweep(document: dict[str, Any]) -> str:
     releases = [
         {
             **release,
-            "figures": [laid_out(one) for one in sweep_figures(release, limit=limit)],
+            "figures": [laid_out(one) for one in sweep_figures(release, limit=limit, exposed_limit=most)],
             "areas": swept_areas(release),
         }
         for release in document["releases"]
@@ -63,7 +69,7 @@ def render_calibration(document: dict[str, Any]) -> str:
             **release,
             "real": document["real"],
             "warnings": [line for line in release["warnings"] if line not in shared],
-            "figures": [] if by else [laid_out(one) for one in calibration_figures(release)],
+            "figures": [] if by else [laid_out(one) for one in calibration_figures(release, most)],
             "areas": calibrated_areas(release) if by else None,
         }
         for release in document["releases"]
@@ -104,22 +110,29 @@ class _AxisWords:
         )
 
 
-def sweep_figures(plain: dict[str, Any], *, limit: float | None = None) -> tuple[Figure, ...]:
+def sweep_figures(
+    plain: dict[str, Any], *, limit: float | None = None, exposed_limit: int | None = None
+) -> tuple[Figure, ...]:
     """The figures of a sweep: the attack, its advantage and the reader's error against noise; the frontier.
 
     Notes
     -----
     Of several decoders, the strongest is drawn. A protection without a law of noise
     (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
-    log scale has no zero. A limit is a share of people, so it is not drawn for a real secret.
+    log scale has no zero. A limit is a share of people, so it is not drawn for a real secret. People are
+    drawn where their number is limited. Points have the colour of the verdict on their protection.
     """
     words, worst = _AxisWords.of(plain), _worst(plain["rows"])
     exact = next((row for row in worst if row["loss"] == 0), None)
     noisy = [row for row in worst if row["loss"]]
     rules = [] if exact is None else [Rule(words.factor * exact["advantage"], "unprotected")]
-    rules += [] if limit is None or plain["real"] else [Rule(100 * limit, "limit")]
-    against_noise = _against_noise([row for row in noisy if row["std"]], exact, rules, words, plain["units"])
-    return (*against_noise, *_frontier(noisy, rules, words, plain["units"]))
+    rules += [] if limit is None or plain["real"] else [Rule(100 * limit, f"limit {points(limit, '')}")]
+    random = [row for row in noisy if row["std"]]
+    return (
+        *_against_noise(random, exact, rules, words, plain["units"]),
+        *([] if plain["real"] else _learnt_against_noise(random, exact, exposed_limit, plain["units"])),
+        *_frontier(noisy, rules, words, plain["units"]),
+    )
 
 
 def _against_noise(
@@ -127,7 +140,7 @@ def _against_noise(
 ) -> Iterator[Figure]:
     if not rows:
         return
-    noise = Axis("noise on a published value, standard deviation", units, log=True)
+    noise = _noise(units)
     ends = ("accuracy_low", "accuracy_high")
     families = _by_family(rows, "accuracy", ends, factor=words.factor, most=MOST_SERIES - 1)
     baseline = sorted({row["std"]: words.factor * row["baseline_accuracy"] for row in rows}.items())
@@ -145,7 +158,7 @@ def _against_noise(
         f"{words.advantage} {_SHADED}{note}",
         noise,
         axis,
-        _by_family(rows, "advantage", ("low", "high"), factor=words.factor),
+        _by_family(rows, "advantage", ("low", "high"), factor=words.factor, judged=True),
         tuple(rules),
     )
     yield Figure(
@@ -169,12 +182,39 @@ def _against_noise(
         )
 
 
+def _noise(units: str) -> Axis:
+    return Axis("noise on a published value, standard deviation", units, log=True)
+
+
+def _learnt_against_noise(
+    rows: Sequence[Row], exact: Row | None, most: int | None, units: str
+) -> Iterator[Figure]:
+    if not rows or most is None:
+        return
+    bare = [] if exact is None else [Rule(exact["learnt"], "unprotected")]
+    yield Figure(
+        "People proved alone or exposed, against noise",
+        f"{_LEARNT}; the mean over draws of the noise.",
+        _noise(units),
+        _PEOPLE,
+        _by_family(rows, "learnt", judged=True),
+        (*bare, Rule(most, f"limit {most:,}")),
+    )
+
+
 def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _AxisWords, units: str) -> Iterator[Figure]:
     if not rows:
         return
     most = MOST_SERIES - 1
     families = _by_family(
-        rows, "advantage", ("low", "high"), x="loss", kind="points", factor=words.factor, most=most
+        rows,
+        "advantage",
+        ("low", "high"),
+        x="loss",
+        kind="points",
+        factor=words.factor,
+        most=most,
+        judged=True,
     )
     best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
     axis, note = _cut(rows, words)
@@ -190,12 +230,13 @@ def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _AxisWords, uni
     )
 
 
-def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
-    """The figures of a calibration: advantage and error at every scale tried, the limit, the answer."""
+def calibration_figures(plain: dict[str, Any], exposed_limit: int | None = None) -> tuple[Figure, ...]:
+    """The figures of a calibration: advantage, people and error at every scale tried, limits, the answer."""
     tried = sorted((one for one in plain["history"] if one["scale"] > 0), key=lambda one: one["scale"])
     if not tried:
         return ()
     words, x = _AxisWords.of(plain), [one["scale"] for one in tried]
+    limit = f"limit {gain(plain['max_advantage'], plain['real'], '')}"
     wide = x[-1] > _DECADES * x[0]
     axis = Axis(f"scale of {plain['family']}", log=wide)
     answer = (Rule(plain["scale"], f"{plain['scale']:.4g} is enough", "x"),) if plain["scale"] else ()
@@ -207,16 +248,19 @@ def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
         low=low,
         high=high,
         kind="points",
+        verdicts=[one["verdict"] for one in tried],
     )
     return (
         Figure(
             "Advantage at every scale tried",
-            f"{words.advantage} {_WHISKERS} A scale passes if its bar ends under the limit.",
+            f"{words.advantage} {_WHISKERS} A scale passes if its bar ends under the limit and no more "
+            "people are given away than allowed.",
             axis,
             words.advantage_axis,
             (advantage,),
-            (Rule(words.factor * plain["max_advantage"], "limit"), *answer),
+            (Rule(words.factor * plain["max_advantage"], limit), *answer),
         ),
+        *_learnt_at_scales(tried, axis, answer, None if plain["real"] else exposed_limit),
         Figure(
             "What the reader loses at every scale tried",
             _LOST,
@@ -225,6 +269,22 @@ def calibration_figures(plain: dict[str, Any]) -> tuple[Figure, ...]:
             (Series("mean error", x, [one["loss"] for one in tried], kind="both"),),
             answer,
         ),
+    )
+
+
+def _learnt_at_scales(
+    tried: Sequence[Row], axis: Axis, answer: Sequence[Rule], most: int | None
+) -> Iterator[Figure]:
+    if most is None:
+        return
+    x, learnt = [one["scale"] for one in tried], [one["learnt"] for one in tried]
+    yield Figure(
+        "People proved alone or exposed at every scale tried",
+        f"{_LEARNT}.",
+        axis,
+        _PEOPLE,
+        (Series("people", x, learnt, kind="both", verdicts=[one["verdict"] for one in tried]),),
+        (Rule(most, f"limit {most:,}"), *answer),
     )
 
 
@@ -245,6 +305,7 @@ def _by_family(
     kind: Any = "both",
     factor: float = 1.0,
     most: int = MOST_SERIES,
+    judged: bool = False,
 ) -> tuple[Series, ...]:
     """A series for each family; the families beyond the most that can be drawn share one."""
     families: dict[str, list[Row]] = {}
@@ -263,6 +324,7 @@ def _by_family(
             low=[factor * row[ends[0]] for row in families[family]] if ends else (),
             high=[factor * row[ends[1]] for row in families[family]] if ends else (),
             kind="points" if family == _OTHERS else kind,
+            verdicts=[row["verdict"] for row in families[family]] if judged else (),
         )
         for family in named
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -10,24 +11,30 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tellall.core.amounts import percent, with_interval
+from tellall.core.amounts import level, percent, with_interval
 from tellall.core.text import plain_text
+from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
-from tellall.report.releases import ReleaseRow, Unit, limit_words, release_rows
+from tellall.experiment.verdict import Answer
+from tellall.report.releases import Unit, limit_words, release_rows
 
 __all__ = [
     "PlainConsole",
     "aligned",
     "audit_text",
+    "calibration_text",
     "release_table",
+    "sweep_text",
     "talk_console",
 ]
 
 _STYLES = {"pass": "bold green", "review": "bold yellow", "fail": "bold red"}
 _WIDTH = 80
-_WORDS = (
-    "Guess: the strongest baseline. Alone, group: people proved. Sensitive: people proved alone or exposed "
-    "who have a sensitive value."
+_SENSITIVE = "Sensitive: people proved alone or exposed who have a sensitive value."
+_WORDS = f"Guess: the strongest baseline. Alone, group: people proved. {_SENSITIVE}"
+_SWEPT = (
+    f"* on the frontier: no other protection here has both less advantage and less error. {_SENSITIVE} "
+    "Error: of a published value on average. ε: what differential privacy would promise."
 )
 _MOST = 20  # releases and sets of them that a terminal shows
 
@@ -52,25 +59,132 @@ def talk_console(*, quiet: bool = False) -> PlainConsole:
 def audit_text(document: dict[str, Any]) -> list[Text]:
     """The headline of an audit, as on its page, and a table of its releases; 80 columns wide."""
     verdict, rows = document["verdict"], release_rows(document)
-    headline = Text(f"{verdict['word'].upper()}.", _STYLES[verdict["word"]]).append(
-        f" {verdict['sentence']}", "not bold default"
-    )
     found = [one["summary"] for one in document["findings"] if one["outcome"] == "found"]
     real = bool(found) and found[0]["real"]
-    head = ["", "off by" if real else "right", "guess", "advantage [95 %]"]
-    head += ["alone", "group", "exposed", "sensitive"]
-    shown = rows if len(rows) <= _MOST else [*rows[: _MOST - 1], rows[-1]]  # the last is about all
-    first, *numbers = aligned(head, [_cells(row) for row in shown])
-    lines = [Text(), _unbroken(f"  {first}", "bold")]
+    head = ["off by" if real else "right", "guess", "advantage [95 %]", "alone", "group", "exposed"]
+    table = judged_table(
+        [*head, "sensitive"],
+        [
+            JudgedRow(
+                row.name,
+                row.word,
+                row.decided,
+                (
+                    row.right,
+                    row.baseline,
+                    row.advantage,
+                    row.alone,
+                    row.group,
+                    row.exposed,
+                    row.sensitive,
+                ),
+            )
+            for row in rows
+        ],
+    )
+    unit = Unit.of(real)
+    note = f"{_WORDS} Advantage in {unit.words}. {limit_words(document, unit)}"
+    headline = _headline(verdict["word"], verdict["word"].upper(), verdict["sentence"])
+    return [headline, Text(), *table, Text(), Text(note)]
+
+
+def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None) -> list[Text]:
+    """The answer of a sweep, as on its page, and a table of its protections; 80 columns wide."""
+    answer, real = sweep_answer(release, limit, exposed_limit), bool(release["real"])
+    rows = [
+        JudgedRow(
+            f"{row['protection']} *" if row["frontier"] else row["protection"],
+            row["verdict"],
+            row["decided"],
+            (
+                level(row["accuracy"], real),
+                level(row["baseline_accuracy"], real),
+                with_interval(row["advantage"], (row["low"], row["high"]), real),
+                f"{row['exposed']:,}",
+                f"{row['learnt']:,.0f}",
+                _digits(row["loss"]),
+                _digits(row["epsilon"]),
+            ),
+        )
+        for row in strongest_rows(release["rows"])
+    ]
+    head = ["off by" if real else "right", "guess", "advantage [95 %]", "exposed", "sensitive", "error", "ε"]
+    unit = f"the unit of {release['secret']}" if real else "people in 100"
+    notes = [
+        f"{_SWEPT} Advantage in {unit}.",
+        *(f"Left out {one['protection']}: {one['reason']}" for one in release["skipped"]),
+    ]
+    table = judged_table(head, rows)
+    return [_answered(answer), Text(), *table, Text(), *map(Text, notes)]
+
+
+def calibration_text(release: dict[str, Any], exposed_limit: int | None) -> list[Text]:
+    """The answer of a calibration, as on its page, and a table of the scales tried; 80 columns wide."""
+    answer, real = calibration_answer(release, exposed_limit), bool(release["real"])
+    rows = [
+        JudgedRow(
+            f"scale {one['scale']:.4g}",
+            one["verdict"],
+            one["decided"],
+            (
+                level(one["accuracy"], real),
+                with_interval(one["advantage"], one["interval"], real),
+                f"{one['learnt']:,}",
+                _digits(one["loss"]),
+            ),
+        )
+        for one in sorted(release["history"], key=lambda one: float(one["scale"]))
+    ]
+    head = ["off by" if real else "right", "advantage [95 %]", "sensitive", "error"]
+    unit = f"the unit of {release['secret']}" if real else "people in 100"
+    said = _promise(release["guarantee"])
+    return [
+        _answered(answer),
+        Text(),
+        *judged_table(head, rows),
+        Text(),
+        Text(f"{_SENSITIVE} Error: of a published value on average. Advantage in {unit}. {said}"),
+        *map(Text, release["warnings"]),
+    ]
+
+
+@dataclass(frozen=True)
+class JudgedRow:
+    """One row of a terminal's table: a name, the word of its verdict, what decided, and numbers."""
+
+    name: str
+    word: str
+    decided: str
+    cells: tuple[str, ...]
+
+
+def judged_table(head: Sequence[str], rows: Sequence[JudgedRow]) -> list[Text]:
+    """Two lines for each row, the second with the verdict in its colour and the numbers in columns."""
+    shown = rows if len(rows) <= _MOST else [*rows[: _MOST - 1], rows[-1]]
+    first, *numbers = aligned(["", *head], [[row.word, *row.cells] for row in shown])
+    lines = [_unbroken(f"  {first}", "bold")]
     for row, line in zip(shown, numbers, strict=True):
         styled = _unbroken(f"  {line}")
         styled.stylize(_STYLES[row.word], 2, 2 + len(row.word))
         lines += [_named(row), styled]
     if len(rows) > _MOST:
         lines.insert(-2, Text(f"... and {len(rows) - _MOST:,} more, on the page"))
-    unit = Unit.of(real)
-    note = f"{_WORDS} Advantage in {unit.words}. {limit_words(document, unit)}"
-    return [headline, *lines, Text(), Text(note)]
+    return lines
+
+
+def _answered(answer: Answer) -> Text:
+    return Text(f"{answer.about}: ", "bold").append(_headline(answer.kind, answer.word, answer.sentence))
+
+
+def _promise(known: dict[str, Any] | None) -> str:
+    if known is None or known["epsilon"] is None:
+        return "No differential privacy is promised."
+    delta = f", δ = {known['delta']:g}" if known["delta"] else ""
+    return f"Promised: ε = {known['epsilon']:.4g}{delta} for {known['relation']} ({known['text']})."
+
+
+def _headline(kind: str, word: str, sentence: str) -> Text:
+    return Text(f"{word}.", _STYLES[kind]).append(f" {sentence}", "not bold default")
 
 
 def _unbroken(line: str, style: str = "") -> Text:
@@ -78,25 +192,16 @@ def _unbroken(line: str, style: str = "") -> Text:
     return Text(line, style, no_wrap=True, overflow="ignore")
 
 
-def _named(row: ReleaseRow) -> Text:
-    """The name of a release and what decided about it, on one line."""
+def _named(row: JudgedRow) -> Text:
+    """The name and what decided about it, on one line."""
     decided = f": {row.decided}"
     name = _unbroken(row.name)
     name.truncate(_WIDTH - len(decided), overflow="ellipsis")
     return name.append(decided)
 
 
-def _cells(row: ReleaseRow) -> list[str]:
-    return [
-        row.word,
-        row.right,
-        row.baseline,
-        row.advantage,
-        row.alone,
-        row.group,
-        row.exposed,
-        row.sensitive,
-    ]
+def _digits(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -107,13 +212,14 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: int = 1) -
     >>> aligned(["name", "n"], [["a", "10"]])
     ['name   n', 'a     10']
     """
-    widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+    plain = [[cell.replace("\N{NO-BREAK SPACE}", " ") for cell in line] for line in (head, *body)]
+    widths = [max(map(len, column)) for column in zip(*plain, strict=True)]
     return [
         "  ".join(
             cell.ljust(width) if index < left else cell.rjust(width)
             for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for line in (head, *body)
+        for line in plain
     ]
 
 

@@ -158,7 +158,7 @@ class EvaluationDocument(_StudyModel):
     interval: Interval
     learnt: Annotated[int, Field(ge=0)]
     loss: Annotated[float, Field(ge=0)]
-    passed: Annotated[bool, Field(description="Whether the verdict there is a pass.")]
+    verdict: Annotated[Word, Field(description="What an audit would say, over the decoders tried.")]
     decided: Annotated[str, Field(description="What decided, in a few words.")]
 
 

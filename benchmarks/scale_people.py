@@ -42,24 +42,22 @@ def people(n: int, d: int) -> Iterator[tuple[str, ...]]:
 
 
 def measure(n: int, d: int, device: Device) -> tuple[str, ...]:
-    """All pairs of attributes and the secret by exclusive or, fair bits, least squares with confidences."""
+    """All pairs of attributes and the secret by exclusive or, fair bits, the default decoder."""
     name = "cpu" if device is HOST else "cuda"
     statistic, noise = ta.Predicates("xor", 3), ta.Gaussian(NOISE * n**0.5)
     reset_peak(device)
     bits, secret = drawn(n, d)
     coded, everybody = timed("people", lambda: coded_people(bits, n, secret))
     published, release = timed("publish", lambda: ta.publish(everybody, statistic, noise, rng=1, device=name))
-    attacked, attack = timed(
-        "reconstruct", lambda: ta.reconstruct(release, everybody.public, "least-squares", device=name)
-    )
+    attacked, attack = timed("reconstruct", lambda: ta.reconstruct(release, everybody.public, device=name))
     wrong = int(np.count_nonzero(attack.guess != secret))
     host = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
     there = "" if device is HOST else f", {peak(device) / GIB:.1f} GiB of the device"
     return (
-        f"publish and reconstruct, least squares with confidences, on {device.name}: {attack.status.word}",
+        f"from bits to confidences, {attack.decoder}, on {device.name}: {attack.status.word}",
         f"n={n:,}, d={d}, m={release.values.size:,}, σ={NOISE}√n",
         "–",
-        f"{attacked:.1f} s (publish {published:.1f} s, coding the people {coded:.1f} s)",
+        f"{coded + published + attacked:.1f} s (coding the people {coded:.1f} s, publish {published:.1f} s)",
         f"{host:.1f} GiB of the host (bits: {bits.nbytes / GIB:.1f}){there}",
         f"{'all' if not wrong else f'all but {wrong:,}'}; least confidence {attack.confidence.min():.3f}",
     )
@@ -75,7 +73,7 @@ def drawn(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def coded_people(bits: np.ndarray, n: int, secret: np.ndarray) -> ta.Dataset:
-    """The people with what every attack needs to know of them: who is alike."""
+    """The people, and who is alike, which every attack needs to know."""
     everybody = ta.Dataset.from_bits(bits, n, secret)
     _ = everybody.patterns
     return everybody

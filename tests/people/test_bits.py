@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.people import bits as bits_room
 from tellall.people import columns as collecting
-from tellall.people.bits import Bits, between, group_rows, sum_tokens, take_people
+from tellall.people.bits import Bits, between, group_rows, take_people
 from tellall.people.columns import Numbers
 from tellall.people.dataset import Public
 
@@ -42,12 +43,8 @@ def test_bits_read_like_the_array(size: tuple[int, int, int]) -> None:
 
 
 @given(SIZES)
-def test_sums_and_groups_are_those_of_the_array(size: tuple[int, int, int]) -> None:
+def test_groups_are_those_of_the_array(size: tuple[int, int, int]) -> None:
     codes = drawn(size)
-    tokens = list(np.random.default_rng(1).integers(0, 2**64, (len(codes), 2), dtype=np.uint64))
-    wanted = sum((token[row] for token, row in zip(tokens, codes, strict=True)), np.uint64(0))
-    assert np.array_equal(sum_tokens(codes, tokens), wanted)
-    assert np.array_equal(sum_tokens(Bits.of(codes), tokens), wanted)
     one, other = group_rows(codes), group_rows(Bits.of(codes))
     for name in ("index", "counts", "first", "rows"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
@@ -62,11 +59,27 @@ def test_what_lies_beyond_the_last_person_is_ignored() -> None:
     assert Bits(np.array([[255], [0b11111000], [7]], dtype=np.uint8), 5).constant.tolist() == [True] * 3
 
 
-def test_equal_hashes_are_looked_at() -> None:
+def test_equal_hashes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     codes = drawn((6, 40, 3))
+    wanted = group_rows(codes).index
+    monkeypatch.setattr(bits_room, "_hashed", lambda some, seed: np.zeros(some.shape[1], dtype=np.uint64))
+    for table in (codes, Bits.of(codes)):  # as if all had collided
+        assert np.array_equal(group_rows(table).index, wanted)
+
+
+@pytest.mark.parametrize("first", [1, 3, 8, 200])
+def test_people_alike_in_the_first_columns_are_told_apart_by_the_others(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(first)
+    codes = rng.integers(0, 2, (19, 60))[:, rng.integers(0, 60, 100)]  # some people twice and more
+    codes[:3] = 0
+    _, wanted = np.unique(codes, axis=1, return_inverse=True)
+    monkeypatch.setattr(bits_room, "_FIRST", first)
     for table in (codes, Bits.of(codes)):
-        found = group_rows(table, np.zeros(40, dtype=np.uint64))  # as if all had collided
-        assert np.array_equal(found.index, group_rows(codes).index)
+        found = group_rows(table)
+        pairs = set(zip(found.index.tolist(), wanted.ravel().tolist(), strict=True))
+        assert len(pairs) == len(found) == wanted.max() + 1
 
 
 @pytest.mark.parametrize("kind", ["arrays", "frame", "bits"])

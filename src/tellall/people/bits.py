@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -17,7 +17,6 @@ __all__ = [
     "Patterns",
     "between",
     "group_rows",
-    "sum_tokens",
     "take_people",
 ]
 
@@ -29,6 +28,7 @@ Words = npt.NDArray[np.uint64]
 
 PACKED = 2**24  # bits from which they are kept eight to a byte: fewer are quicker as they are
 _CHUNK = 2**16  # people whose sums stay in the cache
+_FIRST = 128  # columns by which most people differ, where there are many
 _SWAPS = ((7, 0x00AA00AA00AA00AA), (14, 0x0000CCCC0000CCCC), (28, 0x00000000F0F0F0F0))
 
 
@@ -127,9 +127,10 @@ class Bits:
     def take(self, people: IntArray) -> Bits:
         """Some of the people, in this order; by index or by mask."""
         indices = np.arange(self.people)[people]
+        byte, shift = indices >> 3, (7 - (indices & 7)).astype(np.uint8)
         out = np.empty((len(self), -(-indices.size // 8)), dtype=np.uint8)
-        for row, codes in zip(out, self, strict=True):
-            row[:] = np.packbits(codes[indices])
+        for row, packed in zip(out, self.packed, strict=True):
+            row[:] = np.packbits(packed[byte] >> shift & 1)
         return Bits(out, indices.size)
 
     def between(self, start: int, stop: int) -> Bits:
@@ -167,47 +168,6 @@ def take_people(codes: IntArray | Bits, people: IntArray) -> IntArray | Bits:
     return codes.take(people) if isinstance(codes, Bits) else np.ascontiguousarray(codes[:, people])
 
 
-def sum_tokens(codes: IntArray | Bits | Sequence[IntArray], tokens: Sequence[Words]) -> Words:
-    """Σ_j tokens[j][code of column j] for each person, modulo 2⁶⁴: equal rows have equal sums.
-
-    Notes
-    -----
-    Eight columns of bits take one lookup in a table of 256 sums: O(people × columns / 8).
-
-    Examples
-    --------
-    >>> tokens = [np.array([1, 10], dtype=np.uint64), np.array([100, 1000], dtype=np.uint64)]
-    >>> sum_tokens(np.array([[1, 0, 1], [0, 0, 1]]), tokens).tolist()
-    [110, 101, 1010]
-    """
-    people = len(codes[0]) if isinstance(codes, Sequence) else codes.shape[1]
-    out = np.zeros(people, dtype=np.uint64)
-    tables = _tables_of_eight(tokens) if isinstance(codes, Bits) else []
-    for begin in range(0, people, _CHUNK):
-        end = min(begin + _CHUNK, people)
-        sums = out[begin:end]
-        if isinstance(codes, Bits):
-            for index, table in enumerate(tables):
-                sums += table[codes.bytes_of(8 * index, begin, end)]
-        else:
-            for token, row in zip(tokens, codes, strict=True):
-                sums += token[row[begin:end]]
-    return out
-
-
-def _tables_of_eight(tokens: Sequence[Words]) -> list[Words]:
-    """For every eight columns of bits, the sums of their tokens for all 256 combinations."""
-    chosen = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(bool)
-    tables = []
-    for first in range(0, len(tokens), 8):
-        some = tokens[first : first + 8]
-        table = np.zeros(256, dtype=np.uint64)
-        for token, have in zip(some, chosen.T, strict=False):
-            table += np.where(have, token[1], token[0])
-        tables.append(table)
-    return tables
-
-
 @dataclass(frozen=True, eq=False)
 class Patterns:
     """The distinct public rows: people with equal rows cannot be told apart by any public statistic.
@@ -238,19 +198,21 @@ class Patterns:
         return self.counts.size
 
 
-def group_rows(codes: IntArray | Bits, sums: npt.NDArray[np.uint64] | None = None) -> Patterns:
+def group_rows(codes: IntArray | Bits) -> Patterns:
     """The distinct columns of a codes matrix (columns × people), in the order of their first person.
-
-    ``sums`` is a number for each person, equal for people with equal codes, if it is known already.
 
     Notes
     -----
-    People are hashed by a random integer combination of their codes, and the grouping is then checked
-    person by person, so that a collision costs time and never correctness.
+    People are hashed by a random combination of their codes, and the grouping is then checked person by
+    person, so that a collision costs time and never correctness. Whoever differs from everybody in the first
+    columns is not looked at further: most people do, where there are many columns.
     """
-    hashed = _hashed(codes) if sums is None else sums
+    hashed = _hashed(codes[:_FIRST], 0)
+    if len(codes) > _FIRST:
+        again = _shared(hashed)
+        hashed[again] += _hashed(take_people(codes[_FIRST:], again), 1)
     _, first, index, counts = np.unique(hashed, return_index=True, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counts[index] > 1)  # different numbers are different codes
+    shared = np.flatnonzero(counts[index] > 1)  # different hashes are different codes
     leader = first[index[shared]]
     if shared.size and any((row[leader] != row[shared]).any() for row in codes):
         _, first, index, counts = np.unique(
@@ -263,12 +225,34 @@ def group_rows(codes: IntArray | Bits, sums: npt.NDArray[np.uint64] | None = Non
     return Patterns(codes, counts[order], rank[index], first[order])
 
 
-def _hashed(codes: IntArray | Bits) -> npt.NDArray[Any]:
-    key = np.random.default_rng(0).integers(1, 2**62, size=(codes.shape[0],), dtype=np.int64)
-    if isinstance(codes, Bits):
-        return sum_tokens(codes, [np.array([0, one], dtype=np.uint64) for one in key])
-    hashed = np.zeros(codes.shape[1], dtype=np.int64)
-    with np.errstate(over="ignore"):
-        for j, row in enumerate(codes):
-            hashed += key[j] * row.astype(np.int64)
-    return hashed
+def _shared(hashed: Words) -> IntArray:
+    """The people who have a hash in common with somebody."""
+    ordered = np.sort(hashed)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    return np.flatnonzero(np.isin(hashed, twice)) if twice.size else np.zeros(0, dtype=np.intp)
+
+
+def _hashed(codes: IntArray | Bits, seed: int) -> Words:
+    """Σ_j key_j × the code of column j for each person, modulo 2⁶⁴.
+
+    Of bits eight columns are one look into a table of 256 sums: O(people × columns / 8).
+    """
+    key = np.random.default_rng(seed).integers(1, 2**62, size=len(codes), dtype=np.int64).astype(np.uint64)
+    if not isinstance(codes, Bits):
+        hashed = np.zeros(codes.shape[1], dtype=np.uint64)
+        for one, row in zip(key, codes, strict=True):
+            hashed += one * row.astype(np.uint64)
+        return hashed
+    out = np.zeros(codes.people, dtype=np.uint64)
+    tables = [_sums_of_eight(key[first : first + 8]) for first in range(0, key.size, 8)]
+    for begin in range(0, codes.people, _CHUNK):
+        end = min(begin + _CHUNK, codes.people)
+        for index, table in enumerate(tables):
+            out[begin:end] += table[codes.bytes_of(8 * index, begin, end)]
+    return out
+
+
+def _sums_of_eight(key: Words) -> Words:
+    """The sum of the keys of up to eight columns of bits for each of the 256 choices of bits."""
+    chosen = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return np.asarray(chosen[:, : key.size].astype(np.uint64) @ key)

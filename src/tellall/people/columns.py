@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,7 +32,6 @@ __all__ = [
     "is_missing",
     "is_numeric",
     "telling",
-    "tokens_of",
 ]
 
 # One column of a table of people, encoded: every value a category, numbers also kept as numbers.
@@ -390,17 +388,6 @@ def telling(columns: Sequence[Column], codes: IntArray | Bits, numbers: Numbers)
     )
     some = codes[kept]
     return tuple(columns[j] for j in kept), some, numbers.choose(some, kept), reasons
-
-
-def tokens_of(columns: Sequence[Column]) -> list[npt.NDArray[np.uint64]]:
-    """A random 64-bit number for each category of each column; their sums identify rows (`sum_tokens`)."""
-    return [_tokens(column) for column in columns]
-
-
-def _tokens(column: Column) -> npt.NDArray[np.uint64]:
-    texts = (f"{len(column.name)}:{column.name}:{code}:{text}" for code, text in enumerate(column.labels))
-    raw = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(raw), dtype="<u8").astype(np.uint64)
 
 
 def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:

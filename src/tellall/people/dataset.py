@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, sum_tokens, take_people
+from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, take_people
 from tellall.people.columns import (
     Array,
     Bins,
@@ -26,7 +26,6 @@ from tellall.people.columns import (
     from_matrix,
     is_numeric,
     telling,
-    tokens_of,
 )
 from tellall.people.shape import Shape
 
@@ -175,7 +174,7 @@ class Public(Outline):
     @cached_property
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
-        return group_rows(self.codes, self._sums)
+        return group_rows(self.codes)
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
@@ -193,11 +192,6 @@ class Public(Outline):
         codes, numbers = self.codes[list(indices)], self.numbers
         kept = numbers.choose(codes, indices) if isinstance(numbers, Numbers) else ()
         return Public(tuple(self.columns[index] for index in indices), codes, kept, self.left_out)
-
-    @cached_property
-    def _sums(self) -> npt.NDArray[np.uint64]:
-        """A number for each person; people with equal codes have equal numbers."""
-        return sum_tokens(self.codes, tokens_of(self.columns))
 
     def __repr__(self) -> str:
         return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"

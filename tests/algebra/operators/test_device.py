@@ -141,6 +141,23 @@ def test_two_narrow_parts_keep_sixteen_bits() -> None:
     np.testing.assert_allclose(there.rmatvec(y), here.rmatvec(y), atol=2**-16 * np.abs(y).sum())
 
 
+def test_three_narrow_parts_keep_twenty_four_bits_and_whole_numbers_are_exact() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    from array_api_compat import torch as namespace
+
+    device = Device("cpu", namespace, torch.device("cpu"), narrow=torch.bfloat16, panel=4)
+    rng = np.random.default_rng(4)
+    signs = rng.choice([-1.0, 1.0], size=(9, 200))
+    here, there = Moments(signs, 2), OnDevice(Moments(signs, 2).on(device))
+    x, whole = rng.normal(size=200), rng.integers(0, 257, 200).astype(float)
+    np.testing.assert_allclose(there.matvec(x), here.matvec(x), atol=2**-22 * np.abs(x).sum())
+    assert np.array_equal(there.matvec(whole), here.matvec(whole))
+    assert len(device.parts(device.put(whole), torch.bfloat16)) == 1
+    assert len(device.parts(device.rounded(device.put(x)), torch.bfloat16)) == 1
+    assert len(device.parts(device.put(x), torch.bfloat16)) == 3
+    assert np.abs(device.get(device.rounded(device.put(x))) / x - 1).max() <= 2**-8
+
+
 def test_what_cannot_be_there_says_so() -> None:
     with pytest.raises(TellallError, match="Sparse equations are not implemented on strict"):
         Sparse(np.eye(3)).on(strict_device())

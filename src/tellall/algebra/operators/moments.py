@@ -270,10 +270,15 @@ class Moments(LinearOperator):
         single = narrow is not None and dtype == self.device.xp.float32
         return narrow if single and isinstance(self.factor, Packed) else dtype
 
+    def _pair_dtype(self, dtype: Any) -> Any:
+        """The same for sums over pairs, where double precision is split into three narrow parts."""
+        narrow = self.device.narrow
+        return dtype if narrow is None or not isinstance(self.factor, Packed) else narrow
+
     def _blocks(self, dtype: Any) -> Iterator[tuple[int, int, Any]]:
-        """Start, stop and the factor's columns between, for products with vectors of that number type."""
+        """Start, stop and the factor's columns between, in that number type."""
         if isinstance(self.factor, Packed):
-            yield from self.factor.blocks(self._work_dtype(dtype))
+            yield from self.factor.blocks(dtype)
         else:
             whole = self.factor if self.factor.dtype == dtype else self.device.xp.astype(self.factor, dtype)
             yield 0, self.shape[1], whole
@@ -283,23 +288,28 @@ class Moments(LinearOperator):
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return device.zeros((self.shape[0],), vector.dtype) + self._entry * xp.sum(vector)
-        blocks = self._blocks(vector.dtype)
+        if self.order == 2:
+            total = device.zeros((d, d), vector.dtype)
+            # sums over a block's people are single, the sum over blocks has the vector's precision
+            parts = device.parts(vector, self._pair_dtype(vector.dtype))
+            for start, stop, T in self._blocks(self._pair_dtype(vector.dtype)):
+                _add_pairs(device, total, T, [part[start:stop] for part in parts])
+            return xp.take(xp.reshape(total, (-1,)), self._upper(d))
+        blocks = self._blocks(self._work_dtype(vector.dtype))
         if self.order == 3:
             return triples(device, d, vector, blocks, self._index("triples", d, gathered))
-        total = device.zeros((d,) * self.order, vector.dtype)
+        total = device.zeros((d,), vector.dtype)
         for start, stop, T in blocks:
-            if self.order == 1:
-                total += device.thin_product(T, vector[start:stop])
-            else:
-                _add_pairs(device, total, T, vector[start:stop])
-        return total if self.order == 1 else xp.take(xp.reshape(total, (-1,)), self._upper(d))
+            total += device.thin_product(T, vector[start:stop])
+        return total
 
     def _back_image(self, vector: Any) -> Any:
         device, xp, d = self.device, self.device.xp, self.factor.shape[0]
         vector = xp.astype(vector, xp.result_type(vector.dtype, device.dtype(self.dtype)), copy=False)
         if self._entry is not None:
             return device.zeros((self.shape[1],), vector.dtype) + self._entry * xp.sum(vector)
-        blocks, work = self._blocks(vector.dtype), self._work_dtype(vector.dtype)
+        work = self._work_dtype(vector.dtype)
+        blocks = self._blocks(work)
         if self.order == 3:
             order = self._index("spread triples", d, spread)
             return triples_transposed(device, d, vector, blocks, order, work)
@@ -356,12 +366,12 @@ class Moments(LinearOperator):
             yield factor[chosen].prod(axis=1)
 
 
-def _add_pairs(device: Device, total: Any, T: Any, s: Any) -> None:
-    """Σ_p T[i,p] T[j,p] s[p] added to total[i, j] for i ≤ j; below the diagonal only what comes for free.
+def _add_pairs(device: Device, total: Any, T: Any, parts: list[Any]) -> None:
+    """Σ_p T[i,p] T[j,p] s[p] added to total[i, j] for i ≤ j, s the sum of its parts.
 
     Of a symmetric product half is redundant: a panel of rows meets the rows from the panel's first on.
+    Below the diagonal only what comes for free is computed.
     """
-    parts = device.parts(s, T.dtype)
     for i, j in _panels(T.shape[0], device.panel):
         rows, others = T[i:j, :], T[i:, :].T
         for part in parts:

@@ -16,6 +16,9 @@ __all__ = [
 ]
 
 
+_ROUGH = 10.0  # times the tolerance: while beliefs move by more, they may be rounded
+
+
 class Spread:
     """A∘A as variances need it: a number where all entries are equally large, an operator elsewhere."""
 
@@ -72,8 +75,9 @@ def pass_messages(
     the count given the opinion r of precision ρ. Two products an iteration where all entries have the same
     size, four elsewhere; O(n + m) memory beside the operator. Only x and τ are damped: damping S as well
     leaves it a step behind its correction v ∘ S, and ends in a cycle. Exact in the limit for matrices whose
-    entries are like independent ones. There is no promise for others, so check `agreement` and `fall` of the
-    result.
+    entries are like independent ones; there is no promise for others, so check `agreement` and `fall` of the
+    result. On a device with a narrow number type x and S are rounded to it until they hardly move. That
+    halves the time, and its noise is far below that of the messages.
     """
     here = operator.resident
     device, xp = here.device, here.device.xp
@@ -90,6 +94,7 @@ def pass_messages(
     scale = float(np.sqrt(np.mean(prior.variance)))
     first = last = _middle(channel, judged(z))
     least = 1e-6 / float(prior.variance.max())
+    rough = device.narrow is not None
     for iteration in range(limit):
         v = spread.forward(tau)
         residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
@@ -101,17 +106,20 @@ def pass_messages(
         if channel.device is not device:
             score, curvature = device.put(score), device.put(curvature)
         s = xp.astype(score, dtype, copy=False)
+        s = device.rounded(s) if rough else s
         precision = _at_least(device, spread.backward(xp.astype(curvature, dtype, copy=False)), least)
         opinion = base + x + here.rmatvec(s) / precision
         mean, variance = moments(precision, opinion)
         moved = mean - base - x
         change = float(xp.mean(moved**2)) ** 0.5 / scale
+        finished, rough = change <= tolerance and not rough, rough and change > _ROUGH * tolerance
         x = xp.astype(x + damping * moved, dtype, copy=False)
+        x = device.rounded(x) if rough else x
         # the variance of the mixture of the old belief and the new: damping must not look like certainty
         blurred = tau + damping * (variance - tau + (1 - damping) * moved**2)
         tau = xp.astype(blurred, dtype, copy=False)
         last = _middle(channel, residual)
-        if change <= tolerance:
+        if finished:
             break
     return Opinion(
         precision=np.broadcast_to(np.asarray(device.get(precision), dtype=float), prior.mean.shape),

@@ -339,7 +339,8 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
     misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
     """
-    off, excess = _off(evidence, decoded.value), _excess(evidence, decoded.value)
+    missed = _missed(evidence, decoded.value)
+    off, excess = _beyond(evidence, missed), _root_mean_square(missed)
     odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
     exact = bool((evidence.system.rows.bound <= 0).all())
     if undecided is None or not (odd or (exact and (off > _SUSPECT).any())):
@@ -349,11 +350,12 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
         return Misfit(excess)
     value = decoded.value.copy()
     value[undecided.index] = solution.value
-    excess = min(excess, _excess(evidence, value))
+    missed = _missed(evidence, value)
+    excess = min(excess, _root_mean_square(missed))
     if evidence.contaminated:
         return Misfit(excess)
-    misfits = int((_off(evidence, value) > CONTRADICTION).sum())
-    return Misfit(excess, misfits or int(exact and _contradict(evidence, undecided, value)))
+    misfits = int((_beyond(evidence, missed) > CONTRADICTION).sum())
+    return Misfit(excess, misfits or int(exact and _contradict(undecided, missed)))
 
 
 def misfitting_share(evidence: Evidence, value: Array) -> Array:
@@ -362,31 +364,35 @@ def misfitting_share(evidence: Evidence, value: Array) -> Array:
     Where errors have no bound that is more than four spreads; else a spread beyond the bound.
     """
     system = evidence.system
-    wrong = _off(evidence, np.round(value)) > 1
+    wrong = _beyond(evidence, _missed(evidence, np.round(value))) > 1
     about, dtype = system.operator.squared(), system.operator.dtype
     every = np.maximum(about.rmatvec(np.ones(wrong.size, dtype=dtype)), 1e-9)
     return np.asarray(about.rmatvec(wrong.astype(dtype)) / every, dtype=np.float64)
 
 
-def _off(evidence: Evidence, value: Array) -> Array:
+def _missed(evidence: Evidence, value: Array) -> Array:
+    """How far each published value is from the one that these counts give, in spreads."""
+    system = evidence.system
+    out: Array = (system.operator @ value - system.rows.target) / system.rows.spread
+    return out
+
+
+def _beyond(evidence: Evidence, missed: Array) -> Array:
     """How far each value is missed beyond its bound, in spreads; a quarter of that where it has none."""
-    system = evidence.system
-    off = np.abs(system.operator @ value - system.rows.target)
-    bounded = np.isfinite(system.rows.bound)
-    beyond: Array = np.maximum(off - np.where(bounded, np.maximum(system.rows.bound, 0.0), 0.0), 0.0)
-    return beyond / (system.rows.spread * np.where(bounded, 1.0, _BEYOND_LUCK / CONTRADICTION))
+    rows = evidence.system.rows
+    bounded = np.isfinite(rows.bound)
+    allowed = np.where(bounded, np.maximum(rows.bound, 0.0), 0.0) / rows.spread
+    beyond: Array = np.maximum(np.abs(missed) - allowed, 0.0)
+    return beyond / np.where(bounded, 1.0, _BEYOND_LUCK / CONTRADICTION)
 
 
-def _excess(evidence: Evidence, value: Array) -> float:
-    system = evidence.system
-    missed = (system.operator @ value - system.rows.target) / system.rows.spread
+def _root_mean_square(missed: Array) -> float:
     return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
 
 
-def _contradict(evidence: Evidence, undecided: Undecided, value: Array) -> bool:
-    """Whether no secret within the bounds has all these exact values; ``value`` is their minimiser."""
-    system, prior = evidence.system, undecided.prior
-    missed = (system.operator @ value - system.rows.target) / system.rows.spread
+def _contradict(undecided: Undecided, missed: Array) -> bool:
+    """Whether no secret within the bounds has all these exact values; their minimiser misses them by this."""
+    prior = undecided.prior
     furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
     return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
 

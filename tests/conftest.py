@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,16 @@ def fair() -> ta.Dataset:
 @pytest.fixture(scope="session")
 def nhanes() -> ta.Dataset:
     return ta.datasets.load("nhanes")
+
+
+def first_fast(values: Iterable[Any], fast: int = 1) -> list[Any]:
+    """Values of a parameter of which all but the first are tried by `make test-slow` only."""
+    return [
+        value
+        if index < fast
+        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+        for index, value in enumerate(values)
+    ]
 
 
 def random_people(n: int, d: int, seed: int, levels: int = 2) -> ta.Dataset:

@@ -167,6 +167,7 @@ def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
     assert "folder must be a folder that holds" in without.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["real", "generated"])
 def test_paper_reruns_on_the_papers_data(tmp_path, source):
     data = SHARED / "data"

@@ -45,6 +45,7 @@ def sweep_of(people, **more):
     )
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, people):
     wanted = sweep_of(people).as_json()
     seen, killed = [], []

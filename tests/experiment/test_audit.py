@@ -193,6 +193,7 @@ def kill_and_resume(work, wanted: str, delays) -> int:
     return kills
 
 
+@pytest.mark.slow
 def test_a_killed_audit_continues_to_the_same_numbers(done, tmp_path):
     work = tmp_path / "work"
     for findings in (1, 3):

@@ -88,6 +88,7 @@ def test_a_plan_is_drafted_for_it():
     assert "3 values (blue, green, red)" in text
 
 
+@pytest.mark.slow
 def test_the_commands_take_it_from_the_plan_to_the_attack(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     table = frame()

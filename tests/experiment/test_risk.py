@@ -133,6 +133,7 @@ def test_pure_noise_has_no_advantage(seed):
     assert risk.exposed == 0
 
 
+@pytest.mark.slow
 def test_pure_noise_about_real_people_has_no_advantage(nhanes):
     release = ta.publish(nhanes, ta.Marginals(3), ta.Gaussian(1e6), rng=0)
     risk = ta.score(ta.reconstruct(release, nhanes.public), nhanes.secret)

@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pytest
 from tests.report.pages import Tags
 
 import tellall as ta
@@ -8,6 +9,7 @@ from tellall.papers.robust_tracing import rerun
 from tellall.report.paper_page import render
 
 
+@pytest.mark.slow
 def test_every_statement_holds():
     """Deterministic by its seed."""
     found = rerun(rng=0)

@@ -42,6 +42,7 @@ def test_a_planted_sparse_image_is_found():
     assert section_upper_bound(Dense(mixed), rng).alpha == pytest.approx(np.sqrt(3 / 60), rel=0.01)
 
 
+@pytest.mark.slow
 def test_bits_are_a_worse_section_than_signs():
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2, (36, 216)).astype(np.float32)
@@ -51,6 +52,7 @@ def test_bits_are_a_worse_section_than_signs():
     assert low < high < 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "bits_below", "signs_below"), [(0, 0.2878, 0.4985), (2, 0.2538, 0.4963)])
 def test_no_start_is_forgotten(seed, bits_below, signs_below):
     """What searches from half of today's starts found: 0/1 pairs fall from plain ones, signs from stirred."""

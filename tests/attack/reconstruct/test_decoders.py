@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.conftest import random_people
+from tests.conftest import first_fast, random_people
 
 import tellall as ta
 from tellall.attack.reconstruct.decoders import DECODERS
@@ -95,6 +95,7 @@ def test_every_decoder_reads_rounded_tables(decoder):
     assert right(people, release, decoder) > 0.9
 
 
+@pytest.mark.slow
 def test_rounded_values_are_intervals_and_not_noise():
     """Over 8 sets of people the interval-aware posterior beats treating rounding as noise of its spread."""
     gain = 0.0
@@ -129,11 +130,11 @@ def test_confidence_is_calibrated_on_random_instances():
     assert 0.88 < held / said < 0.97
 
 
-@pytest.mark.parametrize("levels", [pytest.param(4, marks=pytest.mark.slow), 5])
-def test_a_posterior_that_locks_into_some_secret_is_not_sure_of_it(levels):
-    # rounded tables that many secrets fit; ten releases of 200 people, four standard errors
+@pytest.mark.parametrize(("levels", "releases"), first_fast([(5, 2), (5, 10), (4, 10)]))
+def test_a_posterior_that_locks_into_some_secret_is_not_sure_of_it(levels, releases):
+    # rounded tables that many secrets fit; releases of 200 people each, four standard errors
     wrong = doubt = sure = 0.0
-    for seed in range(10):
+    for seed in range(releases):
         rng = np.random.default_rng(seed)
         people = ta.Dataset.from_arrays(rng.integers(0, levels, (200, 5)), rng.integers(0, 2, 200))
         found = ta.reconstruct(ta.publish(people, ta.Marginals(3), ta.Rounding(2)), people.public)

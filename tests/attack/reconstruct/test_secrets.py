@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from tests.conftest import first_fast
 
 import tellall as ta
 from tellall.algebra.operators.dense import Dense
@@ -67,10 +68,11 @@ def test_tables_of_categories_are_exact_equations_and_give_everybody_away(levels
     assert risk.exposed_at(0.95, levels - 1) <= (secret == levels - 1).sum()
 
 
-def test_noisy_tables_of_categories_know_how_sure_they_are():
+@pytest.mark.parametrize("releases", first_fast([1, 5]))
+def test_noisy_tables_of_categories_know_how_sure_they_are(releases):
     rng = np.random.default_rng(2)
     sure = right = 0
-    for seed in range(5):
+    for seed in range(releases):
         secret = rng.choice(3, size=200, p=[0.5, 0.3, 0.2])
         people = people_of(secret, n=200, d=14, seed=seed)
         release = ta.publish(people, ta.Marginals(3), ta.Gaussian(3.0), rng=seed)
@@ -80,7 +82,7 @@ def test_noisy_tables_of_categories_know_how_sure_they_are():
         assert np.sum(attack.prior) == pytest.approx(1, abs=0.05)
         bold = attack.confidence >= 0.8
         sure, right = sure + bold.sum(), right + (attack.guess == secret)[bold].sum()
-    assert sure > 300
+    assert sure > 60 * releases
     assert right / sure > 0.8
 
 

@@ -339,7 +339,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     minimum of ‖A x − z‖²/σ² + λ ‖x − π‖² would be no more than at that secret, λ Σ max(π, size − π)². What
     misses by more contradicts itself, for sure; it counts as one misfit, whichever it is.
     """
-    missed = _missed(evidence, decoded.value)
+    missed = _residual(evidence, decoded.value)
     off, excess = _beyond(evidence, missed), _root_mean_square(missed)
     odd = excess > CONTRADICTION or bool((off > CONTRADICTION).any())
     exact = bool((evidence.system.rows.bound <= 0).all())
@@ -350,7 +350,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
         return Misfit(excess)
     value = decoded.value.copy()
     value[undecided.index] = solution.value
-    missed = _missed(evidence, value)
+    missed = _residual(evidence, value)
     excess = min(excess, _root_mean_square(missed))
     if evidence.contaminated:
         return Misfit(excess)
@@ -364,13 +364,13 @@ def misfitting_share(evidence: Evidence, value: Array) -> Array:
     Where errors have no bound that is more than four spreads; else a spread beyond the bound.
     """
     system = evidence.system
-    wrong = _beyond(evidence, _missed(evidence, np.round(value))) > 1
+    wrong = _beyond(evidence, _residual(evidence, np.round(value))) > 1
     about, dtype = system.operator.squared(), system.operator.dtype
     every = np.maximum(about.rmatvec(np.ones(wrong.size, dtype=dtype)), 1e-9)
     return np.asarray(about.rmatvec(wrong.astype(dtype)) / every, dtype=np.float64)
 
 
-def _missed(evidence: Evidence, value: Array) -> Array:
+def _residual(evidence: Evidence, value: Array) -> Array:
     """How far each published value is from the one that these counts give, in spreads."""
     system = evidence.system
     out: Array = (system.operator @ value - system.rows.target) / system.rows.spread

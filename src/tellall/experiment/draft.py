@@ -20,6 +20,7 @@ from tellall.release.statistics.base import numbers_of
 
 __all__ = [
     "Draft",
+    "as_toml",
     "draft",
 ]
 
@@ -251,3 +252,34 @@ protect = []   # as they are; blocks lists the columns of each regression
 # statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
 # protect = {{ kind = "Gaussian", std = 0.1 }}   # in the units of a coefficient
 """
+
+
+def as_toml(entries: Sequence[dict[str, Any]]) -> str:
+    """Releases as a plan writes them.
+
+    Examples
+    --------
+    >>> print(as_toml([{"name": "a", "statistic": {"kind": "Marginals", "ways": 2}, "protect": []}]))
+    [[releases]]
+    name = "a"
+    statistic = { kind = "Marginals", ways = 2 }
+    protect = []
+    """
+    return "\n\n".join(
+        "\n".join(["[[releases]]", *(f"{key} = {_value(part)}" for key, part in entry.items())])
+        for entry in entries
+    )
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(part)}' for key, part in value.items())} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, str):
+        return _toml(value)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def _key(text: str) -> str:
+    return text if text.isascii() and text.replace("_", "").isalnum() else _toml(text)

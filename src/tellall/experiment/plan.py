@@ -414,7 +414,8 @@ def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:
     computed = catalogue.build("statistic", statistic)
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
-    return Planned(name or f"{computed.describe()}, {catalogue.label(protections)}", computed, protections)
+    made = Planned(name, computed, protections)
+    return made if name else replace(made, name=made.described)
 
 
 def _with_text(table: Any, by: str) -> Any:

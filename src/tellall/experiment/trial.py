@@ -64,6 +64,11 @@ class Planned:
         """The protections in a few words."""
         return catalogue.label(self.protections)
 
+    @property
+    def described(self) -> str:
+        """What a release is called where a plan gives it no name: what is published and how."""
+        return f"{self.statistic.describe()}, {self.label}"
+
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
         return {
@@ -216,7 +221,7 @@ class Trial:
                 statistic=" + ".join(dict.fromkeys(one.statistic.describe() for one in self.releases)),
                 protection=" + ".join(dict.fromkeys(one.label for one in self.releases)),
                 tried=tried,
-                loss=self._loss,
+                loss=self.loss,
                 promised=self._promised,
                 foreseen=self._foreseen,
                 key=self.setting.key,
@@ -227,7 +232,7 @@ class Trial:
         return tuple(self.run(decoder, tried=len(decoders)) for decoder in decoders)
 
     @cached_property
-    def _loss(self) -> ReaderLoss | None:
+    def loss(self) -> ReaderLoss | None:
         """What the reader of one release loses; of several releases each trial alone says it."""
         if len(self.releases) != 1:
             return None

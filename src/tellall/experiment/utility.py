@@ -26,6 +26,7 @@ __all__ = [
     "Utility",
     "coefficient_utility",
     "cramers_v",
+    "dropped_error",
     "readers_of",
     "utility",
 ]
@@ -444,6 +445,12 @@ def mean_error(clean: Release, noisy: Release, dataset: Dataset) -> float:
     if hidden.any():
         values = np.where(hidden, _filled_in(clean.values, values, noisy, dataset), values)
     return float(np.mean(np.abs(values - clean.values)))
+
+
+def dropped_error(clean: Release, dataset: Dataset) -> float:
+    """The mean absolute error for a reader who sees nothing of a release and knows its overall rates."""
+    guess = _filled_in(clean.values, clean.values, clean, dataset)
+    return float(np.mean(np.abs(guess - clean.values))) if guess.size else 0.0
 
 
 def _filled_in(clean: Array, shown: Array, release: Release, dataset: Dataset) -> Array:

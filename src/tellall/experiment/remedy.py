@@ -1,0 +1,306 @@
+"""The remedy: the cheapest change of a plan that passes, attacked with the same engine on fresh draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tellall.core.amounts import count_of
+from tellall.core.errors import TellallError
+from tellall.core.progress import Progress
+from tellall.experiment.audit import jobs_alone, jobs_together
+from tellall.experiment.changes import Change, Cost, candidates, with_noise, without_release
+from tellall.experiment.document import Audit
+from tellall.experiment.draft import as_toml
+from tellall.experiment.families import least_scale
+from tellall.experiment.findings import Finding, Skipped
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Planned, Setting, Trial, affordable
+from tellall.experiment.verdict import Limits, Verdict, judge_outcome
+from tellall.people.dataset import Dataset
+from tellall.release.protections.protection import is_random
+
+__all__ = ["find_remedy", "with_remedy"]
+
+_FRESH = 1_000_003  # added to the seed: draws that the audit has not seen
+_DRAWS = 20  # fresh draws of a random release that must pass
+_SLOW_WORK = 20_000  # people × draws that slower decoders are tried on, at least on three draws
+_NOISY = 8  # draws at each scale while noise is searched for
+_SCREENED, _CHECKED = 24, 6  # changes that are attacked quickly, and by everything
+_LOUDER = (1.1, 1.5, 2.0)  # times the noise that the search found, until it holds on fresh draws
+_QUICK = "least-squares"
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """A change with its cost and what became of it."""
+
+    change: Change
+    cost: Cost
+    verdict: Verdict | None = None
+    draws: int = 0
+    passed: int = 0
+
+    @property
+    def good(self) -> bool:
+        return self.verdict is not None and self.verdict.word == "pass"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "words": self.change.words,
+            "releases": list(self.change.changed),
+            "loss": self.cost.loss,
+            "withheld": self.cost.withheld,
+            "error": self.cost.error,
+            "verdict": None if self.verdict is None else self.verdict.word,
+            "sentence": "" if self.verdict is None else self.verdict.sentence,
+            "draws": self.draws,
+            "passed": self.passed,
+        }
+
+
+def with_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None) -> Audit:
+    """The audit with the cheapest change of its plan that passes; as it is where it passes already."""
+    return replace(audit, remedy=find_remedy(dataset, audit, progress))
+
+
+def find_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None) -> dict[str, Any] | None:
+    """The cheapest change of a plan that passes, as plain data; None where the plan passes.
+
+    Parameters
+    ----------
+    dataset, audit
+        The people, and the audit of the plan.
+    progress
+        Called with (changes tried, changes that may be) after each.
+
+    Notes
+    -----
+    The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, tables of
+    fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
+    the reader, attacked by the quickest decoder, and the first that stands is checked by every decoder on
+    every set of releases it touches: once where nothing is random, else on 20 fresh draws, all of which must
+    pass. Noise is searched for last, and only up to the cost of what has been found. At most 24 changes are
+    attacked; the others are listed.
+    """
+    if audit.verdict.word == "pass":
+        return None
+    if audit.plan.by is not None:
+        said = "A remedy is not searched for where everything is published by area; audit an area alone."
+        return _document(None, said)
+    search = _Search(dataset, audit, progress)
+    return search.run()
+
+
+class _Search:
+    """One search: the people, what was found about the plan, and what has been tried."""
+
+    def __init__(self, dataset: Dataset, audit: Audit, progress: Progress | None) -> None:
+        self.setting = Setting(dataset, audit.plan.device)
+        self.limits: Limits = audit.limits
+        self.plan, self.progress = audit.plan, progress
+        self.seed = (audit.plan.seed + _FRESH) % 2**63
+        alone = [finding for finding in audit.findings if finding.job.role == "alone"]
+        self.unknown = tuple(one.name for one in (*audit.not_checked, *alone) if not isinstance(one, Finding))
+        self.planned = tuple(one for one in audit.plan.releases if one.name not in self.unknown)
+        self.skipped = tuple(one for one in audit.plan.releases if one.name in self.unknown)
+        self.known = {_names(audit.plan, finding): finding.verdict.word for finding in audit.findings}
+        self.decoders = affordable(dataset.n, 1, dataset.levels)
+        self.tried: list[_Tried] = []
+
+    def run(self) -> dict[str, Any]:
+        """The cheapest change that passes, and what was tried on the way."""
+        listed = self._listed()
+        best = self._first_that_passes(listed[:_SCREENED])
+        best = self._noise(best) or best
+        not_tried = [] if best is not None else listed[_SCREENED:]
+        if best is None:
+            said = f"None of {count_of(len(self.tried), 'change')} that were tried passes."
+            said += " Publish less, or to fewer people." if not not_tried else ""
+            return _document(None, said, self.tried, not_tried)
+        return _document(best, self._said(best), self.tried, not_tried, self.planned)
+
+    def _listed(self) -> list[_Tried]:
+        """The changes of the built-in list that may pass, the cheapest first."""
+        found: dict[str, _Tried] = {}
+        for change in self._changes():
+            if change.words not in found and change.releases and self._rest_passes(change):
+                try:
+                    cost = change.cost(self.setting, self.seed)
+                except TellallError:
+                    continue
+                found[change.words] = _Tried(change, cost)
+        return sorted(found.values(), key=lambda one: (one.cost.loss, one.cost.withheld))
+
+    def _changes(self) -> Iterator[Change]:
+        if self.unknown and self.planned:
+            gone = without_release((*self.planned, *self.skipped), self.unknown)
+            yield gone
+        for change in candidates(self.planned, self._targets(), self.setting):
+            yield self._complete(change)
+
+    def _complete(self, change: Change) -> Change:
+        """The change with everything left out that could not be attacked."""
+        if not self.unknown:
+            return change
+        names = " and ".join(f"“{name}”" for name in self.unknown)
+        return replace(
+            change,
+            words=f"{change.words}; leave out {names}, which cannot be attacked",
+            changed=(*change.changed, *self.unknown),
+            dropped=(*change.dropped, *(one.statistic for one in self.skipped)),
+        )
+
+    def _targets(self) -> list[tuple[str, ...]]:
+        """The groups of releases that changes are made to: those that do not pass, alone and in sets."""
+        order = [one.name for one in self.planned]
+        bad = frozenset(name for name in order if self.known.get(frozenset([name])) != "pass")
+        groups = [bad] if bad else []
+        joint = [names for names, word in self.known.items() if word != "pass" and not names & bad]
+        for names in sorted(joint, key=len):
+            groups += [bad | {name} for name in order if name in names] + [bad | names]
+        groups.append(frozenset(order))
+        return [tuple(n for n in order if n in group) for group in dict.fromkeys(groups)][:8]
+
+    def _rest_passes(self, change: Change) -> bool:
+        """Whether every set of releases that the change does not touch is known to pass."""
+        return all(
+            self.known.get(names) == "pass"
+            for names in map(_named, self._sets(change, touched=False))
+            if names in self.known
+        )
+
+    def _sets(self, change: Change, *, touched: bool) -> list[tuple[Planned, ...]]:
+        """The sets of the changed plan that are attacked, with or without a changed release."""
+        plan = replace(self.plan, releases=change.releases, steps=False)
+        jobs = [*jobs_alone(plan), *jobs_together(plan, range(len(plan.releases)))]
+        sets = [tuple(plan.releases[index] for index, _ in job.members) for job in jobs]
+        return [one for one in sets if bool(_named(one) & set(change.changed)) == touched]
+
+    def _first_that_passes(self, listed: Sequence[_Tried]) -> _Tried | None:
+        checked = 0
+        for done, one in enumerate(listed, 1):
+            quick = self._attacked(one, [_QUICK], 1)
+            if quick.good and checked < _CHECKED:
+                checked += 1
+                quick = self._checked(one)
+            self.tried.append(quick)
+            if self.progress:
+                self.progress(done, len(listed))
+            if quick.good and quick.draws:
+                return quick
+        return None
+
+    def _checked(self, one: _Tried) -> _Tried:
+        """The change attacked by every decoder, on fresh draws where something is random."""
+        draws = _DRAWS if any(is_random(each.protections) for each in one.change.releases) else 1
+        return self._attacked(one, self.decoders, draws)
+
+    def _attacked(self, one: _Tried, decoders: Sequence[str], draws: int) -> _Tried:
+        """The change with the worst verdict of any decoder, set of releases and draw."""
+        worst, failed = None, set()
+        for releases in self._sets(one.change, touched=True):
+            for decoder in sorted(decoders, key=lambda name: name != _QUICK):
+                for draw, verdict in enumerate(self._verdicts(releases, decoder, len(decoders), draws)):
+                    if worst is None or verdict.rank > worst.rank:
+                        worst = verdict
+                    if verdict.word != "pass":
+                        failed.add(draw)
+                if failed:
+                    return replace(one, verdict=worst, draws=draws, passed=draws - len(failed))
+        if worst is None:  # nothing that is left was changed: the audit has attacked it all
+            worst = Verdict("pass", "What is left passes as it is.", "within the limits")
+        return replace(one, verdict=worst, draws=draws, passed=draws)
+
+    def _verdicts(self, releases: tuple[Planned, ...], decoder: str, tried: int, draws: int) -> list[Verdict]:
+        """The verdict on each draw of a set of releases."""
+        if decoder != _QUICK:
+            draws = min(draws, max(3, _SLOW_WORK // self.setting.people.n))
+        name = " + ".join(one.name for one in releases)
+        try:
+            attacks, risks = Trial(self.setting, releases, draws, self.seed).scored(decoder)
+        except TellallError as error:
+            return [Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")]
+        options: dict[str, Any] = {"asked": decoder, "statistic": "", "protection": "", "tried": tried}
+        return [
+            judge_outcome(name, Outcome.of([attack], [risk], **options), self.limits)
+            for attack, risk in zip(attacks, risks, strict=True)
+        ]
+
+    def _noise(self, best: _Tried | None) -> _Tried | None:
+        """The least noise that holds on fresh draws and costs less than the best change, if there is any."""
+        found: _Tried | None = None
+        for names in self._targets():
+            unit = with_noise(self.planned, names, 1.0, self.setting)
+            if unit is None or not self._rest_passes(unit):
+                continue
+            price = unit.cost(self.setting, self.seed).loss
+            rival = found or best
+            most = 1e6 if rival is None or price <= 0 else rival.cost.loss / price
+            found = self._quietest(names, most) or found
+        return found
+
+    def _quietest(self, names: tuple[str, ...], most: float) -> _Tried | None:
+        def made(scale: float) -> _Tried:
+            change = with_noise(self.planned, names, scale, self.setting)
+            assert change is not None
+            full = self._complete(change)
+            return _Tried(full, full.cost(self.setting, self.seed))
+
+        def passes(scale: float) -> bool:
+            return scale > 0 and self._attacked(made(scale), [_QUICK], _NOISY).good
+
+        scale = least_scale(passes, min(1.0, most), most=most, tolerance=0.15, tries=9)
+        for louder in _LOUDER:
+            if not scale or scale * louder > most:
+                break
+            one = self._checked(made(scale * louder))
+            self.tried.append(one)
+            if one.good:
+                return one
+        return None
+
+    def _said(self, best: _Tried) -> str:
+        cost, units = best.cost, self.setting.units(self.planned[0].statistic)
+        shown = "" if not cost.error else f"; what is shown is off by {cost.error:.3g} {units} on average"
+        hidden = f"{cost.withheld:.0%} of the planned values are withheld" if cost.withheld else ""
+        lost = f"{hidden or 'every planned value is shown'}{shown}."
+        checked = (
+            f"All of {best.draws} fresh draws pass."
+            if best.draws > 1
+            else "Audited again with the change, it passes."
+        )
+        return f"The cheapest change found: {best.change.words}. {lost[0].upper()}{lost[1:]} {checked}"
+
+
+def _names(plan: Plan, finding: Finding | Skipped) -> frozenset[str]:
+    return frozenset(plan.releases[index].name for index, _ in finding.job.members)
+
+
+def _named(releases: Sequence[Planned]) -> frozenset[str]:
+    return frozenset(one.name for one in releases)
+
+
+def _document(
+    best: _Tried | None,
+    sentence: str,
+    tried: Sequence[_Tried] = (),
+    not_tried: Sequence[_Tried] = (),
+    planned: Sequence[Planned] = (),
+) -> dict[str, Any]:
+    described = {one.name for one in planned if one.name == one.described}
+    entries = [
+        {**one.as_json(), "name": one.described if one.name in described else one.name}
+        for one in (() if best is None else best.change.releases)
+    ]
+    return {
+        "found": best is not None,
+        "sentence": sentence,
+        "change": None if best is None else best.as_json(),
+        "entries": entries,
+        "toml": as_toml(entries),
+        "tried": [one.as_json() for one in tried],
+        "not_tried": [one.as_json() for one in not_tried],
+    }

@@ -54,7 +54,7 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
     assert "Left out id: a different whole number for everybody" in err
     plan = Plan.read("people.toml")
     assert (plan.secret, plan.public) == ("ill", ("age", "town", "car", "dog"))
-    code, out, err = tellall("audit", "people.toml", "--jobs", "1", "--json")
+    code, out, err = tellall("audit", "people.toml", "--jobs", "1", "--json", "--no-remedy")
     document = AuditDocument.model_validate_json(out)
     assert code == {"pass": 0, "fail": 1, "review": 3}[document.verdict.word]
     assert err.splitlines()[-1] == "The page is people-audit/report.html"
@@ -71,21 +71,23 @@ def test_from_a_file_to_a_page_in_two_commands(tellall, people, tmp_path):
 def test_exit_codes_follow_the_limit(tellall, people, limit, noise, code, word):
     """Exact tables prove people as a group, which a person has to judge; noise proves nothing."""
     Path("plan.toml").write_text(PLAN.format(limit=limit) + noise)
-    left, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    left, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")
     assert (left, out) == (code, "")
     assert err.startswith(f"{word}. ")
 
 
 def test_one_person_learnt_is_too_many_unless_the_plan_allows_it(tellall, people):
     Path("plan.toml").write_text(PLAN.format(limit=1.0).replace("exposed_limit = 60\n", ""))
-    code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")
     assert code == 1
     assert "learns the sensitive value of single people" in " ".join(err.split())
 
 
 def test_reveal_writes_a_separate_marked_file_for_its_owner_alone(tellall, people):
     Path("plan.toml").write_text(PLAN.format(limit=0.05))
-    _, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--reveal", "--json", "-o", "result")
+    _, out, err = tellall(
+        "audit", "plan.toml", "--jobs", "1", "--reveal", "--no-remedy", "--json", "-o", "result"
+    )
     marked = Path("result/people.SECRET.json")
     assert marked.stat().st_mode & 0o077 == 0
     named = json.loads(marked.read_text(encoding="utf-8"))
@@ -97,7 +99,8 @@ def test_reveal_writes_a_separate_marked_file_for_its_owner_alone(tellall, peopl
 
 def test_the_seed_of_the_command_is_the_seed_of_the_audit(tellall, people):
     Path("plan.toml").write_text(PLAN.format(limit=0.05) + 'protect = { kind = "Gaussian", std = 2.0 }\n')
-    runs = [tellall("audit", "plan.toml", "--jobs", "1", "--json", "--seed", seed)[1] for seed in (1, 1, 2)]
+    options = ("--jobs", "1", "--json", "--no-remedy", "--seed")
+    runs = [tellall("audit", "plan.toml", *options, seed)[1] for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
 
 
@@ -373,10 +376,35 @@ def test_init_drafts_a_plan_for_a_real_secret_that_can_be_audited(tellall, tmp_p
     (planned,) = plan.releases
     assert planned.statistic == Estimator("linear", blocks=[["a", "b", "c", "d"]], intercept=True)
     assert "town" in plan.public  # known to the attacker, of no use in a regression
-    assert tellall("audit", "pay.toml", "-q")[0] in (0, 1, 3)
+    assert tellall("audit", "pay.toml", "-q", "--no-remedy")[0] in (0, 1, 3)
     (tmp_path / "text.csv").write_text(
         "town,pay\n" + "".join(f"{'xyz'[i % 3]},{i / 7:.3f}\n" for i in range(40)), encoding="utf-8"
     )
     code, _, err = tellall("init", "text.csv", "--secret", "pay")
     assert code == 2
     assert "table must be one with public columns of numbers without gaps; got none." in err
+
+
+def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, monkeypatch):
+    """Whatever becomes of the search, the files and the exit code are those of the verdict."""
+
+    def stopped(*_args, **_options):
+        assert json.loads(Path("plan-audit/audit.json").read_text())["verdict"]["word"] == "fail"
+        raise KeyboardInterrupt
+
+    Path("plan.toml").write_text(PLAN.format(limit=0.01).replace("exposed_limit = 60", "exposed_limit = 0"))
+    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", stopped)
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert code == 1
+    assert "the verdict stands" in err
+    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: 1 / 0)
+    assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
+    found = {"found": False, "sentence": "None of 3 changes that were tried passes."}
+    found |= {"change": None, "entries": [], "toml": "", "tried": [], "not_tried": []}
+    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: found)
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1", "--json")
+    assert code == 1
+    assert (
+        json.loads(out)["remedy"] == json.loads(Path("plan-audit/audit.json").read_text())["remedy"] == found
+    )
+    assert "None of 3 changes" in err

@@ -6,7 +6,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +32,12 @@ from tellall.cli.options import (
 )
 from tellall.core.errors import TellallError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tellall.experiment.document import Audit
+    from tellall.people.dataset import Dataset
+
 __all__ = [
     "EXIT_CODES",
     "audit",
@@ -40,6 +46,9 @@ __all__ = [
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
+NoRemedy = Annotated[
+    bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
+]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
@@ -58,12 +67,16 @@ def audit(
     jobs: Jobs = -1,
     cluster: Cluster = None,
     device: Device = "cpu",
+    no_remedy: NoRemedy = False,
 ) -> None:
     """Attack everything a plan would publish: a verdict, a page, an exit code.
 
     With by = "COLUMN" in the plan, every value of that column is an area of its own. The page shows the worst
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
     some areas, only the missing ones are computed.
+
+    If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
+    is looked for, and what each part of it gives away; both are added to the page.
 
     Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage or nothing that can be attacked,
     3 for a person to decide.
@@ -106,6 +119,8 @@ def audit(
         talk.print(text)
     for line in audit_lines(result.document):
         talk.print(line, soft_wrap=True)
+    if result.verdict.word != "pass" and result.worst is not None and not no_remedy:
+        result = _explained(people, result, folder, talk, quiet=quiet)
     announce(page, talk)
     if reveal:
         marked = write_secret(folder / "people", name_people(people, chosen))
@@ -114,6 +129,22 @@ def audit(
     if result.worst is None:
         raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
     raise typer.Exit(EXIT_CODES[result.verdict.word])
+
+
+def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, quiet: bool) -> Audit:
+    """The audit with its remedy, saved again and printed; as it was where the search is stopped."""
+    from tellall.experiment.remedy import with_remedy
+
+    try:
+        with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
+            found = with_remedy(people, audit, progress)
+    except KeyboardInterrupt:
+        talk.print("The search for a remedy was stopped; the verdict stands.")
+        return audit
+    found.save(folder)
+    if found.remedy is not None:
+        talk.print(found.remedy["sentence"])
+    return found
 
 
 def _reasons(document: dict[str, Any]) -> str:

@@ -44,6 +44,7 @@ def audit(
     device: str = "cpu",
     name: str = "",
     command: str = "ta.audit",
+    remedy: bool = False,
 ) -> Audit:
     """The audit of planned releases about these people.
 
@@ -66,6 +67,9 @@ def audit(
         Where equations are solved: "cpu", "cuda", "cuda:1"; see `reconstruct`.
     name, command
         What the page says the data and the command were.
+    remedy
+        Whether to look for the cheapest change of a plan that does not pass (``audit.remedy``), which takes
+        about as long as the audit. The command does so, unless told otherwise.
 
     Notes
     -----
@@ -90,7 +94,7 @@ def audit(
             )
         found = attack_all(dataset, chosen, workers, kept, progress)
     findings = tuple(finding for finding in found if finding.job.role != "step")
-    return Audit(
+    done = Audit(
         plan=chosen,
         data=describe_people(dataset, called),
         limits=chosen.limits(dataset),
@@ -99,6 +103,13 @@ def audit(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
     )
+    return _with_remedy(dataset, done) if remedy else done
+
+
+def _with_remedy(dataset: Dataset, done: Audit) -> Audit:
+    from tellall.experiment.remedy import with_remedy
+
+    return with_remedy(dataset, done)
 
 
 def jobs_alone(plan: Plan) -> list[Job]:

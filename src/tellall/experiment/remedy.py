@@ -29,7 +29,7 @@ _DRAWS = 20  # fresh draws of a random release that must pass
 _SLOW_WORK = 20_000  # people × draws that slower decoders are tried on, at least on three draws
 _NOISY = 8  # draws at each scale while noise is searched for
 _SCREENED, _CHECKED = 24, 6  # changes that are attacked quickly, and by everything
-_LOUDER = (1.1, 1.5, 2.0)  # times the noise that the search found, until it holds on fresh draws
+_LOUDER = (1.1, 1.6, 2.5, 4.0)  # times the noise that the search found, until it holds on fresh draws
 _QUICK = "least-squares"
 
 
@@ -161,7 +161,7 @@ class _Search:
         joint = [names for names, word in self.known.items() if word != "pass" and not names & bad]
         for names in sorted(joint, key=len):
             groups += [bad | {name} for name in order if name in names] + [bad | names]
-        groups.append(frozenset(order))
+        groups += [frozenset(order)] if groups else []
         return [tuple(n for n in order if n in group) for group in dict.fromkeys(groups)][:8]
 
     def _rest_passes(self, change: Change) -> bool:

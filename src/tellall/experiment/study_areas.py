@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, sweep
 from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
+from tellall.people.areas import Area
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Rng
 from tellall.release.statistics.base import Statistic
@@ -284,12 +286,7 @@ def sweep_areas(
     found = each_area(
         "sweep", _sweep_area, areas, statistic, seed, options, workers, work, progress, parse=Sweep.from_plain
     )
-    swept = [
-        StudiedArea(area.name, area.n, area.seed(seed), sweep=piece)
-        if isinstance(piece, Sweep)
-        else StudiedArea(area.name, area.n, area.seed(seed), reason=piece.reason)
-        for area, piece in found
-    ]
+    swept = [_studied(area, seed, piece) for area, piece in found]
     if all(area.sweep is None for area in swept):
         raise nothing_found(by, [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)])
     limits = Limits(limit, exposed_limit, codes)
@@ -361,12 +358,7 @@ def calibrate_areas(
         parse=_parsed_answer,
         unanswerable=lambda area: few_people(area) or same_secret(area),
     )
-    answers = [
-        StudiedArea(area.name, area.n, area.seed(seed), reason=piece.reason)
-        if isinstance(piece, NoOwnAnswer)
-        else StudiedArea(area.name, area.n, area.seed(seed), answer=piece)
-        for area, piece in found
-    ]
+    answers = [_studied(area, seed, piece) for area, piece in found]
     missing = [(area.n, why) for area, why in found if isinstance(why, NoOwnAnswer)]
     answered = [area.answer for area in answers if area.answer is not None]
     if not answered:
@@ -401,6 +393,13 @@ def calibrate_areas(
         tuple(ordered),
         tuple(why for _, why in missing),
     )
+
+
+def _studied(area: Area, seed: int, piece: Sweep | dict[str, Any] | NoOwnAnswer) -> StudiedArea:
+    known = StudiedArea(area.name, area.n, area.seed(seed))
+    if isinstance(piece, NoOwnAnswer):
+        return replace(known, reason=piece.reason)
+    return replace(known, sweep=piece) if isinstance(piece, Sweep) else replace(known, answer=piece)
 
 
 def _sweep_area(payload: tuple[Dataset, Statistic, int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -458,10 +457,7 @@ def _sweep_of_all(found: Sequence[Sweep], seed: int, limits: Limits) -> Sweep:
         rows += rows_of(family, scale, std, summed, limits)
         outcomes += summed
     mark_frontier(rows)
-    skipped: dict[tuple[str, str], int] = {}
-    for one in found:
-        for pair in one.skipped:
-            skipped[pair] = skipped.get(pair, 0) + 1
+    skipped = Counter(pair for one in found for pair in one.skipped)
     return Sweep(
         tuple(rows),
         found[0].statistic,

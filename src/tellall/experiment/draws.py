@@ -9,8 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.posterior.model import CountPrior
-from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.certainty import enclose
+from tellall.algebra.solvers.base import Status, enclose
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.reals import Whitened, whiten

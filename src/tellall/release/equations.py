@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
-from tellall.algebra.solvers.certainty import Enclosure, enclose, row_space
+from tellall.algebra.solvers.base import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellall.algebra.operators.compose import DistinctRows
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.posterior import expectation
 from tellall.algebra.posterior.expectation import GaussianSteps
-from tellall.algebra.solvers.row_side import DistinctRows
 
 
 def dense_posterior(matrix, precision, pull, weights, row_pull):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.dense import Dense
-from tellall.algebra.solvers.certainty import enclose, row_space
+from tellall.algebra.solvers.base import enclose, row_space
 
 
 @given(st.integers(0, 6), st.integers(1, 6), st.integers(0, 10**6))

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tellall.algebra.operators.compose import Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import DistinctRows, Partition, RowScale, RowSelect, Stack
 from tellall.algebra.operators.dense import Dense
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
-from tellall.algebra.solvers.row_side import DistinctRows, RowFactor
+from tellall.algebra.solvers.row_side import RowFactor
 
 
 def tables(seed, n=60, count=4, cells=15):

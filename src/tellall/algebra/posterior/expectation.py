@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.compose import DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
-from tellall.algebra.solvers.row_side import DistinctRows, RowFactor
+from tellall.algebra.solvers.row_side import RowFactor
 
 __all__ = [
     "GaussianPosterior",

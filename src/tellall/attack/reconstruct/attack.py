@@ -24,8 +24,7 @@ from tellall.attack.reconstruct.decoders import (
     misfitting_share,
 )
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
-from tellall.attack.reconstruct.undecided import leave_undecided
-from tellall.attack.secret import Code, Real, Secret
+from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.equations import Evidence

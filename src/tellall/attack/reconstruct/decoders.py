@@ -17,7 +17,7 @@ from tellall.algebra.solvers.base import Solution, Status
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.reconstruct.undecided import Undecided
+from tellall.attack.secret import Undecided
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
 

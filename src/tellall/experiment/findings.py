@@ -252,10 +252,11 @@ def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedAr
                 "people": area.people,
                 "seed": area.seed,
                 "reason": area.reason,
+                "verdict": seen.word,
                 "note": SAME_SECRET if area.constant and area.reason is None else None,
                 "findings": [_area_finding(finding) for finding in area.findings],
             }
-            for area in areas
+            for area, seen in zip(areas, judged, strict=True)
         ],
     }
 

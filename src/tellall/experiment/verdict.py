@@ -342,6 +342,11 @@ class JudgedArea:
     surely: bool
     reason: str | None = None
 
+    @property
+    def word(self) -> str:
+        """The word of the verdict on it: "fail" where it fails the audit, "review" where it may by luck."""
+        return "fail" if self.surely else "review" if self.above or self.reason is not None else "pass"
+
 
 def judge_area(
     name: str,

@@ -33,7 +33,9 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     if known is None:
         return None
     attacked = [row for row in map(_worst, known["rows"]) if row is not None]
-    worst = [gain_bar(row["name"], row["advantage"], row["interval"], "") for row in attacked[:_DRAWN]]
+    worst = [
+        gain_bar(row["name"], row["advantage"], row["interval"], row["verdict"]) for row in attacked[:_DRAWN]
+    ]
     totals = [row for row in document["findings"] if row["role"] != "step" and row["outcome"] == "found"]
     chart = bar_figure(
         "Advantage in the worst areas",
@@ -83,7 +85,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
     view = audited_areas(document)
     if view is None:
         return []
-    head = ["area", "people", "right", "guess", "advantage [95 %]", "exposed", "named right"]
+    head = ["area", "verdict", "people", "right", "guess", "advantage [95 %]", "exposed"]
     worst = [_line(row["name"], row) for row in view["shown"][:_LINES]]
     whole = [_line(f"all: {row['name']}" if view["several"] else "all", row) for row in view["totals"]]
     lines = aligned(head, [*worst, *whole])
@@ -132,7 +134,12 @@ def _worst(row: Row) -> Row | None:
     if not found:
         return None
     worst = max(found, key=lambda one: (one["advantage"], one["interval"][0]))
-    kept = {"name": area_name(row["name"]), "people": row["people"], "note": row["note"]}
+    kept = {
+        "name": area_name(row["name"]),
+        "people": row["people"],
+        "note": row["note"],
+        "verdict": row["verdict"],
+    }
     return {**worst, "release": worst["name"], **kept}
 
 
@@ -142,6 +149,7 @@ def _total(row: Row) -> Row:
     return {
         **found,
         "name": row["name"],
+        "verdict": row["verdict"]["word"],
         "baseline_accuracy": found["baselines"][found["baseline"]],
         "exposed": sum(found["exposed"]["0.95"].values()),
     }
@@ -168,14 +176,14 @@ def _reason(row: Row) -> str | None:
 def _line(name: str, row: Row) -> list[str]:
     return [
         _cell(name),
+        row["verdict"],
         f"{row['people']:,}",
         percent(row["accuracy"]),
         percent(row["baseline_accuracy"]),
         with_interval(row["advantage"], row["interval"]),
         f"{row['exposed']:,}",
-        f"{row['named_right']:,} of {row['named']:,}",
     ]
 
 
 def _cell(name: str) -> str:
-    return name if len(name) <= 24 else f"{name[:23]}…"
+    return name if len(name) <= 18 else f"{name[:17]}…"

@@ -35,7 +35,6 @@ _LEARNT = (
     "People with a sensitive value whom arithmetic proves or whom the attack is surely right about, beyond "
     "what any baseline explains"
 )
-_PEOPLE = Axis("people with a sensitive value", low=0.0)
 _DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 
 
@@ -182,6 +181,11 @@ def _against_noise(
         )
 
 
+def _people_axis(counts: Sequence[float], limit: int) -> Axis:
+    """From nobody up; one person more or less never fills the chart."""
+    return Axis("people with a sensitive value", low=0.0, high=None if max(*counts, limit) >= 5 else 5.0)
+
+
 def _noise(units: str) -> Axis:
     return Axis("noise on a published value, standard deviation", units, log=True)
 
@@ -196,7 +200,7 @@ def _learnt_against_noise(
         "People proved alone or exposed, against noise",
         f"{_LEARNT}; the mean over draws of the noise.",
         _noise(units),
-        _PEOPLE,
+        _people_axis([row["learnt"] for row in (*rows, *([] if exact is None else [exact]))], most),
         _by_family(rows, "learnt", judged=True),
         (*bare, Rule(most, f"limit {most:,}")),
     )
@@ -282,7 +286,7 @@ def _learnt_at_scales(
         "People proved alone or exposed at every scale tried",
         f"{_LEARNT}.",
         axis,
-        _PEOPLE,
+        _people_axis(learnt, most),
         (Series("people", x, learnt, kind="both", verdicts=[one["verdict"] for one in tried]),),
         (Rule(most, f"limit {most:,}"), *answer),
     )

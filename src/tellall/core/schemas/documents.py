@@ -303,6 +303,7 @@ class AreaDocument(_Strict):
     people: Annotated[int, Field(ge=1)]
     seed: Annotated[int, Field(ge=0, description="With it the area can be audited alone.")]
     reason: Annotated[str | None, Field(description="Why it was not attacked; null: it was.")] = None
+    verdict: Literal["pass", "review", "fail"]
     note: str | None = None
     findings: list[AreaFinding]
 

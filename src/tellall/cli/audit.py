@@ -133,11 +133,12 @@ def audit(
 
 def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, quiet: bool) -> Audit:
     """The audit with its remedy, saved again and printed; as it was where the search is stopped."""
+    from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
     try:
         with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
-            found = with_remedy(people, audit, progress)
+            found = with_remedy(people, with_culprits(people, audit), progress)
     except KeyboardInterrupt:
         talk.print("The search for a remedy was stopped; the verdict stands.")
         return audit

@@ -68,8 +68,9 @@ def audit(
     name, command
         What the page says the data and the command were.
     remedy
-        Whether to look for the cheapest change of a plan that does not pass (``audit.remedy``), which takes
-        about as long as the audit. The command does so, unless told otherwise.
+        Whether to look, where a plan does not pass, for what each part of it gives away and to whom
+        (``audit.culprits``) and for the cheapest change that passes (``audit.remedy``). It takes about as
+        long as the audit. The command does so, unless told otherwise.
 
     Notes
     -----
@@ -107,9 +108,10 @@ def audit(
 
 
 def _with_remedy(dataset: Dataset, done: Audit) -> Audit:
+    from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
-    return with_remedy(dataset, done)
+    return with_remedy(dataset, with_culprits(dataset, done))
 
 
 def jobs_alone(plan: Plan) -> list[Job]:

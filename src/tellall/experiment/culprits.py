@@ -1,0 +1,234 @@
+"""Culprits: what each release, table or column adds to what is given away, and who is learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core.errors import TellallError
+from tellall.experiment.changes import parts_of
+from tellall.experiment.document import Audit
+from tellall.experiment.findings import Finding
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.risk import Mask, Risk
+from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.experiment.verdict import Limits
+from tellall.people.dataset import Dataset, Public
+
+__all__ = ["Crowd", "derivable", "find_culprits", "may_be_shown", "merged", "with_culprits"]
+
+_MOST_PARTS = 20  # that are left out and attacked again
+_FEW = 5  # a smaller count, or one this near to its group, would tell of single people
+_ALIKE = "people alike in public"
+_SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
+
+People = npt.NDArray[np.bool_]
+
+
+def with_culprits(dataset: Dataset, audit: Audit) -> Audit:
+    """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
+    return replace(audit, culprits=find_culprits(dataset, audit))
+
+
+def find_culprits(dataset: Dataset, audit: Audit) -> dict[str, Any] | None:
+    """What each part of the worst set of releases adds, as plain data; None where the plan passes.
+
+    Notes
+    -----
+    The strongest decoder attacks the set again without each of its releases, tables or columns, on the draw
+    of the audit; at most 20 parts. A part can add less than nothing: without it the baselines are others.
+    Those learnt, proved alone or exposed with a sensitive value, are counted by public column and by how many
+    people are alike in public. Values are merged until no count that is shown, or that follows from those
+    shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
+    """
+    worst = _worst(audit)
+    if audit.verdict.word == "pass" or audit.plan.by is not None or worst is None:
+        return None
+    setting = Setting(dataset, audit.plan.device)
+    releases = tuple(audit.plan.releases[index] for index, _ in worst.job.members)
+    decoder, limits = worst.outcome.asked, audit.limits
+    attacks, risks = Trial(setting, releases, 1, audit.plan.seed).scored(decoder)
+    whole = Outcome.of(attacks, risks, asked=decoder, statistic="", protection="")
+    parts = list(_without(releases, setting))
+    return {
+        "of": worst.name,
+        "decoder": decoder,
+        **_numbers(whole, limits),
+        "parts": [
+            found
+            for part in parts[:_MOST_PARTS]
+            if (found := _added(part, whole, setting, audit.plan.seed, decoder, limits)) is not None
+        ],
+        "not_tried": [part.name for part in parts[_MOST_PARTS:]],
+        "who": who_is_learnt(dataset.public, learnt_people(risks[0], limits)),
+    }
+
+
+def _worst(audit: Audit) -> Finding | None:
+    """The finding that gives most people away among those that do not pass, of the fewest releases."""
+    bad = [finding for finding in audit.found if finding.verdict.word != "pass"]
+    return max(
+        bad,
+        key=lambda one: (
+            one.verdict.rank,
+            audit.limits.count(one.outcome.learnt),
+            one.outcome.advantage,
+            -len(one.job.members),
+        ),
+        default=None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """What is left of a set of releases without one part."""
+
+    kind: str
+    name: str
+    releases: tuple[Planned, ...]
+
+
+def _without(releases: tuple[Planned, ...], setting: Setting) -> Iterator[_Rest]:
+    several = len(releases) > 1
+    if several:
+        for one in releases:
+            yield _Rest("release", one.name, tuple(other for other in releases if other is not one))
+    for one in releases:
+        for part in parts_of(one, setting):
+            name = f"{part.name} in “{one.name}”" if several else part.name
+            kept = replace(one, statistic=part.kept)
+            yield _Rest(part.kind, name, tuple(kept if other is one else other for other in releases))
+
+
+def _added(
+    rest: _Rest, whole: Outcome, setting: Setting, seed: int, decoder: str, limits: Limits
+) -> dict[str, Any] | None:
+    """What is given away without a part, and what the part adds; None where the rest cannot be attacked."""
+    try:
+        left = Trial(setting, rest.releases, 1, seed).run(decoder)
+    except TellallError:
+        return None
+    before, after = _numbers(whole, limits), _numbers(left, limits)
+    return {
+        "kind": rest.kind,
+        "name": rest.name,
+        **after,
+        "adds": {name: before[name] - after[name] for name in before},
+    }
+
+
+def _numbers(found: Outcome, limits: Limits) -> dict[str, Any]:
+    return {
+        "proved": found.proved,
+        "exposed": found.exposed_people,
+        "learnt": limits.count(found.learnt),
+        "advantage": found.advantage,
+    }
+
+
+def learnt_people(risk: Risk, limits: Limits) -> Mask:
+    """Who is proved alone or exposed, with a sensitive value."""
+    learnt = (risk._proved == "alone") | risk.exposed_people()
+    if limits.sensitive is None:
+        return np.asarray(learnt)
+    return np.asarray(learnt & np.isin(risk._truth, [int(value) for value in limits.sensitive]))
+
+
+# Who is learnt, in counts that tell of nobody
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Some people by what they have in common: the values, and who they are."""
+
+    values: tuple[str, ...]
+    people: People
+
+
+def who_is_learnt(public: Public, learnt: Mask) -> list[dict[str, Any]]:
+    """The people learnt, by how many are alike and by column, as far as that may be shown."""
+    shown: list[Crowd] = [Crowd(("everybody",), np.ones(learnt.size, dtype=bool))]
+    tables: list[dict[str, Any]] = []
+    for by, crowds in _tables(public):
+        rows = merged(crowds, learnt)
+        if len(rows) < 2 or derivable([*shown, *rows], learnt):
+            continue
+        shown += rows
+        tables.append({"by": by, "rows": [_row(crowd, learnt) for crowd in rows]})
+    return tables
+
+
+def _tables(public: Public) -> Iterator[tuple[str, list[Crowd]]]:
+    alike = public.patterns.counts[public.patterns.index]
+    sizes = [Crowd((text,), (alike >= least) & (alike <= most)) for least, most, text in _SIZES]
+    yield _ALIKE, [crowd for crowd in sizes if crowd.people.any()]
+    for column, codes in zip(public.columns, public.codes, strict=True):
+        values = [Crowd((str(label),), np.asarray(codes == code)) for code, label in enumerate(column.labels)]
+        yield column.name, [crowd for crowd in values if crowd.people.any()]
+
+
+def may_be_shown(people: People, learnt: Mask) -> bool:
+    """Whether a count of people learnt among some people tells of no single one.
+
+    Examples
+    --------
+    >>> learnt = np.arange(40) < 6
+    >>> everybody = np.ones(40, dtype=bool)
+    >>> may_be_shown(everybody, learnt), may_be_shown(np.arange(40) < 8, learnt)
+    (True, False)
+    """
+    group, count = int(people.sum()), int((people & learnt).sum())
+    return (count == 0 or count >= _FEW) and group - count >= _FEW
+
+
+def merged(crowds: Sequence[Crowd], learnt: Mask) -> list[Crowd]:
+    """The crowds, neighbours merged until the count of each may be shown; one crowd where it never may."""
+    rows = list(crowds)
+    while len(rows) > 1:
+        unsafe = [index for index, one in enumerate(rows) if not may_be_shown(one.people, learnt)]
+        if not unsafe:
+            return rows
+        index = min(unsafe, key=lambda one: int(rows[one].people.sum()))
+        beside = [near for near in (index - 1, index + 1) if 0 <= near < len(rows)]
+        near = min(beside, key=lambda one: int(rows[one].people.sum()))
+        first, second = sorted((index, near))
+        both = Crowd(rows[first].values + rows[second].values, rows[first].people | rows[second].people)
+        rows[first : second + 1] = [both]
+    return rows
+
+
+def derivable(shown: Sequence[Crowd], learnt: Mask) -> bool:
+    """Whether some count that follows from those shown would tell of single people.
+
+    Notes
+    -----
+    A count follows where its people are a sum and difference of crowds that are shown. Tried are what any two
+    crowds have in common and what either has alone. People in the same crowds cannot be told apart: O(crowds²
+    × kinds of people × crowds).
+    """
+    member = np.stack([crowd.people for crowd in shown])
+    kinds, index = np.unique(member, axis=1, return_inverse=True)
+    _, scale, right = np.linalg.svd(kinds.astype(np.float64), full_matrices=False)
+    basis = right[scale > 1e-9 * scale[0]]
+    for one in range(len(shown)):
+        for other in range(one):
+            first, second = kinds[one], kinds[other]
+            for part in (first & second, first & ~second, second & ~first):
+                vector = part.astype(np.float64)
+                if not part.any() or np.abs(vector - (vector @ basis.T) @ basis).max() > 1e-9:
+                    continue
+                if not may_be_shown(part[index.ravel()], learnt):
+                    return True
+    return False
+
+
+def _row(crowd: Crowd, learnt: Mask) -> dict[str, Any]:
+    return {
+        "values": list(crowd.values),
+        "people": int(crowd.people.sum()),
+        "learnt": int((crowd.people & learnt).sum()),
+    }

@@ -150,3 +150,76 @@ def test_errors_name_the_line_and_no_value(tmp_path, content, says):
 def test_a_table_of_one_column_is_a_table(tmp_path):
     (tmp_path / "one.csv").write_text('"a,b"\n0\n1\n')
     assert ta.read(tmp_path / "one.csv").public.names == ("a,b",)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("name,name,ill\nAnn,A,0\nBob,B,1\n", "Columns 1 and 2 have the same name in line 1."),
+        ("name,,ill\nAnn,A,0\nBob,B,1\n", "Column 2 has no name in line 1."),
+        ("37,2,1\n52,1,0\n37,2,1\n", "Line 1 holds no names: the columns must be named there."),
+        (
+            'name,ill\nAnn,0\n"SECRET,1\nBob,0\n',
+            "Line 3 has a quote that is not closed, or text after a closed one.",
+        ),
+        (
+            'name,ill\nAnn,0\n"SECRET"x,1\nBob,0\n',
+            "Line 3 has a quote that is not closed, or text after a closed one.",
+        ),
+        ("name,ill\nAnn,0\nSEC\0RET,1\n", "Line 3 holds a zero byte, so the file is not text."),
+        ("name,ill\nAnn,0\nBob,1\n".encode("utf-16"), "It is text in UTF-16; save it in UTF-8."),
+        (b"na\xffme,ill\nAnn,0\nBob,1\n", "Line 1 is not text in UTF-8."),
+        ("\nname,ill\nAnn,0\n", "Line 1 is empty."),
+    ],
+)
+def test_text_in_another_dialect_is_refused_by_line_and_column(tmp_path, content, says):
+    path = tmp_path / "people.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ta.InvalidInput) as caught:
+        ta.read(path, secret="ill")
+    text = str(caught.value)
+    assert text.endswith(says)
+    assert "people.csv" in text
+    assert not any(word in text for word in ("SECRET", "Ann", "37"))
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (
+            "a,ill\n1.5,0\n2.5,1\n",
+            "2 columns named in line 1, separated by commas, decimal points, double quotes.",
+        ),
+        (
+            "a;ill\n1,5;0\n2,5;1\n",
+            "separated by semicolons, decimal points (commas in 1 column), double quotes.",
+        ),
+        ("\ufeffa\till\n1.5\t0\n2.5\t1\n", "separated by tabs, decimal points, double quotes."),
+        ('"a;b"|ill\r\n1.5|0\r\n2.5|1\r\n', "separated by bars, decimal points, double quotes."),
+    ],
+)
+def test_how_a_text_was_read_is_said(tmp_path, content, says):
+    (tmp_path / "people.csv").write_text(content, encoding="utf-8", newline="")
+    people = ta.read(tmp_path / "people.csv", secret="ill")
+    assert people.assumed.startswith("people.csv was read as text in UTF-8: 2 columns named in line 1, ")
+    assert people.assumed.endswith(says)
+    assert people.public.numbers[0].tolist() == [1.5, 2.5]
+    assert people.take(np.array([0, 1])).assumed == people.assumed
+
+
+def test_decimal_commas_and_points_in_different_columns_are_both_numbers(tmp_path):
+    rows = "".join(f"{i},5;{i}.25;x{i % 3}, y;{i % 2}\n" for i in range(30))
+    (tmp_path / "people.csv").write_text("a;b;c;ill\n" + rows)
+    people = ta.read(tmp_path / "people.csv", secret="ill")
+    assert people.public.numbers[0][:2].tolist() == [0.5, 1.5]
+    assert people.public.numbers[1][:2].tolist() == [0.25, 1.25]
+    assert people.public.columns[2].labels == ("x0, y", "x1, y", "x2, y")
+
+
+def test_columns_that_are_numbered_have_names(tmp_path):
+    (tmp_path / "people.csv").write_text("0,1,2\n5,1,0\n6,1,1\n")
+    assert ta.read(tmp_path / "people.csv", secret="2").public.names == ("0",)
+
+
+def test_files_that_are_not_text_assume_nothing(files):
+    assert ta.read(files / "people.parquet", secret="ill").assumed == ""

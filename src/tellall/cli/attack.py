@@ -17,6 +17,7 @@ from tellall.cli.options import (
     Seed,
     check_out,
     emit,
+    tell_assumed,
     write_secret,
 )
 from tellall.core.errors import InvalidInput, invalid
@@ -24,7 +25,7 @@ from tellall.core.schemas import VERSION
 
 if TYPE_CHECKING:
     from tellall.attack.reconstruct.attack import Reconstruction
-    from tellall.people.dataset import Public
+    from tellall.people.dataset import Dataset
     from tellall.release.release import Release
 
 __all__ = [
@@ -61,7 +62,9 @@ def attack(
     talk = talk_console(quiet=quiet)
     check_out(out)
     loaded = [Release.load(path) for path in releases]
-    found = reconstruct(loaded, _view(loaded, public), prior=prior, rng=seed, device=device)
+    people = _known(loaded, public)
+    tell_assumed(people.assumed, talk)
+    found = reconstruct(loaded, people.public, prior=prior, rng=seed, device=device)
     concluded = _counted(found) if found.secret.levels else _real(found)
     document = _common(found, loaded, releases, seed) | concluded
     for line in _lines(document):
@@ -73,8 +76,8 @@ def attack(
     raise typer.Exit(0 if found.status.settled else INCONCLUSIVE)
 
 
-def _view(releases: list[Release], path: Path) -> Public:
-    """The public columns, cut as the releases cut them."""
+def _known(releases: list[Release], path: Path) -> Dataset:
+    """The people with their public columns, cut as the releases cut them."""
     from tellall.people.readers import read
 
     first = releases[0]
@@ -82,7 +85,7 @@ def _view(releases: list[Release], path: Path) -> Public:
         raise invalid("releases", "made for the same public columns and people", "different ones")
     bins = None if first.shape is None else first.shape.bins
     try:
-        return read(path, public=first.columns, bins=bins).public
+        return read(path, public=first.columns, bins=bins)
     except InvalidInput as error:
         raise InvalidInput(f"--public: {error}") from None
 

@@ -28,6 +28,7 @@ from tellall.cli.options import (
     progress_bar,
     read_plan,
     resumable,
+    tell_assumed,
     write_secret,
 )
 from tellall.core.errors import TellallError
@@ -92,6 +93,7 @@ def audit(
     check_folder(folder)
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
+    tell_assumed(people.assumed, talk)
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"

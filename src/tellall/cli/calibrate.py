@@ -24,6 +24,7 @@ from tellall.cli.options import (
     read_plan,
     say,
     study_document,
+    tell_assumed,
     watching,
     write_study,
 )
@@ -81,6 +82,7 @@ def calibrate(
         rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
+    tell_assumed(people.assumed, talk)
     chosen.check(people)
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit
+from tellall.cli.options import AsJson, Quiet, Seed, Unused, check_out, emit, tell_assumed
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
@@ -44,6 +44,7 @@ def init(
     if plan.exists() or plan.is_symlink():
         raise invalid("--out", "a new file", str(plan), "Remove it, or choose another name.")
     table = read_table(people)
+    tell_assumed(getattr(table, "assumed", ""), talk)
     made = draft(table, _relative(plan, people), secret=secret)
     files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (

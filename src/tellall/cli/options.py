@@ -57,6 +57,7 @@ __all__ = [
     "resumable",
     "say",
     "study_document",
+    "tell_assumed",
     "watching",
     "write_secret",
     "write_study",
@@ -186,6 +187,12 @@ def announce(page: Path, talk: Console) -> None:
 def say(text: str, *, err: bool = False) -> None:
     """Prints a text on standard output or standard error; nothing in it acts on the terminal."""
     typer.echo(plain_text(text), err=err)
+
+
+def tell_assumed(sentence: str, talk: Console) -> None:
+    """Prints how the text of a file was read, where it was text."""
+    if sentence:
+        talk.print(sentence, soft_wrap=True)
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:

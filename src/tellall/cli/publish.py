@@ -18,6 +18,7 @@ from tellall.cli.options import (
     emit,
     progress_bar,
     read_plan,
+    tell_assumed,
 )
 from tellall.core import files
 from tellall.core.errors import invalid
@@ -84,6 +85,7 @@ def publish(
             people = chosen.stored(data, bar)
         else:
             people = chosen.dataset(data)
+            tell_assumed(people.assumed, talk)
             chosen.check(people)
         for index, entry in enumerate(chosen.releases):
             rng = np.random.default_rng(None if seed is None else [seed, index])

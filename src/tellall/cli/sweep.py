@@ -22,6 +22,7 @@ from tellall.cli.options import (
     only_writer,
     read_plan,
     study_document,
+    tell_assumed,
     watching,
     write_study,
 )
@@ -74,6 +75,7 @@ def sweep(
     talk = talk_console(quiet=quiet)
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
+    tell_assumed(people.assumed, talk)
     chosen.check(people)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)

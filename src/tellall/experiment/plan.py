@@ -421,7 +421,11 @@ def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:
 def _with_text(table: Any, by: str) -> Any:
     """The table with every value of the column that makes areas as a category."""
     texts = values_as_text(by, table[by])
-    return {**table, by: texts} if isinstance(table, dict) else table.assign(**{by: texts})
+    if not isinstance(table, dict):
+        return table.assign(**{by: texts})
+    changed = readers.PeopleTable({**table, by: texts})
+    changed.assumed = getattr(table, "assumed", "")
+    return changed
 
 
 def _with_different_names(entries: Sequence[Planned]) -> tuple[Planned, ...]:

@@ -209,6 +209,8 @@ class Dataset:
         One bit, category (a code) or real number per person, or None.
     meaning
         What the codes of the secret stand for; empty for real numbers.
+    assumed
+        How the text of the file was read, in a sentence; empty where there was no such file.
 
     Examples
     --------
@@ -221,6 +223,7 @@ class Dataset:
     secret: npt.NDArray[Any] | None = None
     secret_name: str = "secret"
     meaning: tuple[str, ...] = ("0", "1")
+    assumed: str = ""
 
     @classmethod
     def from_arrays(
@@ -325,7 +328,10 @@ class Dataset:
         per_column = bins_by_column(bins, chosen, lambda name: is_numeric(raw[name]))
         encoded = (encode(name, raw[name], per_column.get(name)) for name in chosen)
         view = Public(*collect(encoded, len(chosen)))
-        return cls(view) if secret is None else cls(view, *_secret(secret, raw[secret], kind))
+        assumed = getattr(frame, "assumed", "") if isinstance(frame, dict) else ""
+        if secret is None:
+            return cls(view, assumed=assumed)
+        return cls(view, *_secret(secret, raw[secret], kind), assumed)
 
     @classmethod
     def _with_vector(cls, view: Public, secret: npt.ArrayLike | None, kind: str | None) -> Dataset:
@@ -359,7 +365,7 @@ class Dataset:
     def take(self, people: IntArray) -> Dataset:
         """Some of the people, with the same columns and categories."""
         secret = None if self.secret is None else self.secret[people]
-        return Dataset(self.public.take(people), secret, self.secret_name, self.meaning)
+        return Dataset(self.public.take(people), secret, self.secret_name, self.meaning, self.assumed)
 
     def __repr__(self) -> str:
         lines = [f"Dataset of {self.n} people, {len(self.patterns)} distinct public rows"]

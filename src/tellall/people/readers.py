@@ -5,6 +5,7 @@ Errors name the file, the line and the column, never a value in it.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import weakref
@@ -13,15 +14,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tellall.core import duck
+from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.text import said_safely
+from tellall.core.text import one_line, said_safely
 from tellall.people.columns import Bins
 from tellall.people.dataset import Dataset
 
 __all__ = [
     "DELIMITED",
     "ParquetColumns",
+    "PeopleTable",
     "check_table",
     "read",
     "read_table",
@@ -109,27 +114,126 @@ class ParquetColumns:
             raise _unreadable(self._path, f"DuckDB met: {said_safely(error)}.") from None
 
 
-def _read_delimited(file: Path, delimiter: str | None) -> dict[str, Any]:
-    """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
-    import duckdb
+# Delimited text: one dialect, found from the header and said; what does not keep to it is named by its line.
 
-    options = "header = true, sample_size = -1, skip = 0, comment = ''"
-    options += f", delim = '{delimiter}'" if delimiter else ""
-    try:
-        with duck.connect() as connection:
-            query = f"SELECT * FROM read_csv(?, {options})"
-            table = dict(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy())
-    except duckdb.Error as error:
-        line = re.search(r"CSV Error on Line: (\d+)", str(error))
-        otherwise = f"Line {line[1]} cannot be read." if line else "It has no rows that match its header."
-        raise _unreadable(file, _first_fault(file, delimiter) or otherwise) from None
-    # where lines have too many or too few values, DuckDB takes each line for one value
-    if len(table) == 1 and (fault := _first_fault(file, delimiter)):
-        raise _unreadable(file, fault)
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_WIDE_BOMS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*|\s*[+-]?\d+\s*")
+_PIECE = 2**24
+
+
+class PeopleTable(dict[str, Any]):
+    """The columns of a file by name; ``assumed`` says in a sentence how its text was read."""
+
+    assumed: str = ""
+
+
+def _read_delimited(file: Path, delimiter: str | None) -> PeopleTable:
+    """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
+    _refuse_other_text(file)
+    found, names = _header(file, delimiter)
+    columns = _delimited_columns(file, found, ".")
+    if len(columns) != len(names):
+        raise _unreadable(file, _first_fault(file, found) or "Its lines do not match its header.")
+    commas = [found != "," and _has_decimal_commas(column) for column in columns]
+    if any(commas):
+        other = _delimited_columns(file, found, ",")
+        columns = [other[j] if commas[j] else column for j, column in enumerate(columns)]
+    table = PeopleTable(zip(names, columns, strict=True))
+    where = f" (commas in {count_of(sum(commas), 'column')})" if any(commas) else ""
+    table.assumed = (
+        f"{one_line(file.name)} was read as text in UTF-8: {count_of(len(names), 'column')} named in line 1, "
+        f"separated by {_DELIMITERS[found]}, decimal points{where}, double quotes."
+    )
     return table
 
 
-def _first_fault(file: Path, delimiter: str | None) -> str:
+def _refuse_other_text(file: Path) -> None:
+    """Refuse text in other encodings than UTF-8, and what is no text at all."""
+    with file.open("rb") as raw:
+        start = raw.read(4)
+        other = next((name for mark, name in _WIDE_BOMS if start.startswith(mark)), None)
+        if other is not None:
+            raise _unreadable(file, f"It is text in {other}; save it in UTF-8.")
+        raw.seek(0)
+        before = 0
+        for piece in iter(lambda: raw.read(_PIECE), b""):
+            if (at := piece.find(b"\0")) >= 0:
+                line = before + piece.count(b"\n", 0, at) + 1
+                raise _unreadable(file, f"Line {line:,} holds a zero byte, so the file is not text.")
+            before += piece.count(b"\n")
+
+
+def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
+    """What separates the columns, and their names, from the first line."""
+    headers = {mark: _first_row(file, mark) for mark in ([delimiter] if delimiter else _DELIMITERS)}
+    found = max(headers, key=lambda mark: len(headers[mark]))  # the first of those that separate as much
+    names = [name.strip() for name in headers[found]]
+    if not names:
+        raise _unreadable(file, _first_fault(file, found) or "Line 1 cannot be read.")
+    for index, name in enumerate(names):
+        if not name:
+            raise _unreadable(file, f"Column {index + 1:,} has no name in line 1.")
+        if (first := names.index(name)) < index:
+            raise _unreadable(file, f"Columns {first + 1:,} and {index + 1:,} have the same name in line 1.")
+    if all(map(_is_number, names)) and not _is_counted(names):
+        raise _unreadable(file, "Line 1 holds no names: the columns must be named there.")
+    return found, names
+
+
+def _first_row(file: Path, delimiter: str) -> list[str]:
+    """The values of the first line; none where it cannot be read with that delimiter."""
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            return next(csv.reader(text, delimiter=delimiter, strict=True), [])
+    except (UnicodeDecodeError, csv.Error):
+        return []
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?\d*[.,]?\d+([eE][+-]?\d+)?", text) is not None
+
+
+def _is_counted(names: list[str]) -> bool:
+    """Whether the names number the columns, from zero or from one."""
+    return any(names == [str(start + index) for index in range(len(names))] for start in (0, 1))
+
+
+def _delimited_columns(file: Path, delimiter: str, decimal: str) -> list[Any]:
+    import duckdb
+
+    options = "header = true, sample_size = -1, skip = 0, comment = '', quote = '\"', escape = '\"'"
+    options += f", strict_mode = true, delim = '{delimiter}', decimal_separator = '{decimal}'"
+    try:
+        with duck.connect() as connection:
+            query = f"SELECT * FROM read_csv(?, {options})"
+            return list(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values())
+    except duckdb.Error as error:
+        line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        otherwise = (
+            f"Line {int(line[1]):,} cannot be read." if line else "It has no rows that match its header."
+        )
+        raise _unreadable(file, _first_fault(file, delimiter) or otherwise) from None
+
+
+def _has_decimal_commas(column: Any) -> bool:
+    """Whether a column of text holds numbers, some of them with decimal commas, and nothing else."""
+    if column.dtype.kind != "O":
+        return False
+    known = (value for value in np.ma.asarray(column).compressed() if value is not None)
+    commas = False
+    for value in known:
+        if not isinstance(value, str) or _DECIMAL_COMMA.fullmatch(value) is None:
+            return False
+        commas = commas or "," in value
+    return commas
+
+
+def _first_fault(file: Path, delimiter: str) -> str:
     """Which line is not text, or has more or fewer values than the header; empty if all lines are sound."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
@@ -137,16 +241,22 @@ def _first_fault(file: Path, delimiter: str | None) -> str:
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 return f"Line {number:,} is not text in UTF-8."
+    begin = 1
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
-            rows = csv.reader(text, delimiter=delimiter or max(",;\t|", key=text.readline().count))
-            text.seek(0)
+            rows = csv.reader(text, delimiter=delimiter, strict=True)
             width = len(next(rows, []))
+            if not width:
+                return "Line 1 is empty."
+            begin = rows.line_num + 1
             for row in rows:
                 if row and len(row) != width:
-                    return f"Line {rows.line_num:,} has {len(row):,} values, the header has {width:,}."
-    except csv.Error:  # a value too long for this reader
-        return f"Line {rows.line_num:,} cannot be read."
+                    return f"Line {begin:,} has {len(row):,} values, the header has {width:,}."
+                begin = rows.line_num + 1
+    except csv.Error as error:
+        if "limit" in str(error):  # a value too long for this reader
+            return f"Line {begin:,} cannot be read."
+        return f"Line {begin:,} has a quote that is not closed, or text after a closed one."
     return ""
 
 

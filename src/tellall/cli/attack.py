@@ -63,12 +63,12 @@ def attack(
     check_out(out)
     loaded = [Release.load(path) for path in releases]
     people = _known(loaded, public)
-    tell_assumed(people.assumed, talk)
     found = reconstruct(loaded, people.public, prior=prior, rng=seed, device=device)
     concluded = _counted(found) if found.secret.levels else _real(found)
     document = _common(found, loaded, releases, seed) | concluded
     for line in _lines(document):
         talk.print(line)
+    tell_assumed(people.assumed, talk)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
         talk.print(f"Who is guessed what is in {marked}", soft_wrap=True)

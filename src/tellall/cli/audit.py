@@ -93,7 +93,6 @@ def audit(
     check_folder(folder)
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
-    tell_assumed(people.assumed, talk)
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"
@@ -123,6 +122,7 @@ def audit(
         talk.print(line, soft_wrap=True)
     if result.verdict.word != "pass" and result.worst is not None and not no_remedy:
         result = _explained(people, result, folder, talk, quiet=quiet)
+    tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
         marked = write_secret(folder / "people", name_people(people, chosen))

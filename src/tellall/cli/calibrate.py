@@ -82,7 +82,6 @@ def calibrate(
         rule = "left out: each step of a calibration needs the one before; only areas (by) share a cluster"
         raise invalid("--cluster", rule, cluster)
     people = chosen.dataset(data)
-    tell_assumed(people.assumed, talk)
     chosen.check(people)
     if not people.levels and max_advantage is None:
         raise invalid("--max-advantage", f"given, in the unit of {people.secret_name}", "nothing")
@@ -131,6 +130,7 @@ def calibrate(
         "releases": found,
         "skipped": skipped,
     }
+    tell_assumed(people.assumed, talk)
     write_study(document, render_calibration, out=out, as_json=as_json, talk=talk)
     if skipped or not enough:
         raise typer.Exit(INCONCLUSIVE)

@@ -44,7 +44,6 @@ def init(
     if plan.exists() or plan.is_symlink():
         raise invalid("--out", "a new file", str(plan), "Remove it, or choose another name.")
     table = read_table(people)
-    tell_assumed(getattr(table, "assumed", ""), talk)
     made = draft(table, _relative(plan, people), secret=secret)
     files.write_text(plan, made.text.replace("seed = 0 ", f"seed = {seed} "))
     for line in (
@@ -53,6 +52,7 @@ def init(
         f"Check it, then run: tellall audit {plan}",
     ):
         talk.print(line, soft_wrap=True)
+    tell_assumed(getattr(table, "assumed", ""), talk)
     document = {
         "schema_version": VERSION,
         "document": "draft",

@@ -85,7 +85,6 @@ def publish(
             people = chosen.stored(data, bar)
         else:
             people = chosen.dataset(data)
-            tell_assumed(people.assumed, talk)
             chosen.check(people)
         for index, entry in enumerate(chosen.releases):
             rng = np.random.default_rng(None if seed is None else [seed, index])
@@ -95,6 +94,7 @@ def publish(
             release.put(batch, name)
     for release, name in zip(made, names, strict=True):
         talk.print(f"{name}: {release}", soft_wrap=True)
+    tell_assumed(people.assumed, talk)
     if seed is not None:
         talk.print("Made with a known seed: for rehearsals, not for publication.")
     document = {

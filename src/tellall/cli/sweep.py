@@ -75,7 +75,6 @@ def sweep(
     talk = talk_console(quiet=quiet)
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
-    tell_assumed(people.assumed, talk)
     chosen.check(people)
     families = family or ["Gaussian"]
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
@@ -118,6 +117,7 @@ def sweep(
         else one
         for number, one in enumerate(found.values(), 1)
     }
+    tell_assumed(people.assumed, talk)
     write_study(document, render_sweep, out=out, as_json=as_json, talk=talk, tables=tables)
 
 

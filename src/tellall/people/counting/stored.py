@@ -61,6 +61,7 @@ class Stored:
     secret_name: str = "secret"
     meaning: tuple[str, ...] = ("0", "1")
     progress: Progress | None = field(default=None)
+    assumed: str = ""  # as of a Dataset: these files are not text
 
     @property
     def n(self) -> int:

@@ -252,3 +252,18 @@ def areas(people: ta.Dataset, done: ta.Audit):
 
     for area in split(people, "town"):
         yield area.dataset, next(one for one in done.areas if one.name == area.name)
+
+
+def test_what_no_attack_on_several_values_knows_is_not_checked():
+    rng = np.random.default_rng(0)
+    frame = {f"c{j}": rng.choice(list("ab"), 40) for j in range(3)}
+    people = ta.Dataset.from_frame({**frame, "s": rng.choice(list("xyz"), 40)}, secret="s")
+    fits = {"name": "fits", "statistic": {"kind": "Estimator", "loss": "linear"}}
+    tables = {"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}}
+    audit = ta.audit(people, {"steps": False, "releases": [fits, tables]})
+    assert [finding.name for finding in audit.findings] == ["tables"]
+    assert [(one.name, one.nearest) for one in audit.not_checked] == [("fits", "Marginals")]
+    assert "Not attacked: fits" in audit.verdict.sentence
+    alone = ta.audit(people, {"steps": False, "releases": [fits]})
+    assert alone.worst is None
+    assert alone.verdict.word == "review"

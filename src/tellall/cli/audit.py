@@ -93,6 +93,10 @@ def audit(
     check_folder(folder)
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
+    known = chosen.not_checked
+    chosen = chosen.attackable(people)
+    for one in chosen.not_checked[len(known) :]:
+        talk.print(str(one), soft_wrap=True)
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"

@@ -83,7 +83,7 @@ def audit(
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
     workers = Workers(processes, cluster)
     # asked for once: where there is no such device, one warning is enough
-    chosen = replace(_as_plan(plan), device=find_device(device).name)
+    chosen = replace(_as_plan(plan), device=find_device(device).name).attackable(dataset)
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
     with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:

@@ -356,6 +356,20 @@ class Plan:
         """What the releases may give away of these people."""
         return Limits(self.limit, self.exposed_limit, sensitive_codes(dataset, self.sensitive))
 
+    def attackable(self, dataset: Dataset) -> Plan:
+        """The plan for these people: what no attack on a secret like theirs knows is not checked."""
+        if dataset.levels <= 2:
+            return self
+        fits = [isinstance(entry.statistic, Marginals) for entry in self.releases]
+        reason = f"for a secret of {dataset.levels} values tellall attacks tables (Marginals) alone"
+        unfit = [
+            NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, "Marginals")
+            for entry, fit in zip(self.releases, fits, strict=True)
+            if not fit and (plain := entry.as_json())
+        ]
+        kept = tuple(entry for entry, fit in zip(self.releases, fits, strict=True) if fit)
+        return replace(self, releases=kept, not_checked=(*self.not_checked, *unfit))
+
     def check(self, dataset: Dataset) -> None:
         """Refuses releases that cannot be computed from these people; one error lists them all."""
         if dataset.secret is None:

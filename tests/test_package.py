@@ -126,8 +126,14 @@ def test_the_version_is_the_packages():
 
 
 def test_no_forbidden_shortcuts_in_the_source():
+    """Nothing that is read from a file is unpickled or executed; only pipes to our own processes are."""
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text()
+        if path.name == "processes.py":
+            assert re.findall(r"\bpickle\.loads?\b.*", text) == [
+                "pickle.loads(parts[0], buffers=parts[1:])  # noqa: S301  from our own process alone"
+            ]
+            text = re.sub(r"\bpickle\.", "", text)
         assert not re.search(r"\b(pickle|eval|exec)\b\s*[.(]", text), path
         assert "import scipy.stats" not in text, path
         assert "from scipy.stats" not in text, path

@@ -2,6 +2,8 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.people.readers import ParquetColumns
@@ -156,8 +158,9 @@ def test_a_table_of_one_column_is_a_table(tmp_path):
     ("content", "says"),
     [
         ("name,name,ill\nAnn,A,0\nBob,B,1\n", "Columns 1 and 2 have the same name in line 1."),
+        ("Ann,37,0\nBob,52,1\n", "Line 1 holds numbers, where the columns must be named."),
         ("name,,ill\nAnn,A,0\nBob,B,1\n", "Column 2 has no name in line 1."),
-        ("37,2,1\n52,1,0\n37,2,1\n", "Line 1 holds no names: the columns must be named there."),
+        ("37,2,1\n52,1,0\n37,2,1\n", "Line 1 holds numbers, where the columns must be named."),
         (
             'name,ill\nAnn,0\n"SECRET,1\nBob,0\n',
             "Line 3 has a quote that is not closed, or text after a closed one.",
@@ -223,3 +226,21 @@ def test_columns_that_are_numbered_have_names(tmp_path):
 
 def test_files_that_are_not_text_assume_nothing(files):
     assert ta.read(files / "people.parquet", secret="ill").assumed == ""
+
+
+@settings(max_examples=15)
+@given(st.binary(max_size=400), st.sampled_from([b",", b";", b"\t", b"|"]), st.integers(0, 400))
+def test_whatever_is_in_a_file_it_is_read_or_refused_without_its_content(tmp_path_factory, noise, mark, at):
+    """Noise in a sound file: one sentence, and no name of a person in it."""
+    rows = [mark.join([b"Secretov%d" % (i % 3), b"%d" % i, b"%d" % (i % 2)]) for i in range(12)]
+    sound = b"\n".join([mark.join([b"name", b"age", b"ill"]), *rows]) + b"\n"
+    path = tmp_path_factory.getbasetemp() / "noise.csv"
+    path.write_bytes(sound[:at] + noise + sound[at:])
+    try:
+        people = ta.read(path, secret="ill")
+    except ta.InvalidInput as error:
+        told = str(error)
+        assert "Secretov" not in told.split("noise.csv")[-1]
+        assert told.isprintable()
+    else:
+        assert people.n >= 2

@@ -217,7 +217,7 @@ def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
         f"How many categories each public column has among them: {listed}.",
     ]
     for name, points in cuts.items():
-        source = "taken from the people" if isinstance(given.get(name, 0), int) else "given in the plan"
+        source = "not given in the plan" if isinstance(given.get(name, 0), int) else "given in the plan"
         told.append(f"Where {name} is cut: {', '.join(f'{point:.12g}' for point in points)}, {source}.")
     if data["meaning"]:
         told.append(f"How many values {data['secret']} has among them: {len(data['meaning'])}.")

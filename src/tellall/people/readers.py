@@ -180,8 +180,8 @@ def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
             raise _unreadable(file, f"Column {index + 1:,} has no name in line 1.")
         if (first := names.index(name)) < index:
             raise _unreadable(file, f"Columns {first + 1:,} and {index + 1:,} have the same name in line 1.")
-    if all(map(_is_number, names)) and not _is_counted(names):
-        raise _unreadable(file, "Line 1 holds no names: the columns must be named there.")
+    if any(map(_is_number, names)) and not _is_counted(names):  # else a person's line becomes their names
+        raise _unreadable(file, "Line 1 holds numbers, where the columns must be named.")
     return found, names
 
 

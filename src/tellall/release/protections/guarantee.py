@@ -64,6 +64,9 @@ def guarantee_of(
     at the people again, and then nothing is promised. Changes to records and rounding or suppression before
     the noise are not analysed and promise nothing.
 
+    The promise is about the values. It covers a release file where categories and cut points were fixed
+    without looking at the people; else these are published beside it, without noise.
+
     Examples
     --------
     >>> from tellall.people.dataset import Dataset

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.release.contrasts import orthogonal
+from tellall.release.contrasts import EVERY, SIGNS, orthogonal
 from tellall.release.linearise import linearise
 
 
@@ -44,7 +44,7 @@ def test_the_transform_is_orthogonal_and_begins_with_ones(levels):
 def test_contrasts_say_what_exact_cells_say(seed, ways, values):
     people = mixed_people(seed, values)
     evidence = linearise(ta.publish(people, ta.Marginals(ways), rng=0), people.public)
-    said = evidence.parts[0].contrasts(every=True)
+    said = evidence.parts[0].contrasts(EVERY)
     assert said.covered.all()
     assert np.allclose(said.operator @ unknowns(people), said.rows.target, atol=1e-4)
     assert said.operator.shape[0] < evidence.operator.shape[0]
@@ -55,7 +55,7 @@ def test_contrasts_say_what_exact_cells_say(seed, ways, values):
 def test_contrasts_lose_nothing_of_least_squares(seed, ways, values, std):
     people = mixed_people(seed, values)
     evidence = linearise(ta.publish(people, ta.Marginals(ways), ta.Gaussian(std), rng=seed), people.public)
-    rows, said = evidence.rows, evidence.parts[0].contrasts(every=True)
+    rows, said = evidence.rows, evidence.parts[0].contrasts(EVERY)
     cells = evidence.operator.gram(1 / rows.spread**2)
     assert np.allclose(said.operator.gram(1 / said.rows.spread**2), cells, rtol=1e-5, atol=1e-5 * cells.max())
     if std >= 4:  # without a margin that is five standard deviations off by luck
@@ -67,7 +67,7 @@ def test_contrasts_lose_nothing_of_least_squares(seed, ways, values, std):
 def test_the_declared_error_of_a_contrast_is_the_sum_of_its_cells():
     people = mixed_people(1, levels=(2, 2, 2))
     said = linearise(ta.publish(people, ta.Marginals(3), ta.Gaussian(3.0), rng=0), people.public)
-    rows = said.parts[0].contrasts(every=False).rows
+    rows = said.parts[0].contrasts(SIGNS).rows
     # four cells, of which yes and no are two looks at one count; each column is in two tables, all in three
     assert sorted(np.round(rows.std**2, 6)) == [6.0] + [9.0] * 3 + [18.0] * 3
     assert np.allclose(rows.spread, rows.std)
@@ -77,7 +77,7 @@ def test_the_bound_of_a_contrast_is_the_sum_of_its_cells():
     people = mixed_people(2, levels=(2, 2))
     noise = ta.TruncatedNormal(1.0, 2.0)
     rows = linearise(ta.publish(people, ta.Marginals(3), noise, rng=0), people.public)
-    assert np.allclose(rows.parts[0].contrasts(every=True).rows.bound, 4 * noise.bound)
+    assert np.allclose(rows.parts[0].contrasts(EVERY).rows.bound, 4 * noise.bound)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_bound_of_a_contrast_is_the_sum_of_its_cells():
 def test_other_tables_stay_in_cells(protection):
     people = mixed_people(3, levels=(2, 2, 2, 2), n=60)
     part = linearise(ta.publish(people, ta.Marginals(3), protection, rng=0), people.public).parts[0]
-    said = part.contrasts(every=False)
+    said = part.contrasts(SIGNS)
     if isinstance(protection, ta.Suppression):  # table by table
         hidden = np.isnan(ta.publish(people, ta.Marginals(3), protection, rng=0).values).reshape(-1, 8)
         assert 0 < hidden.any(axis=1).sum() < 6
@@ -98,15 +98,15 @@ def test_other_tables_stay_in_cells(protection):
 def test_columns_of_more_values_stay_in_cells_but_for_the_lp():
     people = mixed_people(4, levels=(2, 2, 3))
     part = linearise(ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=0), people.public).parts[0]
-    assert part.contrasts(every=False).covered.sum() == 8
-    assert part.contrasts(every=True).covered.all()
+    assert part.contrasts(SIGNS).covered.sum() == 8
+    assert part.contrasts(EVERY).covered.all()
 
 
 def test_noise_larger_than_the_rounding_leaves_contrasts():
     people = mixed_people(5, levels=(2, 2, 2))
     for base, expected in ((1.0, True), (50.0, False)):
         release = ta.publish(people, ta.Marginals(3), [ta.Gaussian(2.0), ta.Rounding(base)], rng=0)
-        said = linearise(release, people.public).parts[0].contrasts(every=False)
+        said = linearise(release, people.public).parts[0].contrasts(SIGNS)
         assert (said is not None) == expected
 
 
@@ -116,7 +116,7 @@ def test_margins_that_are_wrong_in_one_table_are_not_averaged():
     values = release.values.copy()
     values[:8] += [40, 0, 0, 7, 0, 0, 0, 0]  # the first of five tables with the first column
     part = linearise(replace(release, values=values), people.public).parts[0]
-    said = part.contrasts(every=False)
+    said = part.contrasts(SIGNS)
     off = np.abs(said.operator @ unknowns(people) - said.rows.target)
     order = np.argsort(said.rows.spread)  # the total, the columns, the pairs
     assert off[order[:7]].max() < 1e-6 < off.max()

@@ -15,6 +15,7 @@ from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect
 from tellall.algebra.posterior.model import CountPrior, observation
 from tellall.core.errors import invalid
+from tellall.release.contrasts import CELLS, EVERY, SIGNS, say
 from tellall.release.equations import Evidence, Rows, System
 
 __all__ = [
@@ -387,30 +388,37 @@ class Undecided:
         """The prior probability, for each unknown, that a person is counted in it."""
         return self.rates[self.value]
 
-    @cached_property
-    def contrasts(self) -> Undecided | None:
-        """The same with tables in contrasts where the posterior and least squares do better with them."""
-        return self._in_contrasts(every=False)
-
-    @cached_property
-    def orthogonal(self) -> Undecided | None:
-        """The same with every complete table in contrasts; None where there is none."""
-        return self._in_contrasts(every=True)
-
     @property
     def whole(self) -> Undecided:
         """The same with the intervals of hidden values, where there are some."""
         return self.everything or self
 
-    def _in_contrasts(self, *, every: bool) -> Undecided | None:
+    @cached_property
+    def cells(self) -> Undecided:
+        """The same with rounded counts of the same people in one interval."""
+        return self._said(CELLS)
+
+    @cached_property
+    def contrasts(self) -> Undecided:
+        """The cells, tables in contrasts where the posterior and least squares do better with them."""
+        return self._said(SIGNS) if self._has(SIGNS) else self.cells
+
+    @cached_property
+    def orthogonal(self) -> Undecided:
+        """The cells, every complete table in contrasts."""
+        return self._said(EVERY) if self._has(EVERY) else self.cells
+
+    def _has(self, tables: str) -> bool:
+        parts = () if self.evidence is None else self.evidence.parts
+        return any(part.contrasts(tables) is not None for part in parts)
+
+    def _said(self, tables: str) -> Undecided:
         """See `tellall.release.contrasts`."""
         if self.evidence is None:
-            return None
-        shown = self.evidence.in_contrasts(every=every, intervals=False)
-        if shown is None:
-            return None
-        out = _open_rows(self.evidence, shown, self.secret, self.rates)
-        whole = self.evidence.in_contrasts(every=every, intervals=True) if self.everything else None
+            return self
+        shown = say(self.evidence, tables, intervals=False)
+        whole = say(self.evidence, tables, intervals=True) if self.everything else None
+        out = self if shown is None else _open_rows(self.evidence, shown, self.secret, self.rates)
         if whole is None:
             return out
         return replace(out, everything=_open_rows(self.evidence, whole, self.secret, self.rates))

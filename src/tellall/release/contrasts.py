@@ -37,10 +37,12 @@ from tellall.algebra.operators.compose import BlockDiagonal, RowSelect, Stack
 from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.algebra.operators.packed import Packed
 from tellall.people.dataset import Public
-from tellall.release.equations import Rows
+from tellall.release.equations import COUNT_FLOOR, Evidence, ReleaseEquations, Rows, System
 from tellall.release.statistics.base import CellLayout, packed_or_plain
 
-__all__ = ["CompleteTables", "Contrasts", "orthogonal"]
+__all__ = ["CELLS", "EVERY", "SIGNS", "CompleteTables", "Contrasts", "meet_intervals", "orthogonal", "say"]
+
+CELLS, SIGNS, EVERY = "cells", "signs", "every"  # no contrasts, those of two-valued columns, all of them
 
 _MOST_COLUMNS = 3  # of a table: products of more columns have no operator
 _SAME = 1e-9  # relative: spreads this near are one
@@ -64,6 +66,83 @@ class Contrasts:
     operator: LinearOperator
     rows: Rows
     covered: Mask
+
+
+def say(evidence: Evidence, tables: str, *, intervals: bool) -> System | None:
+    """The equations as decoders take them; None where that changes nothing.
+
+    Complete tables in contrasts, as far as ``tables`` says; rounded counts of the same people in one
+    interval. With or without the intervals of hidden values.
+    """
+    parts = [part if intervals else part.shown for part in evidence.parts]
+    said = [_in_contrasts(part, tables) for part in parts]
+    operator = said[0][0] if len(said) == 1 else Stack([each for each, _ in said])
+    rows = Rows.concat([each for _, each in said])
+    met = meet_intervals(operator, rows)
+    if met is None and all(part.contrasts(tables) is None for part in evidence.parts):
+        return None
+    return evidence.grouped_system(*(met or (operator, rows)))
+
+
+def _in_contrasts(part: ReleaseEquations, tables: str) -> tuple[LinearOperator, Rows]:
+    """Operator and rows with complete tables in contrasts, and the other values as they are."""
+    said = part.contrasts(tables)
+    if said is None:
+        return part.operator, part.rows
+    others = np.flatnonzero(~said.covered[part.index] | part.rows.unseen)
+    if not others.size:
+        return said.operator, said.rows
+    cells = RowSelect(part.source, part.index[others])
+    return Stack([said.operator, cells]), Rows.concat([said.rows, part.rows.take(others)])
+
+
+def meet_intervals(operator: LinearOperator, rows: Rows) -> tuple[LinearOperator, Rows] | None:
+    """The same with one interval for all rounded counts of the same people; None where none are rounded.
+
+    Notes
+    -----
+    What was rounded to the nearest, and nothing else, is in an interval for sure, and so is what is hidden
+    under a threshold. The yes and the no cell of a table are two such intervals of one count, and a table of
+    the same people under other names repeats them: their errors are no accident that would average out.
+    Rows equal up to sign are found by two random projections. Intervals that exclude each other are left as
+    they are.
+    """
+    sharp = (rows.slack > 0) & np.isfinite(rows.bound) & (rows.rest <= COUNT_FLOOR)
+    if not sharp.any():
+        return None
+    draws = np.random.default_rng(0).normal(size=(operator.shape[1], 2))
+    prints = np.asarray(operator @ draws, dtype=np.float64)[sharp]
+    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    keys = np.round(sign[:, None] * prints, 7)
+    _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    index, chosen = index.reshape(-1), np.flatnonzero(sharp)
+    if first.size == chosen.size:
+        return None
+    low, high = np.full(first.size, -np.inf), np.full(first.size, np.inf)
+    middle, half = sign * rows.target[chosen], rows.slack[chosen]
+    np.maximum.at(low, index, middle - half)
+    np.minimum.at(high, index, middle + half)
+    possible = high > low
+    keep = np.flatnonzero(~sharp)
+    apart = chosen[~possible[index]]
+    seen = np.zeros(first.size, dtype=bool)
+    np.logical_or.at(seen, index, ~rows.unseen[chosen])
+    met = chosen[first][possible]
+    turned = sign[first][possible]
+    slack = (high - low)[possible] / 2
+    spread = np.hypot(rows.rest[met], slack / np.sqrt(3))
+    merged = Rows(
+        turned * (high + low)[possible] / 2,
+        spread,
+        spread,
+        slack - (rows.slack[met] - rows.bound[met]),
+        slack,
+        rows.rest[met],
+        ~seen[possible],
+    )
+    others = np.concatenate([keep, apart])
+    index = np.concatenate([others, met])
+    return RowSelect(operator, index), Rows.concat([rows.take(others), merged])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +208,18 @@ class CompleteTables:
     rows: Rows
     gross: bool = False
 
-    @cached_property
-    def signs(self) -> Contrasts | None:
-        """Those of tables whose columns have two values; None where there are none, or errors are gross."""
-        return None if self.gross else self._contrasts(2)
+    def contrasts(self, tables: str) -> Contrasts | None:
+        """Those of tables whose columns have two values, unless errors are gross, or of every table."""
+        if tables == CELLS or (tables == SIGNS and self.gross):
+            return None
+        return self._signs if tables == SIGNS else self._every
 
     @cached_property
-    def every(self) -> Contrasts | None:
-        """Those of all tables that are shown whole; None where there are none."""
+    def _signs(self) -> Contrasts | None:
+        return self._contrasts(2)
+
+    @cached_property
+    def _every(self) -> Contrasts | None:
         return self._contrasts(None)
 
     def _contrasts(self, levels: int | None) -> Contrasts | None:

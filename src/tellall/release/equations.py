@@ -175,22 +175,9 @@ class ReleaseEquations:
         seen = ~self.rows.unseen
         return replace(self, index=self.index[seen], rows=self.rows.take(seen))
 
-    def contrasts(self, *, every: bool) -> Contrasts | None:
-        """The contrasts of every complete table, or of those whose columns have two values."""
-        if self.tables is None:
-            return None
-        return self.tables.every if every else self.tables.signs
-
-    def in_contrasts(self, *, every: bool) -> tuple[LinearOperator, Rows]:
-        """Operator and rows with complete tables in contrasts, and the other values as they are."""
-        said = self.contrasts(every=every)
-        if said is None:
-            return self.operator, self.rows
-        others = np.flatnonzero(~said.covered[self.index] | self.rows.unseen)
-        if not others.size:
-            return said.operator, said.rows
-        cells = RowSelect(self.source, self.index[others])
-        return Stack([said.operator, cells]), Rows.concat([said.rows, self.rows.take(others)])
+    def contrasts(self, tables: str) -> Contrasts | None:
+        """The contrasts of its complete tables; see `CompleteTables.contrasts`."""
+        return None if self.tables is None else self.tables.contrasts(tables)
 
     @cached_property
     def hidden(self) -> Self | None:
@@ -340,7 +327,7 @@ class Evidence:
     @cached_property
     def system(self) -> System:
         """The same equations about groups of people instead of persons."""
-        return self._grouped(self.operator, self.rows)
+        return self.grouped_system(self.operator, self.rows)
 
     @cached_property
     def everything(self) -> System:
@@ -348,21 +335,10 @@ class Evidence:
         if all(part.hidden is None for part in self.parts):
             return self.system
         operator = Stack([part.operator for part in self.parts])
-        return self._grouped(operator, Rows.concat([part.rows for part in self.parts]))
+        return self.grouped_system(operator, Rows.concat([part.rows for part in self.parts]))
 
-    def in_contrasts(self, *, every: bool, intervals: bool) -> System | None:
-        """The equations with complete tables in contrasts; None where there is no such table.
-
-        ``every`` such table, or those whose columns have two values; with or without the intervals of hidden
-        values.
-        """
-        if all(part.contrasts(every=every) is None for part in self.parts):
-            return None
-        said = [(part if intervals else part.shown).in_contrasts(every=every) for part in self.parts]
-        operator = said[0][0] if len(said) == 1 else Stack([each for each, _ in said])
-        return self._grouped(operator, Rows.concat([rows for _, rows in said]))
-
-    def _grouped(self, operator: LinearOperator, rows: Rows) -> System:
+    def grouped_system(self, operator: LinearOperator, rows: Rows) -> System:
+        """These equations about people as equations about groups of people alike."""
         first, counts = self.groups.first, self.groups.counts.astype(np.float64)
         columns = (np.arange(self.values)[:, None] * self.n + first).ravel()
         if not np.array_equal(columns, np.arange(operator.shape[1])):  # else everybody is a group

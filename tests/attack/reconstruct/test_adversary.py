@@ -93,3 +93,22 @@ def test_one_wrong_value_of_many_leaves_the_people_it_is_not_about_sure():
     assert attack.status.word == "contradictory"
     assert np.array_equal(attack.guess, people.secret)
     assert attack.confidence.min() > 0.99
+
+
+@pytest.mark.parametrize("decoder", ["least-squares", "lp", pytest.param("auto", marks=pytest.mark.slow)])
+def test_rounding_repeated_under_other_names_is_no_evidence(decoder):
+    """Four columns, each three times: a count rounded nine times over is known no better than once."""
+    sure, right, said = 0, 0, 0.0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        columns = np.repeat(rng.integers(0, 4, (150, 4)), 3, axis=1).T
+        frame = {f"a{j}": [f"v{code}" for code in column] for j, column in enumerate(columns)}
+        secret = rng.integers(0, 2, 150)
+        people = ta.Dataset.from_frame(frame | {"s": [f"s{code}" for code in secret]}, secret="s")
+        attack = ta.reconstruct(ta.publish(people, ta.Marginals(3), ta.Rounding(10)), people.public, decoder)
+        surely = attack.confidence >= 0.85
+        sure += int(surely.sum())
+        right += int((surely & (attack.guess == people.secret)).sum())
+        said += float(attack.confidence[surely].sum())
+    assert sure > 30
+    assert right >= said - 5 * np.sqrt(sure * 0.1 * 0.9)  # five standard deviations below what was said

@@ -100,7 +100,7 @@ def _choose(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
         if listed.status.settled:
             return listed
     tried: list[DecodedCounts] = []
-    if undecided.contaminated or _posterior_is_affordable((undecided.contrasts or undecided).whole):
+    if undecided.contaminated or _posterior_is_affordable(undecided.contrasts.whole):
         tried.append(_posterior(undecided, rng))
         if tried[0].status.settled:
             return tried[0]
@@ -170,7 +170,7 @@ def _box(undecided: Undecided, share: float = 1.0) -> BoxProblem:
 
 def _least_squares(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
     """Box least squares with the ridge at the prior; chances from its Gaussian posterior."""
-    undecided = undecided.contrasts or undecided
+    undecided = undecided.contrasts
     prepared = LeastSquares().prepare(_box(undecided))
     solution = prepared.solve(undecided.rows.target)
     chance = _gaussian_chance(undecided, prepared, rng)
@@ -194,14 +194,14 @@ def _least_absolute(undecided: Undecided, rng: np.random.Generator) -> DecodedCo
 
     Where gross errors are declared, or show, also on cells: the counts that more values agree with are kept.
     """
-    cells, contrasts = undecided.whole, undecided.orthogonal
-    if contrasts is None:
-        return _least_absolute_of(cells, rng)
+    cells, contrasts = undecided.cells, undecided.orthogonal
     found = _least_absolute_of(contrasts.whole, rng)
-    odd = float(np.mean(_missed(cells, np.round(found.value)) > _GROSS))
+    if contrasts is cells:
+        return found
+    odd = float(np.mean(_missed(cells.whole, np.round(found.value)) > _GROSS))
     if not undecided.contaminated and odd <= _FEW_ODD:
         return found
-    return _nearer(cells, [found, _least_absolute_of(cells, rng)])
+    return _nearer(cells.whole, [found, _least_absolute_of(cells.whole, rng)])
 
 
 def _nearer(undecided: Undecided, tried: list[DecodedCounts]) -> DecodedCounts:
@@ -241,17 +241,15 @@ def _posterior(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:
 
     Where there are gross errors, on cells and on contrasts until one is trusted, else the one that fits.
     """
-    said = [(undecided.contrasts or undecided).whole]
-    if undecided.contaminated:
-        other = undecided.orthogonal if undecided.contrasts is None else undecided
-        if other is not None and _posterior_is_affordable(other.whole):
-            said.append(other.whole)
-    tried = []
-    for each in said:
-        tried.append(_posterior_of(each, rng))
-        if tried[-1].status.settled:
-            return tried[-1]
-    return tried[0] if len(tried) == 1 else _nearer(undecided.whole, tried)
+    first, cells = undecided.contrasts, undecided.cells
+    found = _posterior_of(first.whole, rng)
+    other = undecided.orthogonal if first is cells else cells
+    if found.status.settled or not undecided.contaminated or other is first:
+        return found
+    if not _posterior_is_affordable(other.whole):
+        return found
+    second = _posterior_of(other.whole, rng)
+    return second if second.status.settled else _nearer(cells.whole, [found, second])
 
 
 def _posterior_of(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts:

@@ -22,6 +22,7 @@ TITLES = {
     "least_squares.py": "Least squares",
     "lp.py": "Gross errors: ℓ1 decoding and exhaustive search",
     "posterior.py": "The posterior",
+    "tables.py": "Tables: from people to a verdict",
     "rowfunction.py": "Counts of boolean functions",
     "regression_sweep.py": "Sweeps of noise over regressions",
     "tracing.py": "Tracing from packed genotypes",

@@ -1,8 +1,13 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
+from tellall.attack.reconstruct.decoders import _contradict
+from tellall.attack.secret import Secret, leave_undecided
+from tellall.release.linearise import linearise
 
 
 def with_one_wrong(
@@ -76,3 +81,15 @@ def test_a_rare_secret_that_is_common_in_one_group_is_no_misfit(protect):
     attack = ta.reconstruct(ta.publish(people, ta.Marginals(2), protect, rng=0), people.public)
     assert attack.status.word != "contradictory"
     assert attack.stats["misfits"] == 0
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_a_solve_that_has_not_finished_contradicts_nothing(seed):
+    rng = np.random.default_rng(seed)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (12, 5)), secret=rng.integers(0, 2, 12))
+    evidence = linearise(ta.publish(people, ta.Marginals(3), ta.Suppression(below=2), rng=0), people.public)
+    undecided = leave_undecided(evidence, Secret.of(2), None)
+    if undecided.index.size:
+        anywhere = rng.uniform(undecided.lower, undecided.upper)
+        assert not _contradict(undecided, anywhere)

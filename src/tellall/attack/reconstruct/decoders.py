@@ -353,7 +353,7 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
     if evidence.contaminated:
         return Misfit(excess)
     misfits = int((_beyond(evidence, missed) > CONTRADICTION).sum())
-    return Misfit(excess, misfits or int(exact and _contradict(undecided, missed)))
+    return Misfit(excess, misfits or int(exact and _contradict(undecided, solution.value)))
 
 
 def misfitting_share(evidence: Evidence, value: Array) -> Array:
@@ -388,11 +388,19 @@ def _root_mean_square(missed: Array) -> float:
     return float(np.sqrt(np.mean(missed**2))) if missed.size else 0.0
 
 
-def _contradict(undecided: Undecided, missed: Array) -> bool:
-    """Whether no secret within the bounds has all these exact values; their minimiser misses them by this."""
-    prior = undecided.prior
-    furthest = np.maximum(prior.mean - undecided.lower, undecided.upper - prior.mean) ** 2
-    return float(np.sum(missed**2)) > 1.01 * _LOOSE * float(np.sum(furthest / prior.variance))
+def _contradict(undecided: Undecided, value: Array) -> bool:
+    """Whether no secret within the bounds has all these exact values; ``value`` is near the minimiser.
+
+    The objective lies above its tangent at any point, and the tangent's least value in the box is exact: what
+    a solver has not finished proves nothing.
+    """
+    box = _box(undecided, _LOOSE)
+    residual, away = box.operator @ value - undecided.rows.target, value - box.center
+    slope = box.operator.rmatvec(box.weights * residual) + box.ridge * away
+    here = float(box.weights @ residual**2 + box.ridge @ away**2) / 2
+    least = here + float(np.minimum(slope * (box.lower - value), slope * (box.upper - value)).sum())
+    furthest = np.maximum(box.center - box.lower, box.upper - box.center) ** 2
+    return least > 1.01 * float(box.ridge @ furthest) / 2
 
 
 DECODERS: dict[str, Callable[[Undecided, np.random.Generator], DecodedCounts]] = {

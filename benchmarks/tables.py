@@ -1,0 +1,123 @@
+"""From people to a verdict: tables decoded beside lstsq in the same run, wrong tables, and an ordinary file.
+
+python benchmarks/tables.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+import tellall as ta
+from ordinary import ordinary
+from tellall.experiment.audit import jobs_alone, trial_of
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Setting, affordable
+from tellall.release.linearise import linearise
+from timing import Section, least_time, one_thread
+
+Row = tuple[str, str, str, str, str]
+
+
+def random_people(n: int, d: int, seed: int) -> ta.Dataset:
+    """Fair bits."""
+    rng = np.random.default_rng(seed)
+    return ta.Dataset.from_arrays(rng.integers(0, 2, (n, d)), secret=rng.integers(0, 2, n))
+
+
+def against_lstsq(n: int, d: int) -> Iterator[Row]:
+    """Every 3-way table with noise of sd .1√n: each decoder beside lstsq on the same rows."""
+    people = random_people(n, d, 0)
+    release = ta.publish(people, ta.Marginals(3), ta.Gaussian(0.1 * n**0.5), rng=1)
+    evidence = linearise(release, people.public)
+    matrix = evidence.operator.to_dense()[1::2].astype(np.float64)  # the no cells repeat these rows
+    target = (evidence.target[1::2] - evidence.target[0::2]) / 2
+    seconds, found = least_time(lambda: np.linalg.lstsq(matrix, target, rcond=None)[0], 1)
+    size = f"n={n}, d={d}, {evidence.target.size} cells, σ=0.1√n"
+    wrong = int(((found >= 0.5) != people.secret).sum())
+    yield "lstsq on the cells", size, "–", f"{seconds:.2f} s", f"{wrong} wrong"
+    for decoder in ("auto", "least-squares", "lp"):
+        ours, attack = least_time(lambda decoder=decoder: ta.reconstruct(release, people.public, decoder))
+        gap = f", gap {attack.stats['gap']:.0e}" if decoder == "lp" else ""
+        yield (
+            f"{decoder} ({attack.decoder}, {attack.status.word}{gap})",
+            size,
+            f"lstsq, {seconds:.2f} s",
+            f"{seconds / ours:.0f}× ({ours:.3f} s)",
+            f"{int((attack.guess != people.secret).sum())} wrong",
+        )
+
+
+def adversary(n: int, d: int, decoder: str, seeds: int) -> Row:
+    """All tables over one attribute wrong, not declared."""
+    wrong = sure = 0
+    start = time.process_time()
+    for seed in range(seeds):
+        people, rng = random_people(n, d, seed), np.random.default_rng(seed)
+        release = ta.publish(people, ta.Marginals(3), rng=seed)
+        tables = release.values.copy().reshape(-1, 8)
+        about = np.array([0 in columns for columns in combinations(range(d), 2)])
+        tables[about] += rng.normal(0, n**0.5, (about.sum(), 8))
+        attack = ta.reconstruct(replace(release, values=tables.ravel()), people.public, decoder)
+        missed = attack.guess != people.secret
+        wrong += int(missed.sum())
+        sure += int((missed & (attack.confidence >= 0.95)).sum())
+    return (
+        f"{decoder}, every table over one attribute wrong, undeclared",
+        f"n={n}, d={d}, {seeds} draws",
+        "–",
+        f"{(time.process_time() - start) / seeds:.2f} s each",
+        f"{wrong} wrong, {sure} of them sure",
+    )
+
+
+def file_of_people(n: int) -> Iterator[Row]:
+    """The plan that `tellall init` writes: every attack of its audit, CPU seconds of one thread."""
+    people = ordinary(n)
+    release = {
+        "name": "tables",
+        "statistic": {"kind": "Marginals", "ways": 3},
+        "protect": [{"kind": "Suppression", "below": 10}, {"kind": "Rounding", "base": 5}],
+    }
+    plan = Plan.from_mapping({"releases": [release], "seed": 0, "steps": True})
+    size, start = f"{n} people × 8 columns, {len(people.patterns)} distinct", time.process_time()
+    setting = Setting(people)
+    setting.baselines([plan.releases[0].statistic])
+    total = time.process_time() - start
+    yield "baselines", size, "–", f"{total:.1f} s", ""
+    for job in jobs_alone(plan):
+        tried = affordable(n, 1, people.levels)
+        for decoder in tried[:1] if job.role == "step" else tried:
+            start = time.process_time()
+            outcome = trial_of(setting, plan, job).run(decoder)
+            seconds = time.process_time() - start
+            total += seconds
+            right = f"{outcome.accuracy:.4f} right, {outcome.named_right} of {outcome.named} named"
+            yield f"{job.name}: {outcome.decoder} ({outcome.status})", size, "–", f"{seconds:.1f} s", right
+    yield "the whole audit", size, "two cores: half of it", f"{total:.1f} s", ""
+
+
+def main() -> None:
+    """The table; the small sizes with --quick."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="only the small sizes; nothing is written")
+    quick = parser.parse_args().quick
+    one_thread()
+    names = ("work", "size", "reference", "reference time ÷ ours, CPU s", "right")
+    section = Section("tables.py", names, keep=not quick)
+    for row in against_lstsq(*((200, 30) if quick else (2000, 95))):
+        section.add(row)
+    for n in (164,) if quick else (164, 225):
+        for decoder in ("lp", "auto"):
+            section.add(adversary(n, 30, decoder, 1 if quick else 5))
+    for row in file_of_people(2000 if quick else 32_561):
+        section.add(row)
+
+
+if __name__ == "__main__":
+    main()

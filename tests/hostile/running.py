@@ -11,6 +11,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
+
+from typer.main import get_command
 
 import tellall as ta
 from tellall import cli
@@ -19,6 +22,7 @@ from tellall.core.claims import PARTIAL
 __all__ = ["Ended", "run"]
 
 SECONDS = 60
+_COMMAND = get_command(cli.app)
 _VERDICTS = {"audit", "trace"}  # commands that may end with 1
 PEOPLE = ta.Dataset.from_arrays([[0, 1], [1, 1], [1, 0], [0, 0]] * 6, secret=[0, 1, 1, 0, 1, 0] * 4)
 
@@ -44,7 +48,8 @@ def run(command: list[str], folder: Path) -> Ended:
     before = _contents(folder)
     out, err = io.StringIO(), io.StringIO()
     code, wrong = 0, []
-    with _inside(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    made_once = patch.object(cli, "app", _COMMAND)
+    with made_once, _inside(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         sys.argv = ["tellall", *command]
         try:
             with _at_most(SECONDS):

@@ -44,6 +44,7 @@ __all__ = [
     "audit",
 ]
 
+_LONG = 60  # seconds from which the time is told before
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
@@ -103,6 +104,9 @@ def audit(
     needed = chosen.memory(people, chosen.device)
     if not needed.fits and not quiet:
         talk.print(f"This audit needs {needed}; it may be stopped.")
+    expected = chosen.time(people)
+    if expected.seconds() > _LONG and on_cpu and cluster is None:
+        talk.print(f"On one core this audit takes {expected}; a stopped one goes on where it was.")
     context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     with resumable(kept=True), progress_bar(talk, "attacking", quiet=quiet) as progress:

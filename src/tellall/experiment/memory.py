@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from tellall.experiment.plan import Plan
 
 __all__ = [
+    "FACTORISED",
     "Memory",
     "memory_of",
+    "unknowns_of",
 ]
 
 _BASE = 300 << 20  # the program, its libraries and the best predictor from public columns
 _VECTORS = 40  # numbers kept per equation and per unknown while solving
 _SQUARES = 5  # matrices of the unknowns that are held at once where they are factorised
-_FACTORISED = 10_000  # unknowns up to which that is done
+FACTORISED = 10_000  # unknowns up to which that is done
 _WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out, twice
 
 
@@ -95,19 +97,23 @@ def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
     )
 
 
+def unknowns_of(dataset: Dataset) -> int:
+    """How many numbers an attack solves for: one for each value of each group of people alike."""
+    each = 1 if dataset.levels == 2 else max(dataset.levels, 1)
+    return each * min(dataset.n, len(dataset.public.patterns))
+
+
 def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -> tuple[int, int]:
     """Bytes of one attack on the host and on the device."""
-    public = dataset.public
-    each = 1 if dataset.levels == 2 else max(dataset.levels, 1)  # unknowns of a group of people
+    public, unknowns = dataset.public, unknowns_of(dataset)
     rows = sum(statistic.size_for(public, dataset.levels) for statistic in statistics)
-    unknowns = each * min(dataset.n, len(public.patterns))
     equations = sum(statistic.memory(public) for statistic in statistics)
     vectors = 8 * _VECTORS * (rows + unknowns)
     # once as they are kept, once for the groups of people, once for what a product needs: of bits a block
     host = 3 * equations + vectors
     if dataset.n * len(public.columns) >= PACKED:
         host += HOST.block
-    if unknowns <= _FACTORISED:
+    if unknowns <= FACTORISED:
         host += 8 * _SQUARES * unknowns * unknowns
         if rows * unknowns <= _WRITTEN_OUT:
             host += 2 * 8 * rows * unknowns

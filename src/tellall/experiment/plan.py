@@ -23,6 +23,7 @@ from tellall.release.protections.protection import as_protections, prepare
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
+    from tellall.experiment.duration import Duration
     from tellall.experiment.memory import Memory
 
 __all__ = [
@@ -401,6 +402,12 @@ class Plan:
         from tellall.experiment.memory import memory_of
 
         return memory_of(self, dataset, device)
+
+    def time(self, dataset: Dataset) -> Duration:
+        """How long the audit will take, before it starts."""
+        from tellall.experiment.duration import duration_of
+
+        return duration_of(self, dataset)
 
     def as_json(self) -> dict[str, Any]:
         """The plan as plain data, every default written out."""

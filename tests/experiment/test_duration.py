@@ -1,0 +1,58 @@
+"""How long an audit will take, told before it starts."""
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.experiment.duration import Duration
+from tellall.experiment.plan import Plan
+
+TABLES = {"statistic": {"kind": "Marginals", "ways": 2}}
+
+
+def people(n: int, d: int, levels: int = 2) -> ta.Dataset:
+    rng = np.random.default_rng(0)
+    return ta.Dataset.from_arrays(rng.integers(0, levels, (n, d)), rng.integers(0, 2, n))
+
+
+def seconds(plan: dict[str, object], everybody: ta.Dataset) -> float:
+    return Plan.from_mapping({"steps": False, **plan}).time(everybody).seconds()
+
+
+def test_time_grows_with_people_columns_and_releases():
+    one = {"releases": [TABLES]}
+    assert seconds(one, people(300, 6)) < seconds(one, people(3000, 12)) < seconds(one, people(3000, 20))
+    two = {"releases": [TABLES, {**TABLES, "protect": {"kind": "Rounding", "base": 3}}]}
+    assert seconds(one, people(3000, 12)) < seconds(two, people(3000, 12))
+    assert seconds(two, people(3000, 12)) < seconds({**two, "repeats": 5}, people(3000, 12))
+
+
+# measured on one core: people, columns, seconds of the processor; see docs/scale.md
+@pytest.mark.parametrize(
+    ("n", "d", "measured"),
+    [
+        (1000, 5, 4.1),
+        (1000, 20, 6.4),
+        (2000, 20, 9.3),
+        (3000, 20, 17.0),
+        (10_000, 10, 6.0),
+        (100_000, 10, 19.9),
+    ],
+)
+def test_what_is_told_is_within_a_factor_of_three_of_what_was_measured(n, d, measured):
+    assert measured / 3 <= seconds({"releases": [TABLES]}, people(n, d)) <= 3 * measured
+
+
+def test_areas_take_what_their_people_take():
+    rng = np.random.default_rng(1)
+    frame = {"county": np.repeat(["a", "b"], 40), "x": rng.integers(0, 3, 80), "ill": rng.integers(0, 2, 80)}
+    everybody = ta.Dataset.from_frame(frame, secret="ill")
+    told = Plan.from_mapping({"by": "county", "releases": [TABLES]}).time(everybody)
+    assert told.baselines == 0
+    assert told.seconds(2) < told.seconds()
+
+
+def test_it_is_said_in_the_unit_that_one_would_use():
+    assert str(Duration(10.0, 20.0)) == "about 32 seconds"
+    assert str(Duration(100.0, 500.0)) == "about 10 minutes"
+    assert str(Duration(0.0, 9000.0)) == "about 3 hours"

@@ -123,7 +123,7 @@ def test_a_kind_that_tellall_does_not_have_is_recorded_and_stops_nothing():
         ("typed wrongly", "Gaussian"),
     ]
     assert str(plan.not_checked[0]) == (
-        "“medians” is not checked: tellall has no statistic of kind 'Quantiles'; and nothing near to it."
+        "“medians” is not checked: tellall has no statistic of kind 'Quantiles', and nothing near to it."
     )
     assert Plan.from_mapping(plan.as_json()).as_json() == plan.as_json()
 

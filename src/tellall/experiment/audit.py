@@ -68,9 +68,9 @@ def audit(
     name, command
         What the page says the data and the command were.
     remedy
-        Whether to look, where a plan does not pass, for what each part of it gives away and to whom
-        (``audit.culprits``) and for the cheapest change that passes (``audit.remedy``). It takes about as
-        long as the audit. The command does so, unless told otherwise.
+        Whether to look, where a plan does not pass, for what each part of it gives away and about whom
+        (``audit.culprits``) and for the cheapest change that passes (``audit.remedy``). It can take several
+        times as long as the audit. The command does so, unless told otherwise.
 
     Notes
     -----

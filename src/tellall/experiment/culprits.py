@@ -151,6 +151,8 @@ class Crowd:
 
 def who_is_learnt(public: Public, learnt: Mask) -> list[dict[str, Any]]:
     """The people learnt, by how many are alike and by column, as far as that may be shown."""
+    if not learnt.any():
+        return []
     shown: list[Crowd] = [Crowd(("everybody",), np.ones(learnt.size, dtype=bool))]
     tables: list[dict[str, Any]] = []
     for by, crowds in _tables(public):

@@ -156,8 +156,8 @@ class NotChecked:
             if _unknown(what, plain):
                 kind = str(plain[catalogue.KIND])
                 near = catalogue.nearest_kind(what, kind)
-                like = "and nothing near to it" if near is None else f"the nearest is {near}"
-                reason = f"tellall has no {what} of kind '{short(kind)}'; {like}"
+                like = ", and nothing near to it" if near is None else f"; the nearest is {near}"
+                reason = f"tellall has no {what} of kind '{short(kind)}'{like}"
                 return cls(name or short(kind), statistic, listed, reason, near)
         return None
 

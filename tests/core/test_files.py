@@ -1,6 +1,9 @@
 """Files appear whole and together, or not at all; who may read them does not depend on the umask."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -111,18 +114,25 @@ def test_new_files_replace_nothing_and_appear_all_or_none(tmp_path):
     assert contents(tmp_path) == {"b": "somebody's"}
 
 
-def test_a_signal_waits_until_the_files_are_in_their_places(tmp_path, monkeypatch):
-    import signal
-
-    real = Path.replace
-
-    def disturbed(self, target):
-        signal.raise_signal(signal.SIGINT)
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", disturbed)
-    with pytest.raises(KeyboardInterrupt):
-        put(tmp_path, "new")
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_waits_until_the_files_are_in_their_places(kind, tmp_path):
+    code = f"""
+import signal
+from pathlib import Path
+from tellall.core import files
+real = Path.replace
+def disturbed(self, target):
+    signal.raise_signal({int(kind)})
+    return real(self, target)
+Path.replace = disturbed
+with files.together() as batch:
+    for name in ("areas.csv", "audit.json", "report.html"):
+        batch.text(Path(name), "new")
+print("not reached")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode in (-kind, 130)
+    assert done.stdout == b""
     assert contents(tmp_path) == dict.fromkeys(["areas.csv", "audit.json", "report.html"], "new")
 
 

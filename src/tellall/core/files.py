@@ -213,8 +213,9 @@ def _undisturbed() -> Iterator[None]:
         yield
         return
     waiting: list[int] = []
-    kinds = [kind for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(kind)]
-    before = {kind: signal.signal(kind, lambda number, _: waiting.append(number)) for kind in kinds}
+    kinds = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    ours = [kind for kind in kinds if signal.getsignal(kind) is not None]  # None: not set by Python
+    before = {kind: signal.signal(kind, lambda number, _: waiting.append(number)) for kind in ours}
     try:
         yield
     finally:

@@ -120,7 +120,8 @@ def run(
 
     Notes
     -----
-    A :class:`TellallError` or too little memory in a piece is a :class:`Failed`; the others go on. Each piece
+    What the function gets goes to other processes through pipes, never through files. A
+    :class:`TellallError` or too little memory in a piece is a :class:`Failed`; the others go on. Each piece
     runs with one thread, so that sums are the same on every machine. If a process of this machine is killed,
     the work stops with `WorkLost`; a lost worker of a cluster costs time alone, since the scheduler gives its
     piece to another.

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.release.contrasts import EVERY, SIGNS, orthogonal
+from tellall.release.contrasts import CELLS, EVERY, SIGNS, orthogonal, say
 from tellall.release.linearise import linearise
 
 
@@ -120,3 +120,31 @@ def test_margins_that_are_wrong_in_one_table_are_not_averaged():
     off = np.abs(said.operator @ unknowns(people) - said.rows.target)
     order = np.argsort(said.rows.spread)  # the total, the columns, the pairs
     assert off[order[:7]].max() < 1e-6 < off.max()
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.sampled_from([3.0, 5.0, 10.0]), st.booleans())
+def test_rounded_counts_of_the_same_people_are_one_interval_that_holds_the_truth(seed, base, pairs):
+    once = mixed_people(seed, levels=(2, 3), n=30)
+    twice = {
+        f"{name}{copy}": np.asarray(once.public.codes[j]) for j, name in enumerate("ab") for copy in "12"
+    }
+    frame = {name: [f"v{code}" for code in codes] for name, codes in twice.items()}
+    people = ta.Dataset.from_frame(frame | {"s": [f"z{code}" for code in once.secret]}, secret="s")
+    evidence = linearise(ta.publish(people, ta.Marginals(3), ta.Rounding(base), rng=0), people.public)
+    met = say(evidence, CELLS, intervals=True, pairs=pairs)
+    assert met.rows.target.size < evidence.rows.target.size
+    counts = np.bincount(evidence.groups.index, people.secret)
+    assert (np.abs(met.operator @ counts - met.rows.target) <= met.rows.slack + 1e-9).all()
+    wide = say(evidence, CELLS, intervals=True, pairs=True)
+    assert met.rows.target.size <= wide.rows.target.size
+
+
+def test_intervals_that_exclude_each_other_are_left_alone():
+    people = mixed_people(7, levels=(2, 2), n=30)
+    release = ta.publish(people, ta.Marginals(3), ta.Rounding(5), rng=0)
+    values = release.values.copy()
+    values[0] += 50
+    evidence = linearise(replace(release, values=values), people.public)
+    met = say(evidence, CELLS, intervals=True)
+    assert met.rows.target.size == values.size / 2 + 1

@@ -367,6 +367,8 @@ class Undecided:
         use such rows.
     evidence
         What all this follows from; None where tables cannot be said in contrasts.
+    pairs
+        Whether the rounded yes and no cells of a table stay two rows where it is said otherwise.
     """
 
     index: IntArray
@@ -382,6 +384,7 @@ class Undecided:
     groups: int
     everything: Undecided | None = None
     evidence: Evidence | None = None
+    pairs: bool = False
 
     @property
     def rate(self) -> Array:
@@ -416,8 +419,10 @@ class Undecided:
         """See `tellall.release.contrasts`."""
         if self.evidence is None:
             return self
-        shown = say(self.evidence, tables, intervals=False)
-        whole = say(self.evidence, tables, intervals=True) if self.everything else None
+        shown = say(self.evidence, tables, intervals=False, pairs=self.pairs)
+        whole = None
+        if self.everything is not None:
+            whole = say(self.evidence, tables, intervals=True, pairs=self.pairs)
         out = self if shown is None else _open_rows(self.evidence, shown, self.secret, self.rates)
         if whole is None:
             return out

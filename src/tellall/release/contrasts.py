@@ -68,17 +68,18 @@ class Contrasts:
     covered: Mask
 
 
-def say(evidence: Evidence, tables: str, *, intervals: bool) -> System | None:
+def say(evidence: Evidence, tables: str, *, intervals: bool, pairs: bool = False) -> System | None:
     """The equations as decoders take them; None where that changes nothing.
 
     Complete tables in contrasts, as far as ``tables`` says; rounded counts of the same people in one
-    interval. With or without the intervals of hidden values.
+    interval, or in two (``pairs``) where they count those with and those without the secret. With or without
+    the intervals of hidden values.
     """
     parts = [part if intervals else part.shown for part in evidence.parts]
     said = [_in_contrasts(part, tables) for part in parts]
     operator = said[0][0] if len(said) == 1 else Stack([each for each, _ in said])
     rows = Rows.concat([each for _, each in said])
-    met = meet_intervals(operator, rows)
+    met = meet_intervals(operator, rows, pairs=pairs)
     if met is None and all(part.contrasts(tables) is None for part in evidence.parts):
         return None
     return evidence.grouped_system(*(met or (operator, rows)))
@@ -96,7 +97,9 @@ def _in_contrasts(part: ReleaseEquations, tables: str) -> tuple[LinearOperator, 
     return Stack([said.operator, cells]), Rows.concat([said.rows, part.rows.take(others)])
 
 
-def meet_intervals(operator: LinearOperator, rows: Rows) -> tuple[LinearOperator, Rows] | None:
+def meet_intervals(
+    operator: LinearOperator, rows: Rows, *, pairs: bool = False
+) -> tuple[LinearOperator, Rows] | None:
     """The same with one interval for all rounded counts of the same people; None where none are rounded.
 
     Notes
@@ -105,14 +108,14 @@ def meet_intervals(operator: LinearOperator, rows: Rows) -> tuple[LinearOperator
     under a threshold. The yes and the no cell of a table are two such intervals of one count, and a table of
     the same people under other names repeats them: their errors are no accident that would average out.
     Rows equal up to sign are found by two random projections. Intervals that exclude each other are left as
-    they are.
+    they are. With ``pairs`` rows of different sign stay apart.
     """
     sharp = (rows.slack > 0) & np.isfinite(rows.bound) & (rows.rest <= COUNT_FLOOR)
     if not sharp.any():
         return None
     draws = np.random.default_rng(0).normal(size=(operator.shape[1], 2))
     prints = np.asarray(operator @ draws, dtype=np.float64)[sharp]
-    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    sign = np.where((prints[:, 0] < 0) & (not pairs), -1.0, 1.0)
     keys = np.round(sign[:, None] * prints, 7)
     _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     index, chosen = index.reshape(-1), np.flatnonzero(sharp)

@@ -175,11 +175,12 @@ def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
     names = [name.strip() for name in headers[found]]
     if not names:
         raise _unreadable(file, _first_fault(file, found) or "Line 1 cannot be read.")
-    for index, name in enumerate(names):
+    seen: dict[str, int] = {}
+    for number, name in enumerate(names, start=1):
         if not name:
-            raise _unreadable(file, f"Column {index + 1:,} has no name in line 1.")
-        if (first := names.index(name)) < index:
-            raise _unreadable(file, f"Columns {first + 1:,} and {index + 1:,} have the same name in line 1.")
+            raise _unreadable(file, f"Column {number:,} has no name in line 1.")
+        if (first := seen.setdefault(name, number)) < number:
+            raise _unreadable(file, f"Columns {first:,} and {number:,} have the same name in line 1.")
     if any(map(_is_number, names)) and not _is_counted(names):  # else a person's line becomes their names
         raise _unreadable(file, "Line 1 holds numbers, where the columns must be named.")
     return found, names

@@ -26,7 +26,7 @@ def remedy_view(document: Plain) -> Plain | None:
         return None
     return {
         "kind": "pass" if known["found"] else "review",
-        "word": f"To pass: {known['change']['words']}" if known["found"] else "No change found that passes",
+        "word": "A change that passes" if known["found"] else "No change found that passes",
         "sentence": known["sentence"],
         "toml": known["toml"],
         "cost": _cost(known["change"]) if known["found"] else [],
@@ -42,7 +42,7 @@ def _cost(change: Plain) -> list[tuple[str, str]]:
         ("error of a published value, withheld ones counted", f"{change['loss']:.3g} on average"),
         ("values withheld or dropped", percent(change["withheld"])),
         ("error of what is shown", shown),
-        ("verified on fresh draws", f"{change['passed']:,} of {count_of(change['draws'], 'draw')} pass"),
+        ("verified on fresh draws", f"passed in {change['passed']:,} of {count_of(change['draws'], 'draw')}"),
     ]
 
 

@@ -396,7 +396,15 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", stopped)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
-    assert "the verdict stands" in err
+    assert "stopped; the verdict stands" in err
+
+    def failed(*_args, **_options):
+        raise CannotLinearise("no equations in it")
+
+    monkeypatch.setattr("tellall.experiment.remedy.find_remedy", failed)
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert code == 1
+    assert "failed; the verdict stands. no equations in it" in err
     monkeypatch.setattr("tellall.experiment.remedy.find_remedy", lambda *_: 1 / 0)
     assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")[0] == 1
     found = {"found": False, "sentence": "None of 3 changes that were tried passes."}

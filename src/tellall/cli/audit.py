@@ -32,6 +32,7 @@ from tellall.cli.options import (
     write_secret,
 )
 from tellall.core.errors import TellallError
+from tellall.core.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -142,7 +143,7 @@ def audit(
 
 
 def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, quiet: bool) -> Audit:
-    """The audit with its remedy, saved again and printed; as it was where the search is stopped."""
+    """The audit with its remedy, saved again and printed; as it was where the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
@@ -151,6 +152,9 @@ def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, qu
             found = with_remedy(people, with_culprits(people, audit), progress)
     except KeyboardInterrupt:
         talk.print("The search for a remedy was stopped; the verdict stands.")
+        return audit
+    except (TellallError, MemoryError) as error:
+        talk.print(f"The search for a remedy failed; the verdict stands. {one_line(str(error), 300)}")
         return audit
     found.save(folder)
     if found.remedy is not None:

@@ -115,7 +115,8 @@ class _Search:
         listed = self._listed()
         best = self._first_that_passes(listed[:_SCREENED])
         best = self._noise(best) or best
-        not_tried = [] if best is not None else listed[_SCREENED:]
+        tried = {one.change.words for one in self.tried}
+        not_tried = [one for one in listed if one.change.words not in tried] if best is None else []
         if best is None:
             said = f"None of {count_of(len(self.tried), 'change')} that were tried passes."
             said += " Publish less, or to fewer people." if not not_tried else ""
@@ -166,31 +167,32 @@ class _Search:
 
     def _rest_passes(self, change: Change) -> bool:
         """Whether every set of releases that the change does not touch is known to pass."""
-        return all(
-            self.known.get(names) == "pass"
-            for names in map(_named, self._sets(change, touched=False))
-            if names in self.known
-        )
+        return all(self.known[_named(one)] == "pass" for one in self._sets(change, touched=False))
 
     def _sets(self, change: Change, *, touched: bool) -> list[tuple[Planned, ...]]:
-        """The sets of the changed plan that are attacked, with or without a changed release."""
+        """The sets of the changed plan that the audit has not attacked as they are, or those that it has."""
         plan = replace(self.plan, releases=change.releases, steps=False)
         jobs = [*jobs_alone(plan), *jobs_together(plan, range(len(plan.releases)))]
         sets = [tuple(plan.releases[index] for index, _ in job.members) for job in jobs]
-        return [one for one in sets if bool(_named(one) & set(change.changed)) == touched]
+        changed = set(change.changed)
+        return [
+            one for one in sets if (bool(_named(one) & changed) or _named(one) not in self.known) == touched
+        ]
 
     def _first_that_passes(self, listed: Sequence[_Tried]) -> _Tried | None:
         checked = 0
         for done, one in enumerate(listed, 1):
-            quick = self._attacked(one, [_QUICK], 1)
-            if quick.good and checked < _CHECKED:
+            found = self._attacked(one, [_QUICK], 1)
+            if found.good:
                 checked += 1
-                quick = self._checked(one)
-            self.tried.append(quick)
+                if checked > _CHECKED:
+                    return None
+                found = self._checked(one)
+            self.tried.append(found)
             if self.progress:
                 self.progress(done, len(listed))
-            if quick.good and quick.draws:
-                return quick
+            if found.good:
+                return found
         return None
 
     def _checked(self, one: _Tried) -> _Tried:

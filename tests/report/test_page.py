@@ -289,6 +289,12 @@ def test_one_long_bar_does_not_stretch_the_axis():
     assert not [mark for mark in without["path"] if mark.at["class"] == "arrow"]
 
 
+def test_an_axis_of_people_has_no_fractions_of_them():
+    _, found = drawn_bars([Bar("a", 0.0, "0"), Bar("b", 1.0, "1")], Limit(0.0, "limit 0", room=5.0))
+    ticks_drawn = [mark.text for mark in found["text"] if mark.at["class"] == "middle"]
+    assert ticks_drawn == ["0", "1", "2", "3", "4", "5"]
+
+
 def test_two_bars_of_very_different_length_are_both_whole():
     assert not is_cut([Bar("a", 1.0, ""), Bar("b", 60.0, "")], Limit(5.0, ""))
 

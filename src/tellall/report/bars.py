@@ -71,10 +71,11 @@ class Bar:
 
 @dataclass(frozen=True)
 class Limit:
-    """Where a limit is drawn, and its words."""
+    """Where a limit is drawn, and its words; the axis is at least ``room`` long."""
 
     value: float
     label: str
+    room: float = 0.0
 
 
 def bars(rows: Sequence[Bar], limit: Limit | None, axis: str, *, width: float = WIDTH) -> Chart:
@@ -115,8 +116,8 @@ def is_cut(rows: Sequence[Bar], limit: Limit | None) -> bool:
 
 def _ends(rows: Sequence[Bar], limit: Limit | None) -> tuple[float, float]:
     """Where the axis begins and ends: one bar alone cannot stretch it far beyond the others."""
-    allowed = 0.0 if limit is None else limit.value
-    high = max(1.25 * allowed, _usual([row.most for row in rows], allowed, _FAR_ABOVE))
+    allowed, room = (0.0, 0.0) if limit is None else (limit.value, limit.room)
+    high = max(room, 1.25 * allowed, _usual([row.most for row in rows], allowed, _FAR_ABOVE))
     return -_usual([-row.least for row in rows], allowed, _FAR_BELOW), high or 1.0
 
 

@@ -26,6 +26,7 @@ __all__ = [
 
 Plain = dict[str, Any]
 _NOTHING = "–"
+_FEW = 5.0  # people: an axis of people is at least this long
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
         f"People{sensitive_words(document)} whom arithmetic proves or whom the attack is surely right about, "
         "beyond what any baseline explains. The table has the same numbers.",
         [Bar(row["name"], _learnt(row), f"{_learnt(row):,}", row["verdict"]["word"]) for row in rows],
-        Limit(float(most), f"limit {most:,}"),
+        Limit(float(most), f"limit {most:,}", room=_FEW),
         "people",
     )
 

@@ -15,8 +15,8 @@ a column of more than two values                                  cells         
 none of these                                                     contrasts       contrasts
 ================================================================= =============== =====================
 
-Of two columns of signs the contrast is a product of signs, for which message passing is made; contrasts of
-more values have no zeros, and cells have little else. A contrast is one number for all cells of a table, with
+The contrasts of two-valued columns are products of signs, for which message passing is made. Those of more
+values have no zeros, and cells have little else. A contrast is one number for all cells of a table, with
 the errors of all of them: a wrong cell spoils every contrast of its table. Where errors sit on whole tables,
 contrasts hold them apart; where they are scattered, cells do. So where there are gross errors both are tried,
 and the answer is kept that more of the cells agree with.
@@ -110,7 +110,7 @@ def meet_intervals(
     Rows equal up to sign are found by two random projections. Intervals that exclude each other are left as
     they are. With ``pairs`` rows of different sign stay apart.
     """
-    sharp = (rows.slack > 0) & np.isfinite(rows.bound) & (rows.rest <= COUNT_FLOOR)
+    sharp = (rows.slack > 0) & (rows.bound <= rows.slack * (1 + _SAME)) & (rows.rest <= COUNT_FLOOR)
     if not sharp.any():
         return None
     draws = np.random.default_rng(0).normal(size=(operator.shape[1], 2))

@@ -78,8 +78,8 @@ def decode(name: str, undecided: Undecided, rng: np.random.Generator) -> Decoded
 
     ======================================================== =======================================
     at most 24 unknowns, exact or rounded to the nearest     exhaustive, where it finds everything
-    gross errors declared                                    posterior; LP too where it is not trusted
-    entries of one size, or at most 5000 unknowns            posterior; where it fails its own checks, on
+    gross errors declared or found out                       posterior; LP too where it is not trusted
+    entries of one size, or at most 5000 unknowns or rows    posterior; where it fails its own checks, on
                                                              the values shown alone
     else, and where the posterior fails its own checks       least squares
     ======================================================== =======================================

@@ -76,7 +76,11 @@ def _in_all(document: Plain) -> list[ReleaseRow]:
     known, verdict = document["overall"], document["verdict"]
     if known is None:
         return []
-    found = next(row["summary"] for row in document["findings"] if row["name"] == known["advantage_of"])
+    found = next(
+        row["summary"]
+        for row in document["findings"]
+        if row["name"] == known["advantage_of"] and row["summary"] is not None
+    )
     gained = shares({**found, "advantage": known["advantage"]})[0]
     return [
         ReleaseRow(
@@ -167,7 +171,7 @@ def gain_bar(name: str, value: float, interval: Sequence[float], kind: str) -> B
 
 
 def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
-    """Bars of the people whose own record is given away, with a sensitive value and in all."""
+    """Bars of the people with a sensitive value whose own record is given away; None if not limited."""
     if document["exposed_limit"] is None:
         return None
     most = document["exposed_limit"]

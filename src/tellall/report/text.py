@@ -15,6 +15,7 @@ from tellall.core.amounts import level, with_interval
 from tellall.core.text import plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
+from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.verdict import Answer
 from tellall.report.releases import Unit, limit_words, release_rows
 
@@ -113,6 +114,7 @@ def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None)
     notes = [
         f"{_SWEPT} Advantage in {unit}.",
         *(f"Left out {one['protection']}: {one['reason']}" for one in release["skipped"]),
+        *untried_decoders(release["untried"], release["people"]),
     ]
     table = judged_table(head, rows)
     return [_answered(answer), Text(), *table, Text(), *map(Text, notes)]
@@ -204,8 +206,8 @@ def _digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
-def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Columns side by side, the first ones to the left.
+def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Columns side by side, the first to the left.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]], left: int = 1) -
     widths = [max(map(len, column)) for column in zip(*plain, strict=True)]
     return [
         "  ".join(
-            cell.ljust(width) if index < left else cell.rjust(width)
+            cell.rjust(width) if index else cell.ljust(width)
             for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in plain

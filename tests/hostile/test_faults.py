@@ -22,12 +22,12 @@ data = "people.csv"
 secret = "ill"
 seed = 3
 bins = 3
-repeats = 2
+steps = false
 [[releases]]
 statistic = { kind = "Marginals", ways = 2 }
 protect = [{ kind = "Gaussian", std = 1.0 }]
 [[releases]]
-statistic = { kind = "Marginals", ways = 3 }
+statistic = { kind = "Marginals", ways = 2 }
 protect = [{ kind = "Rounding", base = 3 }]
 """
 # put on the path of Python under this name, it kills the process at the write with this number
@@ -50,7 +50,7 @@ def folder(tmp_path):
     rng = random.Random(0)
     rows = [
         f"{rng.randrange(20, 80)},{rng.choice('mf')},{rng.choice('abc')},{rng.choice(['yes', 'no'])}"
-        for _ in range(60)
+        for _ in range(24)
     ]
     (tmp_path / "people.csv").write_text("\n".join(["age,sex,area,ill", *rows]) + "\n")
     (tmp_path / "plan.toml").write_text(PLAN)

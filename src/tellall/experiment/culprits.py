@@ -126,7 +126,7 @@ def _numbers(found: Outcome, limits: Limits) -> dict[str, Any]:
         "proved": found.proved,
         "exposed": found.exposed_people,
         "learnt": limits.count(found.learnt),
-        "advantage": found.advantage,
+        "advantage": found.share_gained[0],
     }
 
 

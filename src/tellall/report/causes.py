@@ -94,7 +94,7 @@ def _part_bar(part: Plain, now: int, counted: str) -> Bar:
 
 
 def _part_name(part: Plain) -> str:
-    return f"{part['kind']} “{part['name']}”"
+    return f"release “{part['name']}”" if part["kind"] == "release" else f"{part['kind']} {part['name']}"
 
 
 def _part(part: Plain) -> Plain:

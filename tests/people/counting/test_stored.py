@@ -142,7 +142,7 @@ def test_a_block_can_be_loaded_and_attacked(file):
     assert ta.reconstruct(release, kent.public).guess.size == kent.n
     with pytest.raises(ta.InvalidInput, match="Did you mean 'county'"):
         people.load(conty="Kent")
-    with pytest.raises(ta.InvalidInput, match="category of the column"):
+    with pytest.raises(ta.InvalidInput, match="categories of the column"):
         people.load(county="Atlantis")
     narrow = ta.scan(file, secret="ill", public=["age", "sex"])
     assert narrow.load(county="Kent").n == kent.n  # any column of the store, not only the public ones
@@ -220,7 +220,7 @@ def test_fractions_are_of_everybody(file):
         ({"bins": {"age": [3.0, 1.0]}}, "increasing"),
         ({"secret": "income"}, "known for everybody"),
         ({"secret": "age", "kind": "bits"}, "two values"),
-        ({"memory": "much"}, "DuckDB said"),
+        ({"memory": "much"}, "DuckDB met"),
         ({"threads": 0}, "whole number"),
     ],
 )
@@ -238,7 +238,7 @@ def test_sources_that_are_none_are_named(tmp_path):
     for name, says in [
         ("people.csv", "Read others with ta.read"),
         ("nothing/*.parquet", "that exist"),
-        ("broken.parquet", "DuckDB said"),
+        ("broken.parquet", "DuckDB met"),
         ("one.parquet", "two people or more"),
         ("lists.parquet", "numbers, dates or text"),
     ]:

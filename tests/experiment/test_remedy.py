@@ -11,7 +11,7 @@ from tellall.core.schemas.documents import AuditDocument, RemedyDocument
 from tellall.experiment.changes import Change, candidates, parts_of, with_noise, without_release
 from tellall.experiment.draft import as_toml
 from tellall.experiment.plan import Plan
-from tellall.experiment.remedy import _Search, find_remedy, with_remedy
+from tellall.experiment.remedy import _RemedySearch, find_remedy, with_remedy
 from tellall.experiment.trial import Planned, Setting
 from tellall.experiment.utility import dropped_error
 
@@ -166,7 +166,7 @@ def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_lef
     tables = [{"kind": "Marginals", "ways": 2, "attributes": [[f"c{j}"]]} for j in range(4)]
     noise = {"kind": "Gaussian", "std": 50.0}
     entries = [{"name": f"t{j}", "statistic": one, "protect": noise} for j, one in enumerate(tables)]
-    search = _Search(people, ta.audit(people, {**PLAN, "limit": 0.9, "releases": entries}), None)
+    search = _RemedySearch(people, ta.audit(people, {**PLAN, "limit": 0.9, "releases": entries}), None)
     change = without_release(search.planned, ["t0"])
     names = [{one.name for one in releases} for releases in search._sets(change, touched=True)]
     assert {"t1", "t2", "t3"} in names

@@ -80,7 +80,10 @@ class Change:
             hidden, shown = hidden + count - seen, shown + seen
             wrong += seen * loss.utility.mean_error if seen else 0.0
         for statistic in self.dropped:
-            clean = setting.exact(statistic).publish((), None)
+            try:
+                clean = setting.exact(statistic).publish((), None)
+            except TellallError:
+                continue  # what cannot be computed has no values to lose
             lost += clean.values.size * dropped_error(clean, setting.people)
             values, hidden = values + clean.values.size, hidden + clean.values.size
         if not values:

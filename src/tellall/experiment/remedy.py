@@ -90,11 +90,11 @@ def find_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None
     if audit.plan.by is not None:
         said = "A remedy is not searched for where everything is published by area; audit an area alone."
         return _document(None, said)
-    search = _Search(dataset, audit, progress)
+    search = _RemedySearch(dataset, audit, progress)
     return search.run()
 
 
-class _Search:
+class _RemedySearch:
     """One search: the people, what was found about the plan, and what has been tried."""
 
     def __init__(self, dataset: Dataset, audit: Audit, progress: Progress | None) -> None:

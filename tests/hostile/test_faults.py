@@ -25,7 +25,7 @@ bins = 3
 steps = false
 [[releases]]
 statistic = { kind = "Marginals", ways = 2 }
-protect = [{ kind = "Gaussian", std = 1.0 }]
+protect = [{ kind = "Swapping", fraction = 0.2 }]
 [[releases]]
 statistic = { kind = "Marginals", ways = 2 }
 protect = [{ kind = "Rounding", base = 3 }]

@@ -31,7 +31,7 @@ import sys
 from tellall import cli
 for command in (
     "init people.csv --secret ill -q",
-    "audit plan.toml --jobs 2 -o out -q",
+    "audit plan.toml --jobs 2 --no-remedy -o out -q",
     "publish plan.toml -o release.json -q",
     "attack release-1.json --public people.csv -q",
 ):

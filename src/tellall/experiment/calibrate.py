@@ -258,7 +258,7 @@ def calibrate(
     >>> from tellall.release.statistics.marginals import Marginals
     >>> rng = np.random.default_rng(0)
     >>> people = Dataset.from_arrays(rng.integers(0, 2, (60, 8)), secret=np.arange(60) % 2)
-    >>> found = calibrate(people, Marginals(3), Gaussian, 0.25, draws=10)
+    >>> found = calibrate(people, Marginals(3), Gaussian, 0.25, draws=10, decoders=["least-squares"])
     >>> found.interval[1] <= 0.25 and found.evaluations <= 15
     True
     """

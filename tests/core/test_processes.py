@@ -15,7 +15,7 @@ from tellall.core import processes
 from tellall.core.jobs import Task, Workers, run
 
 PARENT = """
-import os, sys, time
+import os, signal, sys, time
 import numpy as np
 from tellall.core.jobs import Task, Workers, run
 
@@ -26,6 +26,7 @@ def stay(people):  # defined in a script, not in a module that others could impo
 def make():
     return np.ones(400_000), sys.argv[1]
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell started us in the background
 list(run(stay, [Task("a", make), Task("b", make)], workers=Workers(2)))
 """
 

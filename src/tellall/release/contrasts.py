@@ -267,7 +267,7 @@ def _complete(rows: Rows, cells: IntArray) -> Mask:
     """Which tables are shown whole, with errors of one size of which rounding is the smaller part."""
     spread, rest, slack = rows.spread[cells], rows.rest[cells], rows.slack[cells]
     shown = ~np.isnan(rows.target[cells]).any(axis=1) & np.isfinite(rows.std[cells]).all(axis=1)
-    even = np.ptp(spread, axis=1) <= _SAME * spread.max(axis=1)
+    even = spread.max(axis=1) <= (1 + _SAME) * spread.min(axis=1)  # true where all are infinite
     out: Mask = shown & even & (slack <= rest).all(axis=1)
     return out
 

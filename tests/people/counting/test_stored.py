@@ -142,7 +142,7 @@ def test_a_block_can_be_loaded_and_attacked(file):
     assert ta.reconstruct(release, kent.public).guess.size == kent.n
     with pytest.raises(ta.InvalidInput, match="Did you mean 'county'"):
         people.load(conty="Kent")
-    with pytest.raises(ta.InvalidInput, match="categories of the column"):
+    with pytest.raises(ta.InvalidInput, match="one of the 3 categories of the column"):
         people.load(county="Atlantis")
     narrow = ta.scan(file, secret="ill", public=["age", "sex"])
     assert narrow.load(county="Kent").n == kent.n  # any column of the store, not only the public ones

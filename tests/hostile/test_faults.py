@@ -207,8 +207,9 @@ def test_a_polite_stop_says_how_to_go_on_and_leaves_no_process(kind, folder):
 def test_of_two_commands_at_once_one_does_the_work_and_the_other_is_told(folder):
     both = [start(folder, 1, "two") for _ in range(2)]
     said = [process.communicate(timeout=300)[1].decode() for process in both]
-    codes = sorted(process.returncode for process in both)
-    assert codes[0] in (0, 1)  # the verdict of one
-    if codes[1] == 2:
+    codes = [process.returncode for process in both]
+    assert codes.count(2) <= 1  # one at least has a verdict
+    assert set(codes) <= {0, 1, 2, 3}
+    if 2 in codes:
         assert "no other tellall writes to" in "".join(said)
     numbers(folder)

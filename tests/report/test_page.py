@@ -13,7 +13,7 @@ from tellall.core.amounts import with_interval
 from tellall.experiment.outcome import Foreseen, Outcome
 from tellall.experiment.risk import Luck
 from tellall.report.audit_page import render
-from tellall.report.bars import SIGNS, Bar, Limit, bars, is_cut
+from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
 from tellall.report.marks import SLIM, WIDTH, ticks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone
 
@@ -258,7 +258,7 @@ def drawn_bars(rows, limit=None, width=WIDTH):
 def test_bars_stay_on_the_chart(rows):
     several = [Bar(label, v, f"{v:.1f}", "fail", (v - w, v + w)) for label, v, w in rows]
     for width in (WIDTH, SLIM):
-        chart, found = drawn_bars(several, Limit(0.05, "limit"), width)
+        chart, found = drawn_bars(several, LimitLine(0.05, "limit"), width)
         whiskers = [mark.at["d"] for mark in found["path"] if mark.at["class"] == "whisker"]
         labels = [mark.at["y"] for mark in found["text"] if mark.at["class"] == "over-word"]
         assert len(found["rect"]) == len(whiskers) == len(rows)
@@ -276,7 +276,7 @@ def test_bars_stay_on_the_chart(rows):
 def test_one_long_bar_does_not_stretch_the_axis():
     """It ends in an arrow at the edge, with its numbers; the others keep their lengths."""
     usual = [Bar(f"area {i}", 2.0, "+2.0", "pass", (1.0, 3.0)) for i in range(8)]
-    limit = Limit(5.0, "limit 5.0")
+    limit = LimitLine(5.0, "limit 5.0")
     lucky = Bar("tiny", 40.0, "+40.0 [−20.0, +95.0]", "review", (-20.0, 95.0))
     assert not is_cut(usual, limit)
     assert is_cut([*usual, lucky], limit)
@@ -290,13 +290,13 @@ def test_one_long_bar_does_not_stretch_the_axis():
 
 
 def test_an_axis_of_people_has_no_fractions_of_them():
-    _, found = drawn_bars([Bar("a", 0.0, "0"), Bar("b", 1.0, "1")], Limit(0.0, "limit 0", room=5.0))
+    _, found = drawn_bars([Bar("a", 0.0, "0"), Bar("b", 1.0, "1")], LimitLine(0.0, "limit 0", room=5.0))
     ticks_drawn = [mark.text for mark in found["text"] if mark.at["class"] == "middle"]
     assert ticks_drawn == ["0", "1", "2", "3", "4", "5"]
 
 
 def test_two_bars_of_very_different_length_are_both_whole():
-    assert not is_cut([Bar("a", 1.0, ""), Bar("b", 60.0, "")], Limit(5.0, ""))
+    assert not is_cut([Bar("a", 1.0, ""), Bar("b", 60.0, "")], LimitLine(5.0, ""))
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from typing import Any
 from tellall.core.amounts import count_of, percent, points, with_interval
 from tellall.experiment.answers import worst_of_area
 from tellall.experiment.verdict import area_name
-from tellall.report.bars import Limit
+from tellall.report.bars import LimitLine
 from tellall.report.html import bar_figure
 from tellall.report.releases import Unit, gain_bar
 from tellall.report.text import aligned
@@ -43,7 +43,7 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
         "By the advantage itself the smallest areas come first, because luck is largest there. "
         "The table has the same numbers.",
         worst,
-        Limit(100 * document["limit"], f"limit {points(document['limit'], '')}"),
+        LimitLine(100 * document["limit"], f"limit {points(document['limit'], '')}"),
         f"advantage, {Unit.of(real=False).words}",
     )
     return {

@@ -28,7 +28,7 @@ from tellall.report.marks import (
 __all__ = [
     "SIGNS",
     "Bar",
-    "Limit",
+    "LimitLine",
     "bars",
     "is_cut",
 ]
@@ -70,7 +70,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Limit:
+class LimitLine:
     """Where a limit is drawn, and its words; the axis is at least ``room`` long."""
 
     value: float
@@ -78,7 +78,7 @@ class Limit:
     room: float = 0.0
 
 
-def bars(rows: Sequence[Bar], limit: Limit | None, axis: str, *, width: float = WIDTH) -> Chart:
+def bars(rows: Sequence[Bar], limit: LimitLine | None, axis: str, *, width: float = WIDTH) -> Chart:
     """Horizontal bars one under another, with the words of the axis below them."""
     low, high = _ends(rows, limit)
     marks = [at for at in ticks(low, high) if low <= at <= high] or [0.0]
@@ -108,13 +108,13 @@ def bars(rows: Sequence[Bar], limit: Limit | None, axis: str, *, width: float = 
     return Chart(width, height, (*under, *drawn, *below))
 
 
-def is_cut(rows: Sequence[Bar], limit: Limit | None) -> bool:
+def is_cut(rows: Sequence[Bar], limit: LimitLine | None) -> bool:
     """Whether some bar goes beyond the axis."""
     low, high = _ends(rows, limit)
     return any(row.least < low or row.most > high for row in rows)
 
 
-def _ends(rows: Sequence[Bar], limit: Limit | None) -> tuple[float, float]:
+def _ends(rows: Sequence[Bar], limit: LimitLine | None) -> tuple[float, float]:
     """Where the axis begins and ends: one bar alone cannot stretch it far beyond the others."""
     allowed, room = (0.0, 0.0) if limit is None else (limit.value, limit.room)
     high = max(room, 1.25 * allowed, _usual([row.most for row in rows], allowed, _FAR_ABOVE))

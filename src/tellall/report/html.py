@@ -11,7 +11,7 @@ from typing import Any
 
 from tellall.core.amounts import gain, level, percent, points, with_interval
 from tellall.core.text import plain_text
-from tellall.report.bars import SIGNS, Bar, Limit, bars, is_cut
+from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
 from tellall.report.drawing import draw
 from tellall.report.marks import SLIM
 from tellall.report.plot import Figure, numbers
@@ -54,7 +54,7 @@ def laid_out(figure: Figure) -> dict[str, Any]:
 
 
 def bar_figure(
-    title: str, caption: str, rows: Sequence[Bar], limit: Limit | None, axis: str
+    title: str, caption: str, rows: Sequence[Bar], limit: LimitLine | None, axis: str
 ) -> dict[str, Any] | None:
     """Bars with their words, for a page that shows the numbers in a table; None without rows."""
     if not rows:

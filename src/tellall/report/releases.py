@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from tellall.core.amounts import level, points, with_interval
-from tellall.report.bars import Bar, Limit
+from tellall.report.bars import Bar, LimitLine
 from tellall.report.html import bar_figure
 
 __all__ = [
@@ -159,7 +159,7 @@ def advantage_chart(title: str, caption: str, rows: Mapping[str, Plain], limit: 
         title,
         caption,
         [gain_bar(name, *shares(row["summary"]), kind=row["verdict"]["word"]) for name, row in rows.items()],
-        Limit(100 * limit, f"limit {points(limit, '')}"),
+        LimitLine(100 * limit, f"limit {points(limit, '')}"),
         f"advantage, {Unit.of(real).words}",
     )
 
@@ -180,7 +180,7 @@ def people_chart(rows: Sequence[Plain], document: Plain) -> Plain | None:
         f"People{sensitive_words(document)} whom arithmetic proves or whom the attack is surely right about, "
         "beyond what any baseline explains. The table has the same numbers.",
         [Bar(row["name"], _learnt(row), f"{_learnt(row):,}", row["verdict"]["word"]) for row in rows],
-        Limit(float(most), f"limit {most:,}", room=_FEW),
+        LimitLine(float(most), f"limit {most:,}", room=_FEW),
         "people",
     )
 

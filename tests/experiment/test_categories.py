@@ -75,12 +75,15 @@ def test_areas_add_up(done):
     assert "party" in render(audit.document)
 
 
-def test_what_is_not_for_several_values_is_refused_in_one_sentence():
+def test_what_is_not_for_several_values_is_not_checked_and_says_so():
     people = ta.Dataset.from_frame(frame(), secret="party")
     statistic = {"kind": "Predicates", "function": "and", "ways": 3}
-    with pytest.raises(ta.InvalidInput, match=r"must be tables .Marginals. for a secret of 3 values") as told:
-        ta.audit(people, {"releases": [{"statistic": statistic}]})
-    assert "\n" not in str(told.value)
+    audit = ta.audit(people, {"releases": [{"statistic": statistic}]})
+    (one,) = audit.not_checked
+    assert one.reason == "for a secret of 3 values tellall attacks tables (Marginals) alone"
+    assert one.nearest == "Marginals"
+    assert audit.verdict.word == "review"
+    assert "Nothing could be attacked" in audit.verdict.sentence
 
 
 def test_a_plan_is_drafted_for_it():

@@ -166,6 +166,6 @@ def _reasons(document: dict[str, Any]) -> str:
     """Why each release could not be attacked."""
     rows = [row for row in document["findings"] if row["role"] == "alone"]
     areas = (document["areas"] or {"rows": ()})["rows"]
-    whys = [f"{row['name']}: {row['reason']}" for row in (*rows, *areas) if row["reason"]]
+    whys = [f"{row['name']}: {row['reason'].rstrip('.')}" for row in (*rows, *areas) if row["reason"]]
     more = f" (and {len(whys) - _LISTED:,} more)" if len(whys) > _LISTED else ""
     return f"{'; '.join(whys[:_LISTED])}{more}."

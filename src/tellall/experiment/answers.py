@@ -24,7 +24,7 @@ _NOTHING = "Nothing needs to be done"
 
 
 def least_enough(rows: Iterable[Row]) -> Row | None:
-    """The protection with the least error of those that pass, None where there is none.
+    """The protection with the least error among those that pass; None if none passes.
 
     Its row is that of the strongest decoder, with the most people that any learns.
     """

@@ -54,7 +54,7 @@ class Sweep:
         ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
         coefficients, ``mae_ratio``, ``sign_flips``, ``coverage``; ``epsilon``, ``delta`` where something is
         promised; ``frontier``; ``verdict`` and ``decided``, what an audit would say of the protection and
-        what decides, over all decoders tried. None where there is no number.
+        what decides, over all decoders tried. What does not apply is None.
     statistic, people, units
         What was published about how many people, and what the noise is measured in.
     skipped

@@ -153,7 +153,7 @@ def _read_delimited(file: Path, delimiter: str | None) -> PeopleTable:
 
 
 def _refuse_other_text(file: Path) -> None:
-    """Refuse text in other encodings than UTF-8, and what is no text at all."""
+    """Refuses files in another encoding than UTF-8 and files that are not text."""
     with file.open("rb") as raw:
         start = raw.read(4)
         other = next((name for mark, name in _WIDE_BOMS if start.startswith(mark)), None)

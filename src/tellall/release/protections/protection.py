@@ -276,7 +276,7 @@ class Exact(Noise):
 
 @dataclass(frozen=True)
 class Unknown(Noise):
-    """An error of which nothing is known: what was done to the values was not declared.
+    """An error about which nothing is known, because nobody declared what was done to the values.
 
     Notes
     -----

@@ -33,6 +33,7 @@ _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
 _CHUNK = 256  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
+_TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
 
 Truth = npt.NDArray[Any]
 
@@ -144,7 +145,8 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """The better of a linear and a tree model that predict the secret from the public columns, out of fold.
 
     Indicators for the linear model (and standardised numbers, for a real secret), codes for gradient-boosted
-    trees, ten folds; the better over all folds, which favours the baseline.
+    trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), ten folds; the better over all folds,
+    which favours the baseline.
     """
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
@@ -153,7 +155,9 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
 
     codes = np.asarray(public.codes).T.astype(np.int64)
     indicators = OneHotEncoder(dtype=np.float64, sparse_output=bool(secret.levels)).fit_transform(codes)
-    options = {"random_state": _SEED, "early_stopping": False}
+    leaves = int(np.clip(public.n // 250, *_LEAVES))
+    shape = {"max_iter": _TREES, "learning_rate": _LEARNING, "max_leaf_nodes": leaves}
+    options = {"random_state": _SEED, "early_stopping": False, **shape}
     models: list[tuple[Any, Any]]
     if secret.levels:
         tree: Any = HistGradientBoostingClassifier(**options)

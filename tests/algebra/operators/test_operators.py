@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tellall import InvalidInput
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect, Stack
-from tellall.algebra.operators.dense import Dense, Sparse
+from tellall.algebra.operators.dense import Dense, Sparse, written_out
 from tellall.algebra.operators.moments import Moments
 from tellall.testing import check_operator
 
@@ -130,3 +130,15 @@ def test_single_precision_stays_single_and_counts_exactly():
 def test_bad_operators_are_refused_in_one_sentence(make, says):
     with pytest.raises(InvalidInput, match=says):
         make()
+
+
+def test_small_operators_are_written_out_and_large_ones_are_not():
+    rng = np.random.default_rng(3)
+    parts = [Moments(rng.integers(0, 2, (7, 40)).astype(float), order) for order in (1, 2, 3)]
+    small = RowScale(Stack(parts), rng.random(63))
+    written = written_out(small)
+    assert isinstance(written, Dense)
+    np.testing.assert_array_equal(written.to_dense(), small.to_dense())
+    assert written_out(written) is written
+    large = Moments(rng.integers(0, 2, (200, 60)).astype(float), 2)
+    assert written_out(large) is large

@@ -13,7 +13,10 @@ from tellall.core.errors import invalid
 __all__ = [
     "Dense",
     "Sparse",
+    "written_out",
 ]
+
+_SMALL = 2**20  # entries up to which a product with the matrix is quicker than one with its structure
 
 
 @final
@@ -112,3 +115,11 @@ class Sparse(LinearOperator):
 
     def to_sparse(self) -> Any:
         return self.matrix
+
+
+def written_out(operator: LinearOperator) -> LinearOperator:
+    """The operator as its matrix where that is small, for solvers that multiply with it many times."""
+    rows, columns = operator.shape
+    if rows * columns > _SMALL or operator.resident is not operator or operator.device is not HOST:
+        return operator
+    return operator if isinstance(operator, Dense) else Dense(operator.to_sparse().toarray().astype(np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import final
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import IntArray, LinearOperator
+from tellall.algebra.operators.dense import written_out
 from tellall.algebra.posterior.expectation import GaussianSteps, propagate
 from tellall.algebra.posterior.message_passing import Spread, pass_messages
 from tellall.algebra.posterior.model import Channel, CountPrior, Opinion
@@ -172,7 +173,7 @@ class Posterior:
 
     def prepare(self, problem: CountProblem) -> PreparedPosterior:
         """Prepares the problem, to be solved for many targets."""
-        return PreparedPosterior(problem, self)
+        return PreparedPosterior(replace(problem, operator=written_out(problem.operator)), self)
 
 
 @final

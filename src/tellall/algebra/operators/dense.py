@@ -120,6 +120,7 @@ class Sparse(LinearOperator):
 def written_out(operator: LinearOperator) -> LinearOperator:
     """The operator as its matrix where that is small, for solvers that multiply with it many times."""
     rows, columns = operator.shape
-    if rows * columns > _SMALL or operator.resident is not operator or operator.device is not HOST:
+    elsewhere = operator.resident is not operator or operator.device is not HOST
+    if isinstance(operator, Dense) or elsewhere or rows * columns > _SMALL:
         return operator
-    return operator if isinstance(operator, Dense) else Dense(operator.to_sparse().toarray().astype(np.float64))
+    return Dense(operator.to_sparse().toarray().astype(np.float64))

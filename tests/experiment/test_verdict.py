@@ -71,6 +71,10 @@ def test_people_are_counted_up_to_the_limit_or_not_at_all():
     row = outcome(0.01, 0.0, 0.02, learnt=people(0, 3), exposed={"0.95": people(0, 3)})
     words = [judge([("release", row)], Limits(0.05, limit, ("1",))).word for limit in (2, 3, None)]
     assert words == ["fail", "pass", "pass"]
+    for doubt in ({"luck": Luck(3, 3, 2.9, 0.9)}, {"proved_group": people(0, 4)}):
+        row = outcome(0.01, 0.0, 0.02, **doubt)
+        assert judge([("release", row)], Limits(0.05, 0, ("1",))).word == "review"
+        assert judge([("release", row)], Limits(0.05, None, ("1",))).word == "pass"
 
 
 def test_what_was_not_attacked_is_no_pass():

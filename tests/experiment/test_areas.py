@@ -118,10 +118,11 @@ def with_intervals(area, *numbers):
     return replace(area, findings=tuple(findings))
 
 
-def judged(areas, limit):
+def judged(areas, limit, exposed=0):
     """The areas as a verdict sees them."""
+    limits = Limits(limit, exposed)
     return [
-        judge_area(a.name, a.people, [(f.name, f.outcome) for f in a.found], Limits(limit), 9, a.reason)
+        judge_area(a.name, a.people, [(f.name, f.outcome) for f in a.found], limits, 9, a.reason)
         for a in areas
     ]
 
@@ -143,6 +144,19 @@ def test_an_area_is_above_the_limit_by_any_of_its_releases_and_comes_first(done)
     assert not second.above
 
 
+def test_an_area_where_single_people_are_learnt_fails_whatever_its_advantage(done):
+    learnt = {
+        area.name: max(sum(one.outcome.learnt.values()) for one in area.found)
+        for area in done.areas
+        if area.found
+    }
+    assert any(learnt.values())
+    for area in judged(done.areas, 2.0):  # an advantage that nothing has
+        assert area.exposing == (learnt.get(area.name, 0) > 0)
+        assert not area.exposing or area.word == "fail"
+    assert not any(area.exposing for area in judged(done.areas, 2.0, exposed=None))
+
+
 def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     document = json.loads(json.dumps(done.document))
     AuditDocument.model_validate_json(json.dumps(document))
@@ -153,11 +167,12 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     refuses_the_world(tags)
     for words in ("Area by area: county", "all areas", "1 person", "2 people"):
         assert words in tags.text
-    some = {**areas, "above": 2, "surely_above": 0}
+    some = {**areas, "above": 2, "surely_above": 0, "exposing": 0}
     lines = {
         "The interval lies above the limit in 2 of them, and in none after correction": some,
         "and in 1 after correction": {**some, "surely_above": 1},
         "The interval lies above the limit in none of them. The": {**some, "above": 0},
+        "Single people are learnt in 2 of them.": {**some, "exposing": 2},
     }
     for words, told in lines.items():
         assert words in Tags.of(render({**document, "areas": told})).text

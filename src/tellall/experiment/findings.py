@@ -246,6 +246,7 @@ def area_table(by: str, areas: Sequence[AreaFindings], judged: Sequence[JudgedAr
         "people_not_attacked": sum(area.people for area in judged if area.reason is not None),
         "above": sum(area.above for area in judged),
         "surely_above": sum(area.surely for area in judged),
+        "exposing": sum(area.exposing for area in judged),
         "rows": [
             {
                 "name": area.name,

@@ -333,6 +333,8 @@ class JudgedArea:
         nothing was attacked.
     above, surely
         Whether an interval lies above the limit, and whether it does so considering how many were looked at.
+    exposing
+        Whether more people with a sensitive value are proved alone or exposed there than may be.
     reason
         Why it was not attacked; None where it was.
     """
@@ -342,12 +344,15 @@ class JudgedArea:
     worst: tuple[str, Outcome] | None
     above: bool
     surely: bool
+    exposing: bool = False
     reason: str | None = None
 
     @property
     def word(self) -> str:
         """The word of the verdict on it: "fail" where it fails the audit, "review" where it may by luck."""
-        return "fail" if self.surely else "review" if self.above or self.reason is not None else "pass"
+        if self.surely or self.exposing:
+            return "fail"
+        return "review" if self.above or self.reason is not None else "pass"
 
 
 def judge_area(
@@ -365,7 +370,9 @@ def judge_area(
     )
     worst = max(above or found, key=lambda pair: pair[1].advantage, default=None)
     why = reason or (None if worst is not None else "nothing in it could be attacked")
-    return JudgedArea(name, people, worst, bool(above), sure, why)
+    learnt = max((limits.count(one.learnt) for _, one in found), default=0)
+    exposing = limits.exposed is not None and learnt > limits.exposed
+    return JudgedArea(name, people, worst, bool(above), sure, exposing, why)
 
 
 def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) -> Verdict:
@@ -376,17 +383,23 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
     All people together are judged as one release would be. Of many areas some lie above a limit by luck: one
     fails only where its advantage exceeds the limit at 95 % confidence over all areas looked at (Bonferroni).
     Short of that, an area whose own interval lies above the limit is for a person to decide, as is one that
-    could not be attacked.
+    could not be attacked. People who are learnt in one area are learnt.
     """
     surely = [area for area in areas if area.surely]
+    exposing = [area for area in areas if area.exposing]
     told = ""
     if surely:
         verb = "lies" if len(surely) == 1 else "lie"
-        told = f"{_count(surely, areas)} {verb} above it for sure."
+        told = f"{_count(surely, areas)} {verb} above the limit on the advantage for sure."
+    if exposing:
+        told += f" Single people are learnt in {_count(exposing, areas)}."
+    told = told.strip()
     if whole.word == "fail":
         return replace(whole, sentence=f"{whole.sentence} {told}".strip())
     if surely:
         return Verdict("fail", f"{_worst(surely[0], limits)} {told}", "areas above the limit")
+    if exposing:
+        return Verdict("fail", told, "people exposed")
     if whole.word == "review":
         return whole
     above = [area for area in areas if area.above]

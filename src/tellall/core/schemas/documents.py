@@ -320,6 +320,9 @@ class AreasDocument(_Strict):
     surely_above: Annotated[
         int, Field(ge=0, description="Areas above the limit even considering how many were looked at.")
     ]
+    exposing: Annotated[
+        int, Field(ge=0, description="Areas where more people are proved alone or exposed than may be.")
+    ]
     rows: list[AreaDocument]
 
 

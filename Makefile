@@ -29,8 +29,8 @@ demo: .venv/.demo
 	@$(BIN)/tellall demo
 
 # one thread per process: threads that wait for each other cost more than they save
-test: export OPENBLAS_NUM_THREADS = 1
-test: export OMP_NUM_THREADS = 1
+test test-slow test-hostile: export OPENBLAS_NUM_THREADS = 1
+test test-slow test-hostile: export OMP_NUM_THREADS = 1
 test: lint
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
@@ -41,10 +41,8 @@ lint: .venv/.dev
 	@$(BIN)/lint-imports
 
 test-slow: .venv/.dev
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
-test-hostile: export OPENBLAS_NUM_THREADS = 1
-test-hostile: export OMP_NUM_THREADS = 1
 test-hostile: .venv/.dev
 	@$(BIN)/python -m pytest -m hostile -rP tests/hostile
 

@@ -44,7 +44,7 @@ test-slow: .venv/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 test-hostile: .venv/.dev
-	@$(BIN)/python -m pytest -m hostile -rP tests/hostile
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m hostile -rP tests/hostile
 
 # OpenBLAS rounds differently on other processors and with other numbers of threads: no test may notice
 test-kernels: .venv/.dev

@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.attack.reconstruct.attack import reconstruct
 from tellall.experiment.draws import SharedSystem

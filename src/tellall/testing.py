@@ -254,7 +254,7 @@ def check_solver(solver: BoxSolver, *, seed: int = 0, n: int = 40, m: int = 120)
 
     A solver of your own needs ``prepare(problem)``; what that returns needs ``solve(target)``.
     """
-    from tellall.algebra.operators.dense import Dense
+    from tellall.algebra.operators.base import Dense
 
     rng = np.random.default_rng(seed)
     matrix, size = rng.normal(size=(m, n)), rng.integers(1, 4, n).astype(float)

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.algebra.operators.base import LinearOperator
+from tellall.algebra.operators.base import Dense, LinearOperator, written_out
 from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect, Stack
-from tellall.algebra.operators.dense import Dense, Sparse, written_out
 from tellall.algebra.operators.moments import Moments
+from tellall.algebra.operators.sparse import Sparse
 from tellall.testing import check_operator
 
 sizes = st.integers(0, 7)

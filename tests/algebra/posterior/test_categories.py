@@ -5,7 +5,7 @@ import pytest
 from scipy.special import factorial
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.posterior.solver import CountProblem, Posterior
 

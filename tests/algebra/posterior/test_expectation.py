@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.posterior.expectation import GaussianSteps, propagate
 from tellall.algebra.posterior.model import Channel, CountPrior
 

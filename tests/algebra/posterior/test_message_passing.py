@@ -1,6 +1,6 @@
 import numpy as np
 
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.posterior.message_passing import Spread, pass_messages
 from tellall.algebra.posterior.model import Channel, CountPrior

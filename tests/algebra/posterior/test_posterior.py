@@ -3,8 +3,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from tellall import InvalidInput
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import Partition, Stack
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.posterior import solver as module
 from tellall.algebra.posterior.solver import CountProblem, Posterior
 

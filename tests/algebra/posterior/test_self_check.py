@@ -2,7 +2,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.posterior.model import Channel, CountPrior
 from tellall.algebra.posterior.solver import rehearse
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tellall.algebra.operators.base import Device, LinearOperator
+from tellall.algebra.operators.base import Dense, Device, LinearOperator
 from tellall.algebra.operators.compose import OnDevice
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.posterior.solver import CountProblem, Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute

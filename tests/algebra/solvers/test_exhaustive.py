@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import Partition
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from tellall import InvalidInput
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import Partition, RowSelect, Stack
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from tellall import InvalidInput
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.testing import check_solver

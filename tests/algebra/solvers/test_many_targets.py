@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.algebra.solvers.many_targets import ManyTargets
 from tellall.core.errors import InvalidInput

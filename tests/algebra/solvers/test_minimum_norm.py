@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.solvers.many_targets import MinimumNorm
 from tellall.core.errors import InvalidInput
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import DistinctRows, Partition, RowScale, RowSelect, Stack
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
 from tellall.algebra.solvers.row_side import RowFactor
 

@@ -73,7 +73,7 @@ def test_equations_without_a_form_there_are_solved_here(
         ta.publish(everybody, ta.SubsetCounts(subsets), ta.Gaussian(0.5), rng=1),
         ta.publish(everybody, ta.Predicates("xor", ways=3), ta.Gaussian(0.5), rng=1),
     ]
-    from tellall.algebra.operators.dense import Dense
+    from tellall.algebra.operators.base import Dense
     from tellall.core.errors import TellallError
 
     def refuse(self: Dense, device: Device) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import first_fast
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic
 from tellall.testing import check_statistic

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.linalg import hadamard
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.promise import bounds
 
 

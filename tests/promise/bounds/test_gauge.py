@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.promise import bounds
 from tellall.promise.bounds import limit as limits

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import Partition, Stack
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.solvers.singular_values import bidiagonalise, missed_share
 from tellall.promise import bounds

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Dense
 from tellall.experiment.trial import Planned
 from tellall.release import catalogue
 from tellall.release.equations import Equations

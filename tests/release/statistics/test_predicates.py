@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.conftest import random_people
 
 import tellall as ta
+from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.compose import RowSelect
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.algebra.operators.walsh import inner_products

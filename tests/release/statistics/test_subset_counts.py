@@ -9,7 +9,8 @@ from tests import likenesses
 from tests.conftest import SHARED, random_people
 
 import tellall as ta
-from tellall.algebra.operators.dense import Dense, Sparse
+from tellall.algebra.operators.base import Dense
+from tellall.algebra.operators.sparse import Sparse
 from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.release import catalogue
 from tellall.release.statistics import subset_counts

@@ -21,6 +21,7 @@ from tellall.core.errors import TellallError, invalid
 __all__ = [
     "HOST",
     "Array",
+    "Dense",
     "Device",
     "IntArray",
     "LinearOperator",
@@ -30,6 +31,7 @@ __all__ = [
     "is_two_valued",
     "split_rows",
     "stack_columns",
+    "written_out",
 ]
 
 Array = npt.NDArray[np.floating[Any]]
@@ -38,6 +40,7 @@ IntArray = npt.NDArray[np.integer[Any]]
 _BLOCK = 1024  # columns of the identity multiplied at once where no closed form exists
 _HOST_BLOCK = 1 << 26  # bytes of a block of work on the host: what caches like
 _DEVICE_BLOCK = 1 << 33  # and on a device, where larger blocks are no faster
+_SMALL = 2**20  # entries up to which a product with the matrix is quicker than one with its structure
 
 
 @final
@@ -407,3 +410,65 @@ class Transposed(LinearOperator):
 def is_two_valued(array: npt.NDArray[Any]) -> bool:
     """Whether all entries are 0 or 1, or all −1 or 1."""
     return bool(((array == 0) | (array == 1)).all() or ((array == -1) | (array == 1)).all())
+
+
+@final
+class Dense(LinearOperator):
+    """The operator of an explicit m × n matrix."""
+
+    def __init__(self, matrix: npt.ArrayLike, *, device: Device = HOST) -> None:
+        self.device = device
+        self.matrix: Any = matrix
+        if device is HOST:
+            array = np.asarray(matrix)
+            if array.ndim != 2:
+                raise invalid("matrix", "two-dimensional", array.shape)
+            self.matrix = array if array.dtype.kind == "f" else array.astype(np.float64)
+        self.shape = (self.matrix.shape[0], self.matrix.shape[1])
+        self.dtype = device.numpy_dtype(self.matrix)
+
+    def matmat(self, block: Array) -> Array:
+        out: Array = self._like(block) @ block
+        return out
+
+    def rmatmat(self, block: Array) -> Array:
+        out: Array = self._like(block).T @ block
+        return out
+
+    def on(self, device: Device) -> Dense:
+        return Dense(device.put(self.matrix), device=device)
+
+    def _like(self, block: Array) -> Any:
+        """The matrix in a number type that can be multiplied with the block's, which libraries do not mix."""
+        if self.device is HOST or self.matrix.dtype == block.dtype:
+            return self.matrix
+        return self.device.xp.astype(self.matrix, block.dtype)
+
+    def gram(self, weights: Array | None = None) -> Array:
+        matrix = self.to_dense().astype(np.float64, copy=False)
+        out: Array = matrix.T @ (matrix if weights is None else matrix * weights[:, None])
+        return out
+
+    def take(self, columns: IntArray) -> Dense:
+        return Dense(self.device.xp.take(self.matrix, self.device.put(columns), axis=1), device=self.device)
+
+    def squared(self) -> Dense:
+        return Dense(self.matrix**2, device=self.device)
+
+    def to_dense(self) -> Array:
+        out: Array = self.device.get(self.matrix)
+        return out
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        return csr_array(self.matrix)
+
+
+def written_out(operator: LinearOperator) -> LinearOperator:
+    """The operator as its matrix where that is small, for solvers that multiply with it many times."""
+    rows, columns = operator.shape
+    elsewhere = operator.resident is not operator or operator.device is not HOST
+    if isinstance(operator, Dense) or elsewhere or rows * columns > _SMALL:
+        return operator
+    return Dense(operator.to_sparse().toarray().astype(np.float64))

@@ -10,8 +10,7 @@ from typing import final
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import IntArray, LinearOperator
-from tellall.algebra.operators.dense import written_out
+from tellall.algebra.operators.base import IntArray, LinearOperator, written_out
 from tellall.algebra.posterior.expectation import GaussianSteps, propagate
 from tellall.algebra.posterior.message_passing import Spread, pass_messages
 from tellall.algebra.posterior.model import Channel, CountPrior, Opinion
@@ -150,7 +149,7 @@ class Posterior:
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> one = np.ones(3)
     >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     >>> problem = CountProblem(sums, np.full(3, 0.2), one, 0 * one, one, rate=0.5)

@@ -91,7 +91,7 @@ def enclose(
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     >>> box = enclose(sums, np.array([2.0, 1.0]), bound=np.zeros(2), upper=np.ones(3))
     >>> box.lower.tolist(), box.upper.tolist()
@@ -162,7 +162,7 @@ def row_space(operator: LinearOperator) -> tuple[int, npt.NDArray[np.bool_]]:
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> rank, determined = row_space(Dense([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))
     >>> rank, determined.tolist()
     (2, [True, False, False])

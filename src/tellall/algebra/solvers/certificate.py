@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Array, Dense, LinearOperator
 from tellall.algebra.solvers.base import check_vector
 
 __all__ = [

@@ -284,7 +284,7 @@ class Exhaustive:
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     >>> three = WholeProblem(sums, np.zeros(2), np.zeros(3), np.ones(3))
     >>> Exhaustive().prepare(three).solve(np.array([1.0, 1.0])).solutions.tolist()

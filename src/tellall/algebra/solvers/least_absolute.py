@@ -9,8 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.dense import written_out
+from tellall.algebra.operators.base import LinearOperator, written_out
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.pdhg import Saddle, Scaled, Split, Walk, even_out, saddle_point
 from tellall.core.errors import invalid

@@ -62,7 +62,7 @@ class ManyTargets:
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     >>> ready = ManyTargets.of(sums, np.ones(3), np.ones(3))
     >>> found = ready.solve(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), 100.0, np.array([0.5, 0.5]))
@@ -188,7 +188,7 @@ class PreparedMinimumNorm:
 
         Examples
         --------
-        >>> from tellall.algebra.operators.dense import Dense
+        >>> from tellall.algebra.operators.base import Dense
         >>> ready = MinimumNorm().prepare(Dense([[1.0, 1.0, 0.0]]))
         >>> ready.solve(np.array([[2.0, 4.0]])).T.round(12).tolist()
         [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]]

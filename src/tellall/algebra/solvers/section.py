@@ -92,7 +92,7 @@ def section_upper_bound(
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> found = section_upper_bound(Dense(np.eye(16)), np.random.default_rng(0))
     >>> round(found.alpha, 2)  # one unknown alone: 1 / √16
     0.25

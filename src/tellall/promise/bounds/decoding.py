@@ -50,7 +50,7 @@ def euclidean_section(
     Examples
     --------
     >>> import numpy as np
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> euclidean_section(Dense(np.eye(4))).alpha
     0.5
     """

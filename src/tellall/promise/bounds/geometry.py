@@ -95,7 +95,7 @@ def singular_values(
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> found = singular_values(Dense([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]]))
     >>> round(found.largest, 12), round(found.least, 12), found.method
     (3.0, 2.0, 'dense')

@@ -98,7 +98,7 @@ def predict(
 
     Examples
     --------
-    >>> from tellall.algebra.operators.dense import Dense
+    >>> from tellall.algebra.operators.base import Dense
     >>> predict(Dense([[1.0], [1.0]]), [1.0, 1.0]).accuracy == predict(Dense([[2.0**0.5]]), [1.0]).accuracy
     True
     """

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Array, Dense, IntArray
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public

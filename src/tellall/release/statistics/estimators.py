@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Array, Dense
 from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows

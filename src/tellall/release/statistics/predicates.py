@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import HOST, Array, Device, LinearOperator
+from tellall.algebra.operators.base import HOST, Array, Dense, Device, LinearOperator
 from tellall.algebra.operators.compose import OnDevice, RowSelect
-from tellall.algebra.operators.dense import Dense
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction, row_values

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.dense import Dense, Sparse
+from tellall.algebra.operators.base import Array, Dense, IntArray, LinearOperator
+from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public

@@ -99,6 +99,7 @@ def test_real_secrets_are_audited():
     assert "nearer" in audit.verdict.sentence or "settled" in audit.verdict.sentence
 
 
+@pytest.mark.slow
 def test_appending_a_release_lowers_nothing():
     releases = [
         {"name": "a", "statistic": {"kind": "Marginals", "ways": 2}},

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WATCH = """
 import os, sys
 def watch(event, given):
@@ -64,6 +66,7 @@ def watched(folder: Path, code: str, **environment: str) -> str:
     return found.read_text() if found.exists() else ""
 
 
+@pytest.mark.hostile
 def test_commands_and_their_workers_open_no_socket(tmp_path):
     rows = [f"{number % 7},{'mf'[number % 2]},{['yes', 'no'][number % 3 > 0]}" for number in range(24)]
     (tmp_path / "people.csv").write_text("\n".join(["age,sex,ill", *rows]) + "\n")

@@ -264,6 +264,7 @@ def test_the_stronger_attack_is_no_worse(patients: RegressionData) -> None:
     assert bayes[:, 0].max() < 0.02 * found.nothing
 
 
+@pytest.mark.slow
 def test_the_whole_page_on_the_stand_in(
     patients: RegressionData, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

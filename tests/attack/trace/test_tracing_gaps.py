@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.conftest import first_fast
 
 import tellall as ta
 
@@ -28,11 +29,13 @@ def outsiders_named(attack, d, *, reference, targets, releases=60, together=1, s
 @pytest.mark.parametrize("attack", ATTACKS)
 @pytest.mark.parametrize(
     ("d", "options"),
-    [
-        (300, {"reference": 0.5, "targets": 0.0}),
-        (1000, {"reference": 0.2, "targets": 0.1}),
-        (2000, {"reference": 0.3, "targets": 0.0, "together": 10, "releases": 40}),
-    ],
+    first_fast(
+        [
+            (300, {"reference": 0.5, "targets": 0.0}),
+            (1000, {"reference": 0.2, "targets": 0.1}),
+            (2000, {"reference": 0.3, "targets": 0.0, "together": 10, "releases": 40}),
+        ]
+    ),
 )
 def test_reference_people_who_lack_calls_name_nobody(attack, d, options):
     """The level is 0.05 or below, and its standard error 0.01 or below at these sizes; the seed is fixed.

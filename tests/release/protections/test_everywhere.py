@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.conftest import random_people
+from tests.conftest import first_fast, random_people
 
 import tellall as ta
 from tellall.attack.baselines import population, typical
@@ -112,7 +112,7 @@ def _listed(protect):
     return protect if isinstance(protect, list) else [protect]
 
 
-@pytest.mark.parametrize("statistic", MARGINALS, ids=_name)
+@pytest.mark.parametrize("statistic", first_fast(reversed(MARGINALS), 2), ids=_name)
 @pytest.mark.parametrize("protect", [*ANYWHERE, *TABLES_ONLY], ids=_name)
 def test_tables_are_published_attacked_and_scored(protect, statistic, tmp_path):
     release = ta.publish(PEOPLE, statistic, protect, rng=1)
@@ -313,15 +313,15 @@ def _compare(people, statistic, protect, tolerance):
 MASKS = np.random.default_rng(3).random((40, 60)) < 0.5
 OTHERS = [
     ta.Predicates("xor", 3),
-    ta.Predicates("and", 3, scale="fractions"),
-    ta.SubsetCounts(MASKS),
     ta.SubsetCounts(["a0 == 1", "a1 == 0"]),
     ta.ErrorRates([lambda row: row["a0"], lambda row: row["a1"]]),
+    ta.Predicates("and", 3, scale="fractions"),
+    ta.SubsetCounts(MASKS),
     ta.ErrorRates([lambda row: MASKS[0][: len(row)], lambda row: row["a1"]], MASKS[1], scale="counts"),
 ]
 
 
-@pytest.mark.parametrize("statistic", OTHERS, ids=_name)
+@pytest.mark.parametrize("statistic", first_fast(OTHERS, 3), ids=_name)
 @pytest.mark.parametrize("protect", [*ANYWHERE, SuLQ(2.0, 1e-3)], ids=_name)
 def test_other_statistics_are_published_and_attacked(protect, statistic):
     release = ta.publish(PEOPLE, statistic, protect, rng=1)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import first_fast
 
 import tellall as ta
 from tellall.attack.baselines import population
@@ -49,7 +50,7 @@ def miss(people: Dataset, statistic: ta.Estimator) -> float:
     )
 
 
-@pytest.mark.parametrize("weighting", ["noise", "paper"])
+@pytest.mark.parametrize("weighting", first_fast(["noise", "paper"]))
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
 @pytest.mark.parametrize(("block", "intercept"), [(1, False), (1, True), (3, True)])
 @pytest.mark.parametrize("loss", ALL, ids=lambda loss: loss if isinstance(loss, str) else type(loss).__name__)

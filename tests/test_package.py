@@ -168,3 +168,16 @@ def test_the_way_from_publishing_to_a_score_is_short():
         sys.setprofile(before)
     ours = sorted(name for name in ran if Path(name).is_relative_to(Path(ta.__file__).parent))
     assert 15 <= len(ours) <= 25, ours
+
+
+def test_windows_is_refused_in_a_sentence():
+    code = """
+import os, pathlib
+pathlib.Path()
+os.name = "nt"
+try:
+    import tellall
+except ImportError as error:
+    print(error)
+"""
+    assert python(code) == "tellall runs on Linux and macOS; on Windows install it in WSL.\n"

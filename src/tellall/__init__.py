@@ -8,11 +8,15 @@
 True
 """
 
+import os
 import sys
 
 import lazy_loader
 
 from tellall.core.version import __version__ as __version__
+
+if os.name == "nt":  # locks on folders, and files that appear together, are those of POSIX systems
+    raise ImportError("tellall runs on Linux and macOS; on Windows install it in WSL.")
 
 # The public names are listed once, in __init__.pyi, and imported when they are first used.
 _load, _, __all__ = lazy_loader.attach_stub(__name__, __file__)

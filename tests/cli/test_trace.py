@@ -138,6 +138,9 @@ def test_parquet_tables_are_read_a_few_columns_at_a_time(tables, capsys, monkeyp
     assert call(monkeypatch, *arguments, "--json") == 0
     again = json.loads(capsys.readouterr().out)
     assert again.pop("command") != whole.pop("command")
+    read_as_text = [note for note in whole["notes"] if "was read as text in UTF-8" in note]
+    assert len(read_as_text) == 2  # targets and reference
+    assert [note for note in whole.pop("notes") if note not in read_as_text] == again.pop("notes")
     assert again == whole
     scored = [count for count in asked if count > 1]
     assert len(scored) > 20  # chunks of 100 of the 1,200 columns, targets and reference

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say
+from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say, tell_assumed
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -79,6 +79,7 @@ def _columns(
     from tellall.people.readers import read_table
 
     table = read_table(data)
+    tell_assumed(getattr(table, "assumed", ""), talk)
     names = [str(name) for name in table]
     numeric = [name for name in names if np.ma.asarray(table[name]).dtype.kind in "biuf"]
     chosen = features or [name for name in numeric if name != response]

@@ -28,6 +28,7 @@ __all__ = [
     "ParquetColumns",
     "PeopleTable",
     "check_table",
+    "how_read",
     "read",
     "read_table",
 ]
@@ -144,12 +145,17 @@ def _read_delimited(file: Path, delimiter: str | None) -> PeopleTable:
         other = _delimited_columns(file, found, ",")
         columns = [other[j] if commas[j] else column for j, column in enumerate(columns)]
     table = PeopleTable(zip(names, columns, strict=True))
-    where = f" (commas in {count_of(sum(commas), 'column')})" if any(commas) else ""
-    table.assumed = (
-        f"{one_line(file.name)} was read as text in UTF-8: {count_of(len(names), 'column')} named in line 1, "
-        f"separated by {_DELIMITERS[found]}, decimal points{where}, double quotes."
-    )
+    table.assumed = how_read(file, len(names), found, sum(commas))
     return table
+
+
+def how_read(file: Path, columns: int, delimiter: str, commas: int = 0) -> str:
+    """How the text of a file was read, in a sentence; ``commas`` columns have decimal commas."""
+    where = f" (commas in {count_of(commas, 'column')})" if commas else ""
+    return (
+        f"{one_line(file.name)} was read as text in UTF-8: {count_of(columns, 'column')} named in line 1, "
+        f"separated by {_DELIMITERS[delimiter]}, decimal points{where}, double quotes."
+    )
 
 
 def _refuse_other_text(file: Path) -> None:

@@ -66,7 +66,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path, text, says):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InvalidInput) as told:
-        read_wide("--targets", path, list(dict.fromkeys(read_header(path))), None)
+        read_wide("--targets", path, list(dict.fromkeys(read_header(path)[0])), None)
     assert says in str(told.value)
     assert "\n" not in str(told.value)
 
@@ -110,7 +110,7 @@ def test_memory_is_a_byte_for_each_value_and_a_piece(tmp_path):
         "from tellall.people.attributes.wide_csv import read_header, read_wide\n"
         "used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "path = Path(sys.argv[1]); before = used()\n"
-        "found = read_wide('x', path, read_header(path), None)\n"
+        "found = read_wide('x', path, read_header(path)[0], None)\n"
         "print(found.values.size, used() - before)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

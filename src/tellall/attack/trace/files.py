@@ -88,7 +88,8 @@ def _tables(release: Path, targets: Path, reference: Path, coding: str, people: 
     common = [index for index, name in enumerate(names) if name in there]
     if not common:
         raise invalid("--targets", "a table with the columns of the release", ", ".join(first.names[:6]))
-    notes = (f"{len(common):,} of {len(names):,} published means have a column in both tables.",)
+    found = f"{len(common):,} of {len(names):,} published means have a column in both tables."
+    notes = (found, *filter(None, (first.assumed, second.assumed)))
     chosen = tuple(names[index] for index in common)
     rows, who = first.choose(chosen)
     alleles = "counts" if ours and coding == "genotypes" else None

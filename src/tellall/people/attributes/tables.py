@@ -18,7 +18,7 @@ from tellall.core.errors import invalid
 from tellall.core.text import said_safely
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.attributes.wide_csv import MISSING_WORDS, NotWhole, delimiter_of, read_header, read_wide
-from tellall.people.readers import DELIMITED, ParquetColumns, check_table, read_table
+from tellall.people.readers import DELIMITED, ParquetColumns, check_table, how_read, read_table
 
 __all__ = [
     "PeopleFile",
@@ -40,13 +40,15 @@ class PeopleFile:
     path: Path
     names: tuple[str, ...]
     table: ParquetColumns | Mapping[str, Any] | None
+    assumed: str = ""
 
     @classmethod
     def open(cls, option: str, path: Path) -> PeopleFile:
         """Opens a file; the option names it in messages."""
         ending = check_table(path)[1]
         if ending in DELIMITED:
-            return cls(option, path, read_header(path), None)
+            names, delimiter = read_header(path)
+            return cls(option, path, names, None, how_read(path, len(names), delimiter))
         if ending in (".parquet", ".pq"):
             columns = ParquetColumns(path)
             return cls(option, path, columns.names, columns)

@@ -56,15 +56,16 @@ class WideTable:
         return np.where(missing, np.float32(np.nan), chunk) if missing.any() else chunk
 
 
-def read_header(path: Path) -> tuple[str, ...]:
-    """Reads the names of a file's columns from its first line."""
+def read_header(path: Path) -> tuple[tuple[str, ...], str]:
+    """Reads the names of a file's columns, and what separates them, from its first line."""
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     try:
         text = line.decode("utf-8-sig").rstrip("\r\n")
     except UnicodeDecodeError:
         raise invalid("path", "text in UTF-8", str(path)) from None
-    return tuple(next(csv.reader([text], delimiter=delimiter_of(path, text)), []))
+    delimiter = delimiter_of(path, text)
+    return tuple(next(csv.reader([text], delimiter=delimiter), [])), delimiter
 
 
 def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) -> WideTable:
@@ -80,7 +81,7 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
     Two passes: one counts the lines, one reads. Memory: a byte for each value kept, and some thirty for each
     byte of a piece of 2 MB.
     """
-    header = read_header(path)
+    header, delimiter = read_header(path)
     position = {name: number for number, name in enumerate(header)}
     if len(position) < len(header):
         twice = next(name for number, name in enumerate(header) if position[name] != number)
@@ -92,9 +93,9 @@ def read_wide(option: str, path: Path, columns: Sequence[str], who: str | None) 
     names: list[str] = []
     people = 0
     with path.open("rb") as file:
-        delimiter = ord(delimiter_of(path, file.readline(_LONGEST_HEADER).decode("utf-8-sig")))
+        file.readline(_LONGEST_HEADER)
         for piece in _pieces(file):
-            starts, ends = _fields(piece, delimiter, len(header), option, people)
+            starts, ends = _fields(piece, ord(delimiter), len(header), option, people)
             rows = slice(people, people + starts.shape[0])
             values[rows] = _numbers(piece, starts[:, chosen], ends[:, chosen], option, columns)
             if who is not None:

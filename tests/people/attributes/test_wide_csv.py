@@ -56,6 +56,11 @@ def test_every_spelling_and_every_cut_gives_the_same_values(tmp_path_factory, ma
     ("text", "says"),
     [
         ("a,b\n0,1\n0\n", "--targets must be a table with 2 values in every row; got 1 in row 2"),
+        (
+            'a,b\n0,1\n"open',
+            "--targets must be a table whose quotes are closed; got one left open after row 1",
+        ),
+        ('a,b\n0,"1\n1,0\n', "quotes are closed; got one left open after row 0"),
         ("a,b\n0,1\n\n0,1,1\n", "got 3 in row 2"),
         ("a,b\n0,1\n0,yes\n", "numbers in column 'b'; got text"),
         ("a,a\n0,1\n", "each column once; got 'a' twice"),

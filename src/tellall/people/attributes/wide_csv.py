@@ -133,6 +133,8 @@ def _fields(piece: Bytes, delimiter: int, width: int, option: str, before: int) 
     if (piece == _QUOTE).any():
         breaks &= (np.cumsum(piece == _QUOTE) % 2) == 0
     ends = np.flatnonzero(breaks)
+    if not breaks[-1]:  # a piece ends with a line unless a quote stays open
+        raise invalid(option, "a table whose quotes are closed", f"one left open after row {before:,}")
     starts = np.concatenate([[0], ends[:-1] + 1])
     last = piece[ends] == _LINE
     ends = ends - (last & (ends > starts) & (piece[np.maximum(ends - 1, 0)] == _RETURN))

@@ -33,6 +33,7 @@ _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
 _CHUNK = 256  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
+_FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
 
 Truth = npt.NDArray[Any]
@@ -145,27 +146,22 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """The better of a linear and a tree model that predict the secret from the public columns, out of fold.
 
     Indicators for the linear model (and standardised numbers, for a real secret), codes for gradient-boosted
-    trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31), ten folds; the better over all folds,
-    which favours the baseline.
+    trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31) or, below 200 people, for one tree of four
+    leaves; ten folds; the better over all folds, which favours the baseline.
     """
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
     codes = np.asarray(public.codes).T.astype(np.int64)
     indicators = OneHotEncoder(dtype=np.float64, sparse_output=bool(secret.levels)).fit_transform(codes)
-    leaves = int(np.clip(public.n // 250, *_LEAVES))
-    shape = {"max_iter": _TREES, "learning_rate": _LEARNING, "max_leaf_nodes": leaves}
-    options = {"random_state": _SEED, "early_stopping": False, **shape}
     models: list[tuple[Any, Any]]
     if secret.levels:
-        tree: Any = HistGradientBoostingClassifier(**options)
-        models = [(LogisticRegression(max_iter=200), indicators), (tree, codes)]
+        models = [(LogisticRegression(max_iter=200), indicators), (_tree(public.n, "Classifier"), codes)]
     else:
         numbers = [each for each in public.numbers if each is not None and np.isfinite(each).all()]
         scaled = [((each - each.mean()) / (each.std() or 1.0))[:, None] for each in numbers]
-        tree = HistGradientBoostingRegressor(loss="absolute_error", **options)
+        tree = _tree(public.n, "Regressor")
         models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
     found = []
     with threadpool_limits(limits=1), warnings.catch_warnings():
@@ -174,6 +170,21 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
             table = _out_of_fold(model, features, truth, secret)
             found.append(_baseline("public", table, truth, secret, public.patterns.index))
     return min(found, key=lambda baseline: float(secret.error(baseline.guess, truth).mean()))
+
+
+def _tree(n: int, kind: str) -> Any:
+    """A tree model for this many people, a "Classifier" or a "Regressor"."""
+    from sklearn import ensemble, tree
+
+    leaves = int(np.clip(n // 250, *_LEAVES))
+    options: dict[str, Any] = {"random_state": _SEED, "max_leaf_nodes": leaves, "min_samples_leaf": 20}
+    absolute = kind == "Regressor"
+    if n < _FEW:
+        options |= {"criterion": "absolute_error"} if absolute else {}
+        return getattr(tree, f"DecisionTree{kind}")(**options)
+    options |= {"loss": "absolute_error"} if absolute else {}
+    options |= {"max_iter": _TREES, "learning_rate": _LEARNING, "early_stopping": False}
+    return getattr(ensemble, f"HistGradientBoosting{kind}")(**options)
 
 
 def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Array:

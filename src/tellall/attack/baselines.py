@@ -31,7 +31,7 @@ FACTORISED = 4000  # groups or features, whichever are fewer, up to which everyb
 _SEED = 0  # of folds, models and probes: baselines are a function of people and statistics alone
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
-_CHUNK = 256  # groups whose features are written out at a time
+_CHUNK = 2048  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
 _FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
@@ -282,16 +282,22 @@ def _left_out(features: RowScale, groups: Patterns, own: Array, truth: Truth) ->
     total, squares, mean = _sums(index, own), _sums(index, own**2), own.mean(axis=0)
     basis, energy = _coordinates(features, size)
     effect = basis.T @ (total - size[:, None] * mean)
-    best, least = np.empty(0), np.inf
-    leverage = best
-    for ridge in _ridges(float(energy.sum()) / n, n, 0.5):
-        shrunk = 1 / (energy + ridge)
-        fit = mean + basis @ (shrunk[:, None] * effect)
-        left = 1 - 1 / n - basis**2 @ shrunk
-        loss = float(((squares - 2 * fit * total + size[:, None] * fit**2).sum(axis=1) / left**2).sum())
-        if loss < least:
-            best, leverage, least = fit, left, loss
-    return own - (own - best[index]) / leverage[index, None]
+    shrunk = 1 / (energy[:, None] + _ridges(float(energy.sum()) / n, n, 0.5))
+    left = np.empty((len(groups), shrunk.shape[1]))
+    for part in _chunks(len(groups)):
+        left[part] = 1 - 1 / n - basis[part] ** 2 @ shrunk
+    fits = [mean[value] + basis @ (shrunk * effect[:, value, None]) for value in range(mean.size)]
+    losses = sum(
+        squares[:, value, None] - 2 * fit * total[:, value, None] + size[:, None] * fit**2
+        for value, fit in enumerate(fits)
+    )
+    best = int(np.argmin((losses / left**2).sum(axis=0)))
+    fit = np.stack([each[:, best] for each in fits], axis=1)
+    return own - (own - fit[index]) / left[index, best, None]
+
+
+def _chunks(count: int) -> list[slice]:
+    return [slice(start, start + _CHUNK) for start in range(0, count, _CHUNK)]
 
 
 def _ridges(unit: float, n: int, step: float) -> Array:
@@ -313,16 +319,19 @@ def _coordinates(features: RowScale, size: Array) -> tuple[Array, Array]:
         energy, vectors = eigh(root[:, None] * kernel * root, overwrite_a=True, driver="evd")
         energy = np.maximum(energy, 0.0)
         return vectors * np.sqrt(energy) / root[:, None], energy
-    chunks = [np.arange(start, min(start + _CHUNK, groups)) for start in range(0, groups, _CHUNK)]
     rows_of = features.operator  # 0s and 1s, which single precision holds exactly
-    parts = [rows_of.take(chunk).to_sparse().multiply(features.scale[:, None]).tocsr() for chunk in chunks]
     mean = features @ size / n
-    moments = np.zeros((rows, rows))
-    for chunk, part in zip(chunks, parts, strict=True):
-        moments += (part.multiply(size[chunk]) @ part.T).toarray()
+    moments, parts = np.zeros((rows, rows)), []
+    for chunk in _chunks(groups):
+        few = np.arange(groups)[chunk]
+        part = rows_of.take(few).to_sparse().multiply(features.scale[:, None]).tocsr()
+        moments += (part.multiply(size[few]).tocsr() @ part.T).toarray()
+        parts.append(part.T.tocsr())
     moments -= n * np.outer(mean, mean)
     energy, vectors = eigh(moments, overwrite_a=True, driver="evd")
-    basis = np.vstack([part.T @ vectors for part in parts]) - mean @ vectors
+    vectors, basis = np.ascontiguousarray(vectors), np.empty((groups, rows))
+    for chunk, part in zip(_chunks(groups), parts, strict=True):
+        np.subtract(part @ vectors, mean @ vectors, out=basis[chunk])
     return basis, np.maximum(energy, 0.0)
 
 

@@ -141,7 +141,7 @@ def _counted(found: Reconstruction) -> dict[str, Any]:
             else {"guessed_values": np.bincount(found.guess, minlength=values).tolist()}
         ),
         "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
-        "proved": int((found.identified == "proved").sum()),
+        "proved": int(found.proved.sum()),
         "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),
     }
 

@@ -367,7 +367,7 @@ def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
     A cell is a row of A whose entries are all 1, or all −1. Its count, within the error's bound, is zero or
     everybody in it. Of a secret of several values only a full cell says what its people have.
     """
-    proved = attack.identified == "proved"
+    proved = attack.proved
     if not proved.any():
         return np.where(proved, "alone", "")
     evidence = attack.evidence

@@ -42,7 +42,8 @@ __all__ = [
 ]
 
 DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
-GAUGED = 4000  # distinct public rows up to which the danger gauge, cubic in them, is worth its time
+GAUGED = 4000  # distinct public rows up to which the danger gauge is worth its time
+_EXACTLY_GAUGED = 1000  # up to which it is exact, cubic in them; beyond, random vectors estimate it
 _MOST_WORK = 50_000  # people × draws that "auto" and "lp" are tried on where no decoder is named
 _MOST_FOR_LP = 1000  # people
 
@@ -109,7 +110,7 @@ class Setting:
         """All baselines of releases of these statistics."""
         wanted = tuple(statistics)
         for known, found in self._populations:
-            if len(known) == len(wanted) and all(a is b for a, b in zip(known, wanted, strict=True)):
+            if _equal(known, wanted):
                 return (*self.before, *found)
         model = population(wanted, self.people.public, self.truth, self.secret)
         self._populations.append((wanted, () if model is None else (model,)))
@@ -118,7 +119,7 @@ class Setting:
     def exact(self, statistic: Statistic) -> Computed:
         """The statistic of these people, settled and computed once."""
         for given, known in self._computed:
-            if given is statistic:
+            if _equal(given, statistic):
                 return known
         self._computed.append((statistic, Computed.of(statistic, self.people)))
         return self._computed[-1][1]
@@ -272,7 +273,8 @@ class Trial:
         """The danger gauge of the planned releases; None where it does not apply.
 
         It does not apply to statistics whose equations depend on the published values, to a secret that
-        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. O(groups³).
+        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. Beyond 1000 it is
+        estimated from random vectors, and the rank is not found out.
         """
         if self.setting.secret.levels != 2 or len(self.setting.people.patterns) > GAUGED:
             return None
@@ -281,7 +283,9 @@ class Trial:
             parts = [
                 (one.statistic, prepare(one.protections, one.statistic, public)) for one in self.releases
             ]
-            found = gauge_together(parts, public, rate=rate)
+            found = gauge_together(
+                parts, public, rate=rate, gram_limit=_EXACTLY_GAUGED, plain=False
+            )
         except (TellallError, np.linalg.LinAlgError, MemoryError):
             return None
         if not isfinite(found.with_prior):
@@ -303,6 +307,14 @@ class Trial:
             rate=rate,
             ignored=tuple(dict.fromkeys(ignored)),
         )
+
+
+def _equal(one: object, other: object) -> bool:
+    """Whether two statistics, or lists of them, are equal; those that hold arrays only if they are one."""
+    try:
+        return one is other or bool(one == other)
+    except ValueError:  # the truth value of an array
+        return False
 
 
 def _stream(seed: int, stream: int, draw: int) -> np.random.Generator:

@@ -68,8 +68,10 @@ class RowFactor:
         """S⁻¹."""
         from scipy.linalg import lapack
 
-        half, _ = lapack.dpotri(self.factor, lower=1)
-        return np.asarray(np.tril(half) + np.tril(half, -1).T)
+        half, _ = lapack.dpotri(self.factor, lower=1)  # the upper half stays zero, as in the factor
+        whole: Array = half + half.T
+        whole[np.diag_indices_from(whole)] /= 2
+        return whole
 
 
 def _times(matrix: Any, rows: Array, columns: Array) -> Any:

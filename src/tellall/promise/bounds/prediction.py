@@ -71,6 +71,7 @@ def predict(
     rate: float = 0.5,
     probes: int = 2,
     gram_limit: int = GRAM_LIMIT,
+    plain: bool = True,
     rng: Rng = 0,
 ) -> Prediction:
     """The accuracy to expect of least squares on A s ≈ z with these standard deviations.
@@ -85,6 +86,8 @@ def predict(
         The people of each group (default: one), and the rate of the secret.
     probes, gram_limit
         Random vectors where the inverse is not formed (an even number), and groups up to which it is.
+    plain
+        Whether the accuracy without the prior is wanted too; else it is the one with the prior.
 
     Notes
     -----
@@ -114,16 +117,16 @@ def predict(
         raise invalid("size", f"{groups} numbers of people, one or more each", size)
     weights = np.where(np.isinf(deviation), 0.0, 1 / deviation**2)
     if groups <= gram_limit:
-        return _exact(operator, weights, people, rate)
-    return _estimated(operator, weights, people, rate, probes, as_rng(rng))
+        return _exact(operator, weights, people, rate, plain)
+    return _estimated(operator, weights, people, rate, plain, probes, as_rng(rng))
 
 
-def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float) -> Prediction:
+def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float, wanted: bool) -> Prediction:
     gram, prior = operator.gram(weights), size * rate * (1 - rate)
     rank = _rank(gram, size.size * 1e-13)
     ridged = gram + np.diag(1 / prior)
     with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
-    if rank < size.size:
+    if rank < size.size or not wanted:
         return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
     plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), rate, prior=False)
     return Prediction(plain, with_prior, 0.0, rank, "inverse")
@@ -155,7 +158,13 @@ def _own_sd(posterior: Array, prior: Array) -> Array:
 
 
 def _estimated(
-    operator: LinearOperator, weights: Array, size: Array, rate: float, probes: int, rng: np.random.Generator
+    operator: LinearOperator,
+    weights: Array,
+    size: Array,
+    rate: float,
+    wanted: bool,
+    probes: int,
+    rng: np.random.Generator,
 ) -> Prediction:
     prior = size * rate * (1 - rate)
     energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
@@ -170,7 +179,7 @@ def _estimated(
     assert factors is not None  # the ridge makes the system definite
     with_prior, error = _averaged(ridge_law, factors)
     plain = None
-    if operator.shape[0] >= operator.shape[1] and (energy > 0).all():
+    if wanted and operator.shape[0] >= operator.shape[1] and (energy > 0).all():
         plain = _inflation(operator, weights, energy, np.zeros(energy.size), probes, rng)
     if plain is None:
         return Prediction(with_prior, with_prior, error, None, "trace")

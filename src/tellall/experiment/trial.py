@@ -42,8 +42,8 @@ __all__ = [
 ]
 
 DELTA = 1e-6  # of every (ε, δ) that is reported for a law with a whole curve of them
-GAUGED = 4000  # distinct public rows up to which the danger gauge is worth its time
-_EXACTLY_GAUGED = 1000  # up to which it is exact, cubic in them; beyond, random vectors estimate it
+GAUGED = 4000  # distinct public rows up to which the danger gauge, cubic in them, is worth its time
+_RANKED = 1000  # up to which the rank is, too
 _MOST_WORK = 50_000  # people × draws that "auto" and "lp" are tried on where no decoder is named
 _MOST_FOR_LP = 1000  # people
 
@@ -273,19 +273,18 @@ class Trial:
         """The danger gauge of the planned releases; None where it does not apply.
 
         It does not apply to statistics whose equations depend on the published values, to a secret that
-        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. Beyond 1000 it is
-        estimated from random vectors, and the rank is not found out.
+        everybody or nobody has, to other secrets than bits, or beyond 4000 distinct people. Beyond 1000 the
+        rank is not found out. O(groups³).
         """
-        if self.setting.secret.levels != 2 or len(self.setting.people.patterns) > GAUGED:
+        distinct = len(self.setting.people.patterns)
+        if self.setting.secret.levels != 2 or distinct > GAUGED:
             return None
         public, rate = self.setting.people.public, float(np.mean(self.setting.truth))
         try:
             parts = [
                 (one.statistic, prepare(one.protections, one.statistic, public)) for one in self.releases
             ]
-            found = gauge_together(
-                parts, public, rate=rate, gram_limit=_EXACTLY_GAUGED, plain=False
-            )
+            found = gauge_together(parts, public, rate=rate, plain=distinct <= _RANKED)
         except (TellallError, np.linalg.LinAlgError, MemoryError):
             return None
         if not isfinite(found.with_prior):

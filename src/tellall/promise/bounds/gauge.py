@@ -15,7 +15,6 @@ from tellall.algebra.operators.compose import Stack
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public, as_public
-from tellall.promise.bounds.geometry import GRAM_LIMIT
 from tellall.promise.bounds.limit import Separation, accuracy_limit, separation
 from tellall.promise.bounds.prediction import predict
 from tellall.promise.record import NumberRecord
@@ -127,14 +126,13 @@ def gauge_together(
     public: Public | Dataset | npt.ArrayLike,
     *,
     rate: float = 0.5,
-    gram_limit: int = GRAM_LIMIT,
     plain: bool = True,
     rng: Rng = 0,
 ) -> Gauge:
     """The danger of publishing several statistics about the same people, to an attacker who holds them all.
 
-    `releases` are pairs of a statistic and what is to be done to its values; ``gram_limit`` and ``plain`` are
-    as for `predict`, the rest is as for `gauge`.
+    `releases` are pairs of a statistic and what is to be done to its values; ``plain`` is as
+    for `predict`, the rest as for `gauge`.
 
     Notes
     -----
@@ -162,9 +160,7 @@ def gauge_together(
     size = groups.counts.astype(np.float64)
     operators = [plan.equations.operator.take(groups.first) for plan in plans]
     spread = np.concatenate([plan.spread for plan in plans])
-    predicted = predict(
-        Stack(operators), spread, size=size, rate=rate, gram_limit=gram_limit, plain=plain, rng=rng
-    )
+    predicted = predict(Stack(operators), spread, size=size, rate=rate, plain=plain, rng=rng)
     said = int(np.isfinite(spread).sum())
     return Gauge(
         statistic=" + ".join(dict.fromkeys(plan.statistic.describe() for plan in plans)),

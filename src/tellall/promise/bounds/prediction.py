@@ -11,6 +11,8 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
+from tellall.algebra.operators.compose import SPARSE, DistinctRows
+from tellall.algebra.solvers.row_side import RowFactor
 from tellall.promise.bounds.geometry import GRAM_LIMIT
 from tellall.release.protections.protection import Rng, as_rng
 
@@ -87,7 +89,7 @@ def predict(
     probes, gram_limit
         Random vectors where the inverse is not formed (an even number), and groups up to which it is.
     plain
-        Whether the accuracy without the prior is wanted too; else it is the one with the prior.
+        Whether the rank and the accuracy without the prior are wanted too; they take as long again, twice.
 
     Notes
     -----
@@ -118,18 +120,33 @@ def predict(
     weights = np.where(np.isinf(deviation), 0.0, 1 / deviation**2)
     if groups <= gram_limit:
         return _exact(operator, weights, people, rate, plain)
-    return _estimated(operator, weights, people, rate, plain, probes, as_rng(rng))
+    return _estimated(operator, weights, people, rate, probes, as_rng(rng))
 
 
 def _exact(operator: LinearOperator, weights: Array, size: Array, rate: float, wanted: bool) -> Prediction:
-    gram, prior = operator.gram(weights), size * rate * (1 - rate)
+    prior = size * rate * (1 - rate)
+    if not wanted:
+        with_prior = group_accuracy(size, _own_sd(_posterior_variance(operator, weights, prior), prior), rate)
+        return Prediction(with_prior, with_prior, 0.0, None, "ridge")
+    gram = operator.gram(weights)
     rank = _rank(gram, size.size * 1e-13)
-    ridged = gram + np.diag(1 / prior)
-    with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(ridged), prior), rate)
-    if rank < size.size or not wanted:
+    with_prior = group_accuracy(size, _own_sd(_inverse_diagonal(gram + np.diag(1 / prior)), prior), rate)
+    if rank < size.size:
         return Prediction(with_prior, with_prior, 0.0, rank, "ridge")
     plain = group_accuracy(size, np.sqrt(_inverse_diagonal(gram)), rate, prior=False)
     return Prediction(plain, with_prior, 0.0, rank, "inverse")
+
+
+def _posterior_variance(operator: LinearOperator, weights: Array, prior: Array) -> Array:
+    """The diagonal of (Aᵀ W A + 1/prior)⁻¹, on the side of A that is shorter."""
+    m, n = operator.shape
+    if operator.entries <= SPARSE * m * n:
+        rows = DistinctRows.of(operator)
+        if rows.sparse and len(rows) <= n / 2:
+            return RowFactor(rows.matrix, rows.gather(weights), 1 / prior).diagonal
+    gram = operator.gram(weights)
+    gram[np.diag_indices_from(gram)] += 1 / prior
+    return _inverse_diagonal(gram)
 
 
 def _rank(gram: Array, tolerance: float) -> int:
@@ -158,13 +175,7 @@ def _own_sd(posterior: Array, prior: Array) -> Array:
 
 
 def _estimated(
-    operator: LinearOperator,
-    weights: Array,
-    size: Array,
-    rate: float,
-    wanted: bool,
-    probes: int,
-    rng: np.random.Generator,
+    operator: LinearOperator, weights: Array, size: Array, rate: float, probes: int, rng: np.random.Generator
 ) -> Prediction:
     prior = size * rate * (1 - rate)
     energy = np.asarray(operator.squared().rmatvec(weights.astype(operator.dtype)), dtype=np.float64)
@@ -179,7 +190,7 @@ def _estimated(
     assert factors is not None  # the ridge makes the system definite
     with_prior, error = _averaged(ridge_law, factors)
     plain = None
-    if wanted and operator.shape[0] >= operator.shape[1] and (energy > 0).all():
+    if operator.shape[0] >= operator.shape[1] and (energy > 0).all():
         plain = _inflation(operator, weights, energy, np.zeros(energy.size), probes, rng)
     if plain is None:
         return Prediction(with_prior, with_prior, error, None, "trace")

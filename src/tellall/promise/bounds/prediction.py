@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.core.checks import at_least_zero, share, whole
-from tellall.core.errors import invalid
 from tellall.algebra.operators.compose import SPARSE, DistinctRows
 from tellall.algebra.solvers.row_side import RowFactor
+from tellall.core.checks import at_least_zero, share, whole
+from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import GRAM_LIMIT
 from tellall.release.protections.protection import Rng, as_rng
 

@@ -35,6 +35,7 @@ _CHUNK = 2048  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
 _FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
+_TRIED = 1000  # groups among which the ridge is looked for first
 
 Truth = npt.NDArray[Any]
 
@@ -224,7 +225,8 @@ def population(
     f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g, b = Σ_g c_g q_g (s̄_g − s̄); a person's leverage is
     h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the fit would miss them by (s_i − f_g)/(1 − h_g). One
     eigendecomposition, of the features or of the groups' kernel, whichever is smaller, serves every λ:
-    O(min(P, m)³ + P m min(P, m)). λ is the one with the least sum of squares left out.
+    O(min(P, m)³ + P m min(P, m)). λ is the one with the least sum of squares left out; where more than 1000
+    groups have more features still, of those near the best for 1000 of the groups.
 
     Left-out scores become probabilities by P(v) ∝ exp(a_v + b score_v), b ≥ 0. The sign matters: leaving a
     person out lowers the score of the value they have, and a negative slope would read the secret off that.
@@ -276,24 +278,122 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
     return RowScale(RowSelect(rows, kept), np.sqrt(repeats) / scale[kept]), groups
 
 
+@dataclass(frozen=True, eq=False)
+class _Crowds:
+    """Groups of people alike: how many, and the sum and the sum of squares of what each unknown is."""
+
+    size: Array
+    total: Array
+    squares: Array
+    mean: Array
+    n: int
+
+    @property
+    def surplus(self) -> Array:
+        """How far each group's total is from what the overall mean gives."""
+        return self.total - self.size[:, None] * self.mean
+
+    def take(self, few: IntArray) -> _Crowds:
+        """Some of the groups, about the same mean."""
+        parts = (self.size[few], self.total[few], self.squares[few])
+        return _Crowds(*parts, self.mean, int(self.size[few].sum()))
+
+    def missed(self, fit: Array, left: Array) -> Array:
+        """The sum of squares left out for fits (groups × unknowns × ridges) and 1 − leverages."""
+        own = self.squares[..., None] - 2 * fit * self.total[..., None] + self.size[:, None, None] * fit**2
+        return np.asarray((own.sum(axis=1) / left**2).sum(axis=0))
+
+
 def _left_out(features: RowScale, groups: Patterns, own: Array, truth: Truth) -> Array:
     """What the ridge without each person predicts for them, at the ridge with the least such error."""
-    index, size, n = groups.index, groups.counts.astype(np.float64), groups.index.size
-    total, squares, mean = _sums(index, own), _sums(index, own**2), own.mean(axis=0)
-    basis, energy = _coordinates(features, size)
-    effect = basis.T @ (total - size[:, None] * mean)
-    shrunk = 1 / (energy[:, None] + _ridges(float(energy.sum()) / n, n, 0.5))
-    left = np.empty((len(groups), shrunk.shape[1]))
-    for part in _chunks(len(groups)):
-        left[part] = 1 - 1 / n - basis[part] ** 2 @ shrunk
-    fits = [mean[value] + basis @ (shrunk * effect[:, value, None]) for value in range(mean.size)]
-    losses = sum(
-        squares[:, value, None] - 2 * fit * total[:, value, None] + size[:, None] * fit**2
-        for value, fit in enumerate(fits)
-    )
-    best = int(np.argmin((losses / left**2).sum(axis=0)))
-    fit = np.stack([each[:, best] for each in fits], axis=1)
-    return own - (own - fit[index]) / left[index, best, None]
+    index, size = groups.index, groups.counts.astype(np.float64)
+    crowds = _Crowds(size, _sums(index, own), _sums(index, own**2), own.mean(axis=0), index.size)
+    if features.shape[1] > features.shape[0]:
+        fit, left = _best_of_all(*_coordinates(features, size), crowds)
+    else:
+        fit, left = _best_of_kernel(_kernel(features, size), crowds)
+    return own - (own - fit[index]) / left[index, None]
+
+
+def _best_of_all(basis: Array, energy: Array, crowds: _Crowds) -> tuple[Array, Array]:
+    """The fit of each group and 1 − leverage at the best of all ridges."""
+    ridges = _ridges(float(energy.sum()) / crowds.n, crowds.n, 0.5)
+    fit, left = _at_every_ridge(basis, energy, ridges, crowds)
+    best = int(np.argmin(crowds.missed(fit, left)))
+    return fit[..., best], left[:, best]
+
+
+def _at_every_ridge(basis: Array, energy: Array, ridges: Array, crowds: _Crowds) -> tuple[Array, Array]:
+    """Fits, groups × unknowns × ridges, and 1 − leverages, groups × ridges."""
+    shrunk = 1 / (energy[:, None] + ridges)
+    left = np.empty((crowds.size.size, ridges.size))
+    for part in _chunks(crowds.size.size):
+        left[part] = 1 - 1 / crowds.n - basis[part] ** 2 @ shrunk
+    effect = basis.T @ crowds.surplus
+    fits = [
+        crowds.mean[value] + basis @ (shrunk * effect[:, value, None]) for value in range(effect.shape[1])
+    ]
+    return np.stack(fits, axis=1), left
+
+
+def _best_of_kernel(kernel: Array, crowds: _Crowds) -> tuple[Array, Array]:
+    """The same from the groups' kernel: of many groups the ridge is first looked for among some of them.
+
+    From the best for these it goes to the next smaller or larger ridge as long as that is better. With
+    M = K + λ, in units of √c: f = s̄ + c^−½ (1 − λ M⁻¹) c^−½ t and h = 1/n + (1 − λ M⁻¹_gg)/c.
+    """
+    root = np.sqrt(crowds.size)
+    ridges = _ridges(float(np.trace(kernel)) / crowds.n, crowds.n, 0.5)
+    few = np.random.default_rng(_SEED).permutation(root.size)[:_TRIED]
+    basis, energy = _decomposed(kernel[np.ix_(few, few)], root[few])
+    fit, left = _at_every_ridge(basis, energy, ridges, some := crowds.take(few))
+    best = int(np.argmin(some.missed(fit, left)))
+    if few.size == root.size:
+        order = np.argsort(few)
+        return fit[order, :, best], left[order, best]
+    known: dict[int, tuple[float, Array, Array]] = {}
+
+    def at(place: int) -> float:
+        if place not in known:
+            fit, left = _at_ridge(kernel, root, float(ridges[place]), crowds)
+            known[place] = float(crowds.missed(fit[..., None], left[:, None])[0]), fit, left
+        return known[place][0]
+
+    while (better := min(range(max(best - 1, 0), min(best + 2, ridges.size)), key=at)) != best:
+        best = better
+    return known[best][1:]
+
+
+def _at_ridge(kernel: Array, root: Array, ridge: float, crowds: _Crowds) -> tuple[Array, Array]:
+    """The fit of each group and 1 − leverage at one ridge."""
+    from scipy.linalg import cho_solve, lapack
+
+    shifted = kernel.copy()
+    shifted[np.diag_indices_from(shifted)] += ridge
+    factor, _ = lapack.dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
+    right = crowds.surplus / root[:, None]
+    fit = crowds.mean + (right - ridge * cho_solve((factor, True), right)) / root[:, None]
+    half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    kept = ridge * np.einsum("ij,ij->j", half, half)
+    return fit, 1 - 1 / crowds.n - (1 - kept) / crowds.size
+
+
+def _kernel(features: RowScale, size: Array) -> Array:
+    """The products of the groups' centred features, times the root of their sizes."""
+    kernel = features.gram().astype(np.float64, copy=False)
+    mean, root = kernel @ size / size.sum(), np.sqrt(size)
+    kernel += mean @ size / size.sum() - mean - mean[:, None]
+    kernel *= root[:, None] * root
+    return kernel
+
+
+def _decomposed(kernel: Array, root: Array) -> tuple[Array, Array]:
+    """The groups' coordinates in the basis that diagonalises the kernel, and their energy."""
+    from scipy.linalg import eigh
+
+    energy, vectors = eigh(kernel, overwrite_a=True, driver="evd")
+    energy = np.maximum(energy, 0.0)
+    return vectors * np.sqrt(energy) / root[:, None], energy
 
 
 def _chunks(count: int) -> list[slice]:
@@ -311,14 +411,6 @@ def _coordinates(features: RowScale, size: Array) -> tuple[Array, Array]:
 
     rows, groups = features.shape
     n = size.sum()
-    if groups <= rows:
-        kernel = features.gram().astype(np.float64, copy=False)
-        mean = kernel @ size / n
-        kernel += mean @ size / n - mean - mean[:, None]
-        root = np.sqrt(size)
-        energy, vectors = eigh(root[:, None] * kernel * root, overwrite_a=True, driver="evd")
-        energy = np.maximum(energy, 0.0)
-        return vectors * np.sqrt(energy) / root[:, None], energy
     rows_of = features.operator  # 0s and 1s, which single precision holds exactly
     mean = features @ size / n
     moments, parts = np.zeros((rows, rows)), []

@@ -244,3 +244,18 @@ def test_whatever_is_in_a_file_it_is_read_or_refused_without_its_content(tmp_pat
         assert told.isprintable()
     else:
         assert people.n >= 2
+
+
+def test_yes_and_no_stay_words_and_true_and_false_are_what_other_files_hold(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("a,b,c,d,ill\ntrue,yes,False,t,no\nfalse,no,,f,yes\nTrue,yes,True,t,no\n")
+    people = ta.read(path, secret="ill")
+    assert [column.labels for column in people.public.columns] == [
+        ("0", "1"),
+        ("no", "yes"),
+        ("0", "1", "missing"),
+        ("f", "t"),
+    ]
+    assert people.meaning == ("no", "yes")
+    truth = ta.Dataset.from_frame({"a": [True, False, True], "ill": ["no", "yes", "no"]}, secret="ill")
+    assert truth.public.columns[0] == people.public.columns[0]

@@ -123,6 +123,7 @@ _WIDE_BOMS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
+_TYPES = ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]  # "yes" and "no" stay words
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*|\s*[+-]?\d+\s*")
 _PIECE = 2**24
 
@@ -215,16 +216,31 @@ def _delimited_columns(file: Path, delimiter: str, decimal: str) -> list[Any]:
 
     options = "header = true, sample_size = -1, skip = 0, comment = '', quote = '\"', escape = '\"'"
     options += f", strict_mode = true, delim = '{delimiter}', decimal_separator = '{decimal}'"
+    options += f", auto_type_candidates = {_TYPES!r}"
     try:
         with duck.connect() as connection:
             query = f"SELECT * FROM read_csv(?, {options})"
-            return list(connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values())
+            found = connection.execute(query, [duck.pattern_of(file)]).fetchnumpy().values()
+            return [_truth(column) for column in found]
     except duckdb.Error as error:
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         otherwise = (
             f"Line {int(line[1]):,} cannot be read." if line else "It has no rows that match its header."
         )
         raise _unreadable(file, _first_fault(file, delimiter) or otherwise) from None
+
+
+def _truth(column: Any) -> Any:
+    """A column of the words true and false as what other files hold then; any other as it is."""
+    if column.dtype.kind != "O":
+        return column
+    absent = np.ma.getmaskarray(column)
+    known = np.ma.getdata(column)[~absent]
+    if not known.size or not all(str(word).lower() in ("true", "false") for word in known):
+        return column
+    truth = np.zeros(column.size, dtype=bool)
+    truth[~absent] = [str(word).lower() == "true" for word in known]
+    return np.ma.array(truth, mask=absent)
 
 
 def _has_decimal_commas(column: Any) -> bool:

@@ -166,7 +166,8 @@ def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_lef
     tables = [{"kind": "Marginals", "ways": 2, "attributes": [[f"c{j}"]]} for j in range(4)]
     noise = {"kind": "Gaussian", "std": 50.0}
     entries = [{"name": f"t{j}", "statistic": one, "protect": noise} for j, one in enumerate(tables)]
-    search = _RemedySearch(people, ta.audit(people, {**PLAN, "limit": 0.9, "releases": entries}), None)
+    audit = ta.audit(people, {**PLAN, "limit": 0.9, "releases": entries})
+    search = _RemedySearch(Setting(people), audit, None)
     change = without_release(search.planned, ["t0"])
     names = [{one.name for one in releases} for releases in search._sets(change, touched=True)]
     assert {"t1", "t2", "t3"} in names

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -111,7 +112,8 @@ def _with_remedy(dataset: Dataset, done: Audit) -> Audit:
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
-    return with_remedy(dataset, with_culprits(dataset, done))
+    setting = Setting(dataset, done.plan.device)
+    return with_remedy(dataset, with_culprits(dataset, done, setting), setting=setting)
 
 
 def jobs_alone(plan: Plan) -> list[Job]:
@@ -167,9 +169,18 @@ def attack_all(
     expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
 
     def attacked(jobs: Sequence[Job], done_before: int) -> list[Finding | Skipped]:
+        several = Counter(_indices(job) for job in jobs)
+
+        def payload(job: Job) -> tuple[Setting, Plan, Job]:
+            _ = setting.before  # made once, here, and sent to the workers
+            if several[_indices(job)] > 1:
+                with suppress(TellallError):  # the attack says it
+                    setting.baselines([plan.releases[index].statistic for index in _indices(job)])
+            return setting, plan, job
+
         def task(job: Job) -> Task:
             filed = None if key is None else checkpoint_key(key, job.role, job.members)
-            return Task(job.name, lambda: _payload(setting, plan, job), filed)
+            return Task(job.name, lambda: payload(job), filed)
 
         def told(done: int, total: int) -> None:
             if progress:
@@ -207,9 +218,8 @@ def _contradicted(found: Finding | Skipped) -> bool:
     return isinstance(found, Finding) and any(one.contradicted for one in found.outcomes)
 
 
-def _payload(setting: Setting, plan: Plan, job: Job) -> tuple[Setting, Plan, Job]:
-    _ = setting.before  # made once, here, and sent to the workers
-    return setting, plan, job
+def _indices(job: Job) -> tuple[int, ...]:
+    return tuple(index for index, _ in job.members)
 
 
 def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:

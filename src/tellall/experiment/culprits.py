@@ -29,12 +29,12 @@ _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or m
 People = npt.NDArray[np.bool_]
 
 
-def with_culprits(dataset: Dataset, audit: Audit) -> Audit:
+def with_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None) -> Audit:
     """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
-    return replace(audit, culprits=find_culprits(dataset, audit))
+    return replace(audit, culprits=find_culprits(dataset, audit, setting))
 
 
-def find_culprits(dataset: Dataset, audit: Audit) -> dict[str, Any] | None:
+def find_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None) -> dict[str, Any] | None:
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
 
     Notes
@@ -48,7 +48,7 @@ def find_culprits(dataset: Dataset, audit: Audit) -> dict[str, Any] | None:
     worst = _worst(audit)
     if audit.verdict.word == "pass" or audit.plan.by is not None or worst is None:
         return None
-    setting = Setting(dataset, audit.plan.device)
+    setting = setting or Setting(dataset, audit.plan.device)
     releases = tuple(audit.plan.releases[index] for index, _ in worst.job.members)
     decoder, limits = worst.outcome.asked, audit.limits
     attacks, risks = Trial(setting, releases, 1, audit.plan.seed).scored(decoder)

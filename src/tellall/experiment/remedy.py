@@ -27,8 +27,10 @@ __all__ = ["find_remedy", "with_remedy"]
 _FRESH = 1_000_003  # added to the seed: draws that the audit has not seen
 _DRAWS = 20  # fresh draws of a random release that must pass
 _SLOW_WORK = 20_000  # people × draws that slower decoders are tried on, at least on three draws
-_NOISY = 8  # draws at each scale while noise is searched for
+_NOISY, _NOISY_WORK = (2, 8), 40_000  # draws at each scale while noise is searched for; people × draws
 _SCREENED, _CHECKED = 24, 6  # changes that are attacked quickly, and by everything
+_BUDGET, _LEAST = 3_000_000, 60  # people × attacks of least squares that a search takes; the fewest attacks
+_SLOW = 6  # attacks of least squares that one by another decoder counts for
 _LOUDER = (1.1, 1.6, 2.5, 4.0)  # times the noise that the search found, until it holds on fresh draws
 _QUICK = "least-squares"
 
@@ -61,12 +63,20 @@ class _Tried:
         }
 
 
-def with_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None) -> Audit:
+class _SpentError(Exception):
+    """The search has taken as many attacks as it may."""
+
+
+def with_remedy(
+    dataset: Dataset, audit: Audit, progress: Progress | None = None, setting: Setting | None = None
+) -> Audit:
     """The audit with the cheapest change of its plan that passes; as it is where it passes already."""
-    return replace(audit, remedy=find_remedy(dataset, audit, progress))
+    return replace(audit, remedy=find_remedy(dataset, audit, progress, setting))
 
 
-def find_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None) -> dict[str, Any] | None:
+def find_remedy(
+    dataset: Dataset, audit: Audit, progress: Progress | None = None, setting: Setting | None = None
+) -> dict[str, Any] | None:
     """The cheapest change of a plan that passes, as plain data; None where the plan passes.
 
     Parameters
@@ -74,7 +84,9 @@ def find_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None
     dataset, audit
         The people, and the audit of the plan.
     progress
-        Called with (changes tried, changes that may be) after each.
+        Called with (attacks made, attacks that the search may take) after each.
+    setting
+        The people with what attacks on them share, where that is there already.
 
     Notes
     -----
@@ -82,23 +94,24 @@ def find_remedy(dataset: Dataset, audit: Audit, progress: Progress | None = None
     fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
     the reader, attacked by the quickest decoder, and the first that stands is checked by every decoder on
     every set of releases it touches: once where nothing is random, else on 20 fresh draws, all of which must
-    pass. Noise is searched for last, and only up to the cost of what has been found. At most 24 changes are
-    attacked; the others are listed.
+    pass (3 for slow decoders). The first attack that does not pass ends it. Noise is searched for last, and
+    only up to the cost of what has been found. At most 24 changes are attacked; the others are listed. The
+    search takes 3,000,000 people × attacks of least squares, 60 attacks at least; one by another decoder
+    counts for six. Then it ends with the best that it has found.
     """
     if audit.verdict.word == "pass":
         return None
     if audit.plan.by is not None:
         said = "A remedy is not searched for where everything is published by area; audit an area alone."
         return _document(None, said)
-    search = _RemedySearch(dataset, audit, progress)
-    return search.run()
+    return _RemedySearch(setting or Setting(dataset, audit.plan.device), audit, progress).run()
 
 
 class _RemedySearch:
     """One search: the people, what was found about the plan, and what has been tried."""
 
-    def __init__(self, dataset: Dataset, audit: Audit, progress: Progress | None) -> None:
-        self.setting = Setting(dataset, audit.plan.device)
+    def __init__(self, setting: Setting, audit: Audit, progress: Progress | None) -> None:
+        self.setting, people = setting, setting.people
         self.limits: Limits = audit.limits
         self.plan, self.progress = audit.plan, progress
         self.seed = (audit.plan.seed + _FRESH) % 2**63
@@ -107,21 +120,37 @@ class _RemedySearch:
         self.planned = tuple(one for one in audit.plan.releases if one.name not in self.unknown)
         self.skipped = tuple(one for one in audit.plan.releases if one.name in self.unknown)
         self.known = {_names(audit.plan, finding): finding.verdict.word for finding in audit.findings}
-        self.decoders = affordable(dataset.n, 1, dataset.levels)
+        self.decoders = affordable(people.n, 1, people.levels)
         self.tried: list[_Tried] = []
+        self.made, self.most = 0, max(_LEAST, _BUDGET // people.n)
 
     def run(self) -> dict[str, Any]:
         """The cheapest change that passes, and what was tried on the way."""
-        listed = self._listed()
-        best = self._first_that_passes(listed[:_SCREENED])
-        best = self._noise(best) or best
+        listed, best, spent = self._listed(), None, False
+        try:
+            best = self._first_that_passes(listed[:_SCREENED])
+            for found in self._noise(best):
+                best = found
+        except _SpentError:
+            spent = True
         tried = {one.change.words for one in self.tried}
         not_tried = [one for one in listed if one.change.words not in tried] if best is None else []
         if best is None:
             said = f"None of {count_of(len(self.tried), 'change')} that were tried passes."
-            said += " Publish less, or to fewer people." if not not_tried else ""
+            if spent:
+                said += f" The search ended after {self.made} attacks, as many as it may take."
+            elif not not_tried:
+                said += " Publish less, or to fewer people."
             return _document(None, said, self.tried, not_tried)
         return _document(best, self._said(best), self.tried, not_tried, self.planned)
+
+    def _attack(self, decoder: str) -> None:
+        """Counts one attack, if there may still be one."""
+        if self.made >= self.most:
+            raise _SpentError
+        self.made = min(self.made + (1 if decoder == _QUICK else _SLOW), self.most)
+        if self.progress:
+            self.progress(self.made, self.most)
 
     def _listed(self) -> list[_Tried]:
         """The changes of the built-in list that may pass, the cheapest first."""
@@ -181,7 +210,7 @@ class _RemedySearch:
 
     def _first_that_passes(self, listed: Sequence[_Tried]) -> _Tried | None:
         checked = 0
-        for done, one in enumerate(listed, 1):
+        for one in listed:
             found = self._attacked(one, [_QUICK], 1)
             if found.good:
                 checked += 1
@@ -189,8 +218,6 @@ class _RemedySearch:
                     return None
                 found = self._checked(one)
             self.tried.append(found)
-            if self.progress:
-                self.progress(done, len(listed))
             if found.good:
                 return found
         return None
@@ -201,48 +228,49 @@ class _RemedySearch:
         return self._attacked(one, self.decoders, draws)
 
     def _attacked(self, one: _Tried, decoders: Sequence[str], draws: int) -> _Tried:
-        """The change with the worst verdict of any decoder, set of releases and draw."""
-        worst, failed = None, set()
+        """The change with the first verdict of any set of releases, decoder and draw that does not pass.
+
+        Where all pass, it has that of the last.
+        """
+        verdict = Verdict("pass", "What is left passes as it is.", "within the limits")
         for releases in self._sets(one.change, touched=True):
             for decoder in sorted(decoders, key=lambda name: name != _QUICK):
                 for draw, verdict in enumerate(self._verdicts(releases, decoder, len(decoders), draws)):
-                    if worst is None or verdict.rank > worst.rank:
-                        worst = verdict
                     if verdict.word != "pass":
-                        failed.add(draw)
-                if failed:
-                    return replace(one, verdict=worst, draws=draws, passed=draws - len(failed))
-        if worst is None:  # nothing that is left was changed: the audit has attacked it all
-            worst = Verdict("pass", "What is left passes as it is.", "within the limits")
-        return replace(one, verdict=worst, draws=draws, passed=draws)
+                        return replace(one, verdict=verdict, draws=draw + 1, passed=draw)
+        return replace(one, verdict=verdict, draws=draws, passed=draws)
 
-    def _verdicts(self, releases: tuple[Planned, ...], decoder: str, tried: int, draws: int) -> list[Verdict]:
-        """The verdict on each draw of a set of releases."""
+    def _verdicts(
+        self, releases: tuple[Planned, ...], decoder: str, tried: int, draws: int
+    ) -> Iterator[Verdict]:
+        """The verdict on one draw of a set of releases after the other."""
         if decoder != _QUICK:
             draws = min(draws, max(3, _SLOW_WORK // self.setting.people.n))
         name = " + ".join(one.name for one in releases)
-        try:
-            attacks, risks = Trial(self.setting, releases, draws, self.seed).scored(decoder)
-        except TellallError as error:
-            return [Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")]
         options: dict[str, Any] = {"asked": decoder, "statistic": "", "protection": "", "tried": tried}
-        return [
-            judge_outcome(name, Outcome.of([attack], [risk], **options), self.limits)
-            for attack, risk in zip(attacks, risks, strict=True)
-        ]
+        trial = Trial(self.setting, releases, draws, self.seed)
+        try:
+            self._attack(decoder)
+            for draw, attack in enumerate(trial.attacks(decoder)):
+                outcome = Outcome.of([attack], [trial.risk(attack)], **options)
+                yield judge_outcome(name, outcome, self.limits)
+                if draw + 1 < draws:
+                    self._attack(decoder)
+        except TellallError as error:
+            yield Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")
 
-    def _noise(self, best: _Tried | None) -> _Tried | None:
-        """The least noise that holds on fresh draws and costs less than the best change, if there is any."""
-        found: _Tried | None = None
+    def _noise(self, best: _Tried | None) -> Iterator[_Tried]:
+        """Noise that holds on fresh draws and costs less than the best change, cheaper and cheaper."""
         for names in self._targets():
             unit = with_noise(self.planned, names, 1.0, self.setting)
             if unit is None or not self._rest_passes(unit):
                 continue
             price = unit.cost(self.setting, self.seed).loss
-            rival = found or best
-            most = 1e6 if rival is None or price <= 0 else rival.cost.loss / price
-            found = self._quietest(names, most) or found
-        return found
+            most = 1e6 if best is None or price <= 0 else best.cost.loss / price
+            found = self._quietest(names, most)
+            if found is not None:
+                best = found
+                yield found
 
     def _quietest(self, names: tuple[str, ...], most: float) -> _Tried | None:
         def made(scale: float) -> _Tried:
@@ -252,7 +280,10 @@ class _RemedySearch:
             return _Tried(full, full.cost(self.setting, self.seed))
 
         def passes(scale: float) -> bool:
-            return scale > 0 and self._attacked(made(scale), [_QUICK], _NOISY).good
+            return scale > 0 and self._attacked(made(scale), [_QUICK], draws).good
+
+        few, many = _NOISY
+        draws = min(many, max(few, _NOISY_WORK // self.setting.people.n))
 
         scale = least_scale(passes, min(1.0, most), most=most, tolerance=0.15, tries=9)
         for louder in _LOUDER:

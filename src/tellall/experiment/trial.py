@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -185,15 +185,17 @@ class Trial:
         self.setting.shared.warm(drawn, self.setting.people.public)
 
     def attack(self, decoder: str = "auto") -> list[Reconstruction]:
-        """The attack on each draw; least squares on many draws shares one decomposition."""
+        """The attack on each draw."""
+        return list(self.attacks(decoder))
+
+    def attacks(self, decoder: str = "auto") -> Iterator[Reconstruction]:
+        """The attack on one draw after the other; least squares on many shares one decomposition."""
         public, setting = self.setting.people.public, self.setting
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         if len(self.releases) == 1 and decoder in setting.secret.shared_decoders:
             found = setting.shared.attack([releases[0] for releases in self.published], public)
-        return [
-            known or self._alone(releases, decoder)
-            for known, releases in zip(found, self.published, strict=True)
-        ]
+        for known, releases in zip(found, self.published, strict=True):
+            yield known or self._alone(releases, decoder)
 
     def _alone(self, releases: tuple[Release, ...], decoder: str) -> Reconstruction:
         """The attack on one draw."""
@@ -205,9 +207,13 @@ class Trial:
 
     def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""
-        baselines = self.setting.baselines([planned.statistic for planned in self.releases])
         attacks = self.attack(decoder)
-        return attacks, [score(attack, self.setting.truth, baselines) for attack in attacks]
+        return attacks, [self.risk(attack) for attack in attacks]
+
+    def risk(self, attack: Reconstruction) -> Risk:
+        """The attack beside the baselines of these releases."""
+        baselines = self.setting.baselines([planned.statistic for planned in self.releases])
+        return score(attack, self.setting.truth, baselines)
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
         """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""

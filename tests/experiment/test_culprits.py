@@ -19,6 +19,7 @@ from tellall.experiment.culprits import (
     who_is_learnt,
     with_culprits,
 )
+from tellall.experiment.places import places_of
 
 
 def told(group: int, count: int) -> bool:
@@ -37,7 +38,8 @@ def audit() -> ta.Audit:
     plan = {"steps": False, "releases": [{"name": "counts", "statistic": {"kind": "Marginals", "ways": 4}}]}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tellall.experiment.audit.affordable", lambda *_: ("least-squares",))
-        return with_culprits(people_of(), ta.audit(people_of(), plan))
+        people, audit = people_of(), ta.audit(people_of(), plan)
+        return with_culprits(people, places_of(people, audit.plan), audit)
 
 
 def test_every_column_is_left_out_and_says_what_it_adds(audit):
@@ -72,7 +74,7 @@ def test_releases_and_listed_tables_are_left_out_one_by_one():
         audit = ta.audit(people, plan)
         together = [one for one in audit.findings if one.job.role == "together"]
         patch.setattr("tellall.experiment.culprits._worst", lambda _: together[0])
-        found = find_culprits(people, audit)
+        found = find_culprits(people, places_of(people, audit.plan), audit)
     kinds = [(part["kind"], part["name"]) for part in found["parts"]]
     assert kinds[:4] == [
         ("release", "chosen"),
@@ -93,7 +95,7 @@ def test_what_passes_has_no_culprits(audit):
     }
     quiet = ta.audit(people_of(n=40), plan)
     assert quiet.verdict.word == "pass"
-    assert find_culprits(people_of(n=40), quiet) is None
+    assert find_culprits(people_of(n=40), places_of(people_of(n=40), quiet.plan), quiet) is None
 
 
 crowds = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 40)), min_size=1, max_size=8)

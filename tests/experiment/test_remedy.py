@@ -10,6 +10,7 @@ from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument, RemedyDocument
 from tellall.experiment.changes import Change, candidates, parts_of, with_noise, without_release
 from tellall.experiment.draft import as_toml
+from tellall.experiment.places import places_of
 from tellall.experiment.plan import Plan
 from tellall.experiment.remedy import _RemedySearch, find_remedy, with_remedy
 from tellall.experiment.trial import Planned, Setting
@@ -79,13 +80,8 @@ def test_what_passes_needs_no_remedy(people):
     }
     audit = ta.audit(people, plan)
     assert audit.verdict.word == "pass"
-    assert find_remedy(people, audit) is None
-    assert with_remedy(people, audit).remedy is None
-
-
-def test_areas_are_not_searched(people):
-    audit = ta.audit(people, {**PLAN, "by": "c0"})
-    assert find_remedy(people, audit)["found"] is False
+    assert find_remedy(places_of(people, audit.plan), audit) is None
+    assert with_remedy(places_of(people, audit.plan), audit).remedy is None
 
 
 def test_what_cannot_be_attacked_is_left_out(people):
@@ -97,7 +93,7 @@ def test_what_cannot_be_attacked_is_left_out(people):
     }
     audit = ta.audit(people, {**PLAN, "limit": 0.5, "releases": [known, unknown]})
     assert audit.verdict.word == "review"
-    found = find_remedy(people, audit)
+    found = find_remedy(places_of(people, audit.plan), audit)
     assert found["found"]
     assert found["change"]["words"] == "leave out “medians”"
     assert [entry["name"] for entry in found["entries"]] == ["totals"]
@@ -156,7 +152,8 @@ def test_what_is_to_be_pasted_is_read_as_it_was_meant(name):
 
 def test_a_random_remedy_was_checked_on_twenty_draws(people, monkeypatch):
     monkeypatch.setattr("tellall.experiment.remedy.candidates", lambda *_: iter(()))
-    found = find_remedy(people, ta.audit(people, {**PLAN, "limit": 0.4}))
+    audit = ta.audit(people, {**PLAN, "limit": 0.4})
+    found = find_remedy(places_of(people, audit.plan), audit)
     assert found["found"]
     assert found["change"]["words"].startswith("add noise of standard deviation ")
     assert (found["change"]["draws"], found["change"]["passed"]) == (20, 20)
@@ -167,7 +164,7 @@ def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_lef
     noise = {"kind": "Gaussian", "std": 50.0}
     entries = [{"name": f"t{j}", "statistic": one, "protect": noise} for j, one in enumerate(tables)]
     audit = ta.audit(people, {**PLAN, "limit": 0.9, "releases": entries})
-    search = _RemedySearch(Setting(people), audit, None)
+    search = _RemedySearch(places_of(people, audit.plan), audit, None)
     change = without_release(search.planned, ["t0"])
     names = [{one.name for one in releases} for releases in search._sets(change, touched=True)]
     assert {"t1", "t2", "t3"} in names
@@ -191,3 +188,20 @@ def test_remedies_hold_on_fresh_draws(quick):
         held += audited_again(people, audit, 1000 + seed) == "pass"
     assert searched >= 20
     assert held >= 0.95 * searched
+
+
+def test_a_plan_by_area_has_a_remedy_and_culprits_over_all_areas(people):
+    towns = np.repeat(["north", "south", "tiny"], [45, 33, 2])
+    columns = {column.name: people.public.codes[j] for j, column in enumerate(people.public.columns)}
+    crowd = ta.Dataset.from_frame({**columns, "town": towns, "ill": people.secret}, secret="ill")
+    audit = ta.audit(crowd, {**PLAN, "by": "town", "limit": 0.4}, remedy=True)
+    assert audit.verdict.word == "fail"
+    assert [place.name for place in places_of(crowd, audit.plan)] == ["north", "south"]
+    assert audit.remedy["found"]
+    said = audit.remedy["sentence"]
+    assert "in every town" in said
+    assert said.endswith("Publish nothing about 1 area of too few people.")
+    kept = crowd.take(np.flatnonzero(towns != "tiny"))
+    assert audited_again(kept, audit, 7) == "pass"
+    assert audit.culprits["learnt"] == audit.limits.count(audit.findings[0].outcome.learnt)
+    AuditDocument.model_validate_json(store.dump(audit.document))

@@ -145,13 +145,13 @@ def audit(
 def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, quiet: bool) -> Audit:
     """The audit with its remedy, saved again and printed; as it was where the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
+    from tellall.experiment.places import places_of
     from tellall.experiment.remedy import with_remedy
-    from tellall.experiment.trial import Setting
 
-    setting = Setting(people, audit.plan.device)
     try:
         with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
-            found = with_remedy(people, with_culprits(people, audit, setting), progress, setting)
+            places = places_of(people, audit.plan)
+            found = with_remedy(places, with_culprits(people, places, audit), progress)
     except KeyboardInterrupt:
         talk.print("The search for a remedy was stopped; the verdict stands.")
         return audit

@@ -91,9 +91,10 @@ def audit(
         if chosen.by is not None:
             from tellall.experiment.areas import audit_areas
 
-            return audit_areas(
+            done = audit_areas(
                 dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
             )
+            return _with_remedy(dataset, done) if remedy else done
         found = attack_all(dataset, chosen, workers, kept, progress)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     done = Audit(
@@ -110,10 +111,11 @@ def audit(
 
 def _with_remedy(dataset: Dataset, done: Audit) -> Audit:
     from tellall.experiment.culprits import with_culprits
+    from tellall.experiment.places import places_of
     from tellall.experiment.remedy import with_remedy
 
-    setting = Setting(dataset, done.plan.device)
-    return with_remedy(dataset, with_culprits(dataset, done, setting), setting=setting)
+    places = places_of(dataset, done.plan)
+    return with_remedy(places, with_culprits(dataset, places, done))
 
 
 def jobs_alone(plan: Plan) -> list[Job]:

@@ -36,11 +36,30 @@ class Cost:
         The share of the planned values that is not shown.
     error
         The mean absolute error of what is shown; None where nothing is.
+    values
+        How many values were planned.
     """
 
     loss: float
     withheld: float
     error: float | None
+    values: int = 1
+
+    @classmethod
+    def of_all(cls, parts: Sequence[Cost]) -> Cost:
+        """The cost over the values of several places."""
+        weights = np.array([part.values for part in parts], dtype=float)
+        if not weights.sum():
+            return cls(0.0, 0.0, None, 0)
+        loss, withheld = (np.array([getattr(part, name) for part in parts]) for name in ("loss", "withheld"))
+        shown = weights * (1 - withheld)
+        wrong = sum(count * (part.error or 0.0) for count, part in zip(shown, parts, strict=True))
+        return cls(
+            float(weights @ loss / weights.sum()),
+            float(weights @ withheld / weights.sum()),
+            float(wrong / shown.sum()) if shown.sum() > 0 else None,
+            int(weights.sum()),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +106,8 @@ class Change:
             lost += clean.values.size * dropped_error(clean, setting.people)
             values, hidden = values + clean.values.size, hidden + clean.values.size
         if not values:
-            return Cost(0.0, 0.0, None)
-        return Cost(lost / values, min(1.0, hidden / values), wrong / shown if shown else None)
+            return Cost(0.0, 0.0, None, 0)
+        return Cost(lost / values, min(1.0, hidden / values), wrong / shown if shown else None, values)
 
 
 @dataclass(frozen=True)

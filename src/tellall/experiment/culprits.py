@@ -14,6 +14,7 @@ from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
 from tellall.experiment.outcome import Outcome
+from tellall.experiment.places import Place, together
 from tellall.experiment.risk import Mask, Risk
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
@@ -29,12 +30,12 @@ _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or m
 People = npt.NDArray[np.bool_]
 
 
-def with_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None) -> Audit:
+def with_culprits(dataset: Dataset, places: Sequence[Place], audit: Audit) -> Audit:
     """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
-    return replace(audit, culprits=find_culprits(dataset, audit, setting))
+    return replace(audit, culprits=find_culprits(dataset, places, audit))
 
 
-def find_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None) -> dict[str, Any] | None:
+def find_culprits(dataset: Dataset, places: Sequence[Place], audit: Audit) -> dict[str, Any] | None:
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
 
     Notes
@@ -46,14 +47,17 @@ def find_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
     """
     worst = _worst(audit)
-    if audit.verdict.word == "pass" or audit.plan.by is not None or worst is None:
+    if audit.verdict.word == "pass" or worst is None or not places:
         return None
-    setting = setting or Setting(dataset, audit.plan.device)
     releases = tuple(audit.plan.releases[index] for index, _ in worst.job.members)
     decoder, limits = worst.outcome.asked, audit.limits
-    attacks, risks = Trial(setting, releases, 1, audit.plan.seed).scored(decoder)
-    whole = Outcome.of(attacks, risks, asked=decoder, statistic="", protection="")
-    parts = list(_without(releases, setting))
+    learnt, outcomes = np.zeros(dataset.n, dtype=bool), []
+    for place in places:
+        attacks, risks = Trial(place.setting, releases, 1, place.seed(audit.plan.seed)).scored(decoder)
+        outcomes.append(Outcome.of(attacks, risks, asked=decoder, statistic="", protection=""))
+        learnt[place.people] = learnt_people(risks[0], limits)
+    whole = together(outcomes)
+    parts = list(_without(releases, places[0].setting))
     return {
         "of": worst.name,
         "decoder": decoder,
@@ -61,10 +65,10 @@ def find_culprits(dataset: Dataset, audit: Audit, setting: Setting | None = None
         "parts": [
             found
             for part in parts[:_MOST_PARTS]
-            if (found := _added(part, whole, setting, audit.plan.seed, decoder, limits)) is not None
+            if (found := _added(part, whole, places, audit.plan.seed, decoder, limits)) is not None
         ],
         "not_tried": [part.name for part in parts[_MOST_PARTS:]],
-        "who": who_is_learnt(dataset.public, learnt_people(risks[0], limits)),
+        "who": who_is_learnt(dataset.public, learnt),
     }
 
 
@@ -105,11 +109,12 @@ def _without(releases: tuple[Planned, ...], setting: Setting) -> Iterator[_Rest]
 
 
 def _added(
-    rest: _Rest, whole: Outcome, setting: Setting, seed: int, decoder: str, limits: Limits
+    rest: _Rest, whole: Outcome, places: Sequence[Place], seed: int, decoder: str, limits: Limits
 ) -> dict[str, Any] | None:
     """What is given away without a part, and what the part adds; None where the rest cannot be attacked."""
     try:
-        left = Trial(setting, rest.releases, 1, seed).run(decoder)
+        trials = [Trial(place.setting, rest.releases, 1, place.seed(seed)) for place in places]
+        left = together([trial.run(decoder) for trial in trials])
     except TellallError:
         return None
     before, after = _numbers(whole, limits), _numbers(left, limits)

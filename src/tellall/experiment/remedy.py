@@ -16,10 +16,10 @@ from tellall.experiment.draft import as_toml
 from tellall.experiment.families import least_scale
 from tellall.experiment.findings import Finding, Skipped
 from tellall.experiment.outcome import Outcome
+from tellall.experiment.places import Place, together
 from tellall.experiment.plan import Plan
-from tellall.experiment.trial import Planned, Setting, Trial, affordable
-from tellall.experiment.verdict import Limits, Verdict, judge_outcome
-from tellall.people.dataset import Dataset
+from tellall.experiment.trial import Planned, Trial, affordable
+from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas
 from tellall.release.protections.protection import is_random
 
 __all__ = ["find_remedy", "with_remedy"]
@@ -67,26 +67,22 @@ class _SpentError(Exception):
     """The search has taken as many attacks as it may."""
 
 
-def with_remedy(
-    dataset: Dataset, audit: Audit, progress: Progress | None = None, setting: Setting | None = None
-) -> Audit:
+def with_remedy(places: Sequence[Place], audit: Audit, progress: Progress | None = None) -> Audit:
     """The audit with the cheapest change of its plan that passes; as it is where it passes already."""
-    return replace(audit, remedy=find_remedy(dataset, audit, progress, setting))
+    return replace(audit, remedy=find_remedy(places, audit, progress))
 
 
 def find_remedy(
-    dataset: Dataset, audit: Audit, progress: Progress | None = None, setting: Setting | None = None
+    places: Sequence[Place], audit: Audit, progress: Progress | None = None
 ) -> dict[str, Any] | None:
     """The cheapest change of a plan that passes, as plain data; None where the plan passes.
 
     Parameters
     ----------
-    dataset, audit
-        The people, and the audit of the plan.
+    places, audit
+        The people (`places_of`), and the audit of the plan.
     progress
         Called with (attacks made, attacks that the search may take) after each.
-    setting
-        The people with what attacks on them share, where that is there already.
 
     Notes
     -----
@@ -98,31 +94,36 @@ def find_remedy(
     only up to the cost of what has been found. At most 24 changes are attacked; the others are listed. The
     search takes 3,000,000 people × attacks of least squares, 60 attacks at least; one by another decoder
     counts for six. Then it ends with the best that it has found.
+
+    With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
+    is. Areas of too few people to be attacked are left out, and the sentence says so.
     """
     if audit.verdict.word == "pass":
         return None
-    if audit.plan.by is not None:
-        said = "A remedy is not searched for where everything is published by area; audit an area alone."
-        return _document(None, said)
-    return _RemedySearch(setting or Setting(dataset, audit.plan.device), audit, progress).run()
+    if not places:
+        return _document(None, "No area has people enough to be attacked; publish nothing by area.")
+    return _RemedySearch(places, audit, progress).run()
 
 
 class _RemedySearch:
     """One search: the people, what was found about the plan, and what has been tried."""
 
-    def __init__(self, setting: Setting, audit: Audit, progress: Progress | None) -> None:
-        self.setting, people = setting, setting.people
+    def __init__(self, places: Sequence[Place], audit: Audit, progress: Progress | None) -> None:
+        largest = max(places, key=lambda place: place.setting.people.n).setting
+        self.places, self.setting = places, largest  # all areas have the same columns
+        self.people = sum(place.setting.people.n for place in places)
         self.limits: Limits = audit.limits
         self.plan, self.progress = audit.plan, progress
         self.seed = (audit.plan.seed + _FRESH) % 2**63
+        self.small = len(audit.areas) - len(places) if audit.areas else 0
         alone = [finding for finding in audit.findings if finding.job.role == "alone"]
         self.unknown = tuple(one.name for one in (*audit.not_checked, *alone) if not isinstance(one, Finding))
         self.planned = tuple(one for one in audit.plan.releases if one.name not in self.unknown)
         self.skipped = tuple(one for one in audit.plan.releases if one.name in self.unknown)
-        self.known = {_names(audit.plan, finding): finding.verdict.word for finding in audit.findings}
-        self.decoders = affordable(people.n, 1, people.levels)
+        self.known = {_names(audit.plan, finding): _word(audit, finding) for finding in audit.findings}
+        self.decoders = affordable(largest.people.n, 1, largest.people.levels)
         self.tried: list[_Tried] = []
-        self.made, self.most = 0, max(_LEAST, _BUDGET // people.n)
+        self.made, self.most = 0, max(_LEAST, _BUDGET // self.people)
 
     def run(self) -> dict[str, Any]:
         """The cheapest change that passes, and what was tried on the way."""
@@ -158,11 +159,14 @@ class _RemedySearch:
         for change in self._changes():
             if change.words not in found and change.releases and self._rest_passes(change):
                 try:
-                    cost = change.cost(self.setting, self.seed)
+                    cost = self._cost(change)
                 except TellallError:
                     continue
                 found[change.words] = _Tried(change, cost)
         return sorted(found.values(), key=lambda one: (one.cost.loss, one.cost.withheld))
+
+    def _cost(self, change: Change) -> Cost:
+        return Cost.of_all([change.cost(place.setting, place.seed(self.seed)) for place in self.places])
 
     def _changes(self) -> Iterator[Change]:
         if self.unknown and self.planned:
@@ -245,19 +249,38 @@ class _RemedySearch:
     ) -> Iterator[Verdict]:
         """The verdict on one draw of a set of releases after the other."""
         if decoder != _QUICK:
-            draws = min(draws, max(3, _SLOW_WORK // self.setting.people.n))
+            draws = min(draws, max(3, _SLOW_WORK // self.people))
         name = " + ".join(one.name for one in releases)
         options: dict[str, Any] = {"asked": decoder, "statistic": "", "protection": "", "tried": tried}
-        trial = Trial(self.setting, releases, draws, self.seed)
+        trials = [Trial(place.setting, releases, draws, place.seed(self.seed)) for place in self.places]
         try:
             self._attack(decoder)
-            for draw, attack in enumerate(trial.attacks(decoder)):
-                outcome = Outcome.of([attack], [trial.risk(attack)], **options)
-                yield judge_outcome(name, outcome, self.limits)
+            for draw, attacks in enumerate(zip(*(one.attacks(decoder) for one in trials), strict=True)):
+                yield self._judged(
+                    name,
+                    [
+                        Outcome.of([attack], [trial.risk(attack)], **options)
+                        for trial, attack in zip(trials, attacks, strict=True)
+                    ],
+                    tried,
+                )
                 if draw + 1 < draws:
                     self._attack(decoder)
         except TellallError as error:
             yield Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")
+
+    def _judged(self, name: str, outcomes: Sequence[Outcome], tried: int) -> Verdict:
+        """The verdict on one draw: on all people, and where these are areas on each of them."""
+        whole = judge_outcome(name, together(outcomes, tried), self.limits)
+        if self.plan.by is None:
+            return whole
+        pairs = zip(self.places, outcomes, strict=True)
+        looked_at = len(outcomes) * tried
+        areas = [
+            judge_area(place.name or "", found.people, [(name, found)], self.limits, looked_at, None)
+            for place, found in pairs
+        ]
+        return judged_areas(whole, areas, self.limits)
 
     def _noise(self, best: _Tried | None) -> Iterator[_Tried]:
         """Noise that holds on fresh draws and costs less than the best change, cheaper and cheaper."""
@@ -265,7 +288,7 @@ class _RemedySearch:
             unit = with_noise(self.planned, names, 1.0, self.setting)
             if unit is None or not self._rest_passes(unit):
                 continue
-            price = unit.cost(self.setting, self.seed).loss
+            price = self._cost(unit).loss
             most = 1e6 if best is None or price <= 0 else best.cost.loss / price
             found = self._quietest(names, most)
             if found is not None:
@@ -277,13 +300,13 @@ class _RemedySearch:
             change = with_noise(self.planned, names, scale, self.setting)
             assert change is not None
             full = self._complete(change)
-            return _Tried(full, full.cost(self.setting, self.seed))
+            return _Tried(full, self._cost(full))
 
         def passes(scale: float) -> bool:
             return scale > 0 and self._attacked(made(scale), [_QUICK], draws).good
 
         few, many = _NOISY
-        draws = min(many, max(few, _NOISY_WORK // self.setting.people.n))
+        draws = min(many, max(few, _NOISY_WORK // self.people))
 
         scale = least_scale(passes, min(1.0, most), most=most, tolerance=0.15, tries=9)
         for louder in _LOUDER:
@@ -305,7 +328,22 @@ class _RemedySearch:
             if best.draws > 1
             else "Audited again with the change, it passes."
         )
-        return f"The cheapest change found: {best.change.words}. {lost[0].upper()}{lost[1:]} {checked}"
+        where = "" if self.plan.by is None else f" in every {self.plan.by}"
+        said = f"The cheapest change found: {best.change.words}{where}. {lost[0].upper()}{lost[1:]} {checked}"
+        if self.small:
+            said += f" Publish nothing about {count_of(self.small, 'area')} of too few people."
+        return said
+
+
+def _word(audit: Audit, finding: Finding | Skipped) -> str:
+    """The verdict on a set of releases, no better than that on any area."""
+    words = [finding.verdict.word]
+    looked_at = sum(len(one.outcomes) for area in audit.areas for one in area.found)
+    for area in audit.areas:
+        for one in (one for one in area.found if one.job == finding.job):
+            found = [(one.name, outcome) for outcome in one.outcomes]
+            words.append(judge_area(area.name, area.people, found, audit.limits, looked_at, None).word)
+    return max(words, key=("pass", "review", "fail").index)
 
 
 def _names(plan: Plan, finding: Finding | Skipped) -> frozenset[str]:

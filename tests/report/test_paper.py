@@ -105,13 +105,18 @@ def test_a_correction_is_never_counted_as_holding():
     [
         (["holds", "holds", "our own addition", "not tried"], "pass", "2 of 2 statements hold as printed"),
         (["holds", "wording"], "review", "1 of 2 statements hold as printed"),
+        (
+            ["holds", "holds within our range"],
+            "pass",
+            "2 of 2 statements hold as printed, 1 of them within our range",
+        ),
         (["holds", "not reproduced"], "review", "1 of 2 statements hold as printed"),
         (["holds", "false as worded"], "fail", "1 of 2 statements hold as printed"),
         (["our own addition"], "review", "0 of 0 statements hold as printed"),
     ],
 )
 def test_a_paper_is_summed_up(verdicts, kind, word):
-    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts]})
+    answer = _answer({"statements": [{"verdict": verdict} for verdict in verdicts], "index": []})
     assert (answer.kind, answer.word) == (kind, word)
     assert ("makes no claim" in answer.sentence) == ("our own addition" in verdicts)
 

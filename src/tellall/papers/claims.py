@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.progress import Progress, Tell, counter
-from tellall.report.paper import PaperRerun, PaperVerdict, Statement
+from tellall.report.paper import IndexEntry, PaperRerun, PaperVerdict, Statement
 from tellall.report.plot import Figure, Kind, Series, number
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Found",
     "Joined",
     "NamedCase",
+    "Numbered",
     "Paper",
     "Part",
     "Progress",
@@ -37,6 +38,7 @@ __all__ = [
     "interval_series",
     "mean_of",
     "mended",
+    "objects_in",
     "run_parts",
     "share_of",
 ]
@@ -48,6 +50,16 @@ Rule = Callable[[Case], PaperVerdict]
 Found = tuple[Iterable[Figure], Iterable[NamedCase]]
 Part = tuple[Callable[[np.random.Generator, Tell], Found], int]  # what runs; its work, in about seconds
 _SLACK = 1e-12
+_GRAVEST: tuple[PaperVerdict, ...] = (
+    "false as worded",
+    "gap in the proof",
+    "constant",
+    "wording",
+    "copy",
+    "not reproduced",
+    "holds within our range",
+    "holds",
+)
 
 
 class Joined(tuple[float, ...]):
@@ -121,6 +133,8 @@ class Claim:
         What we found.
     verdict
         A word, or a rule that gives one from the case.
+    asymptotic
+        The paper gives no sizes or constants, so "holds" is said of the sizes and bars tried only.
     """
 
     key: str
@@ -130,6 +144,7 @@ class Claim:
     tested: str = ""
     ours: str = "{shown}"
     verdict: PaperVerdict | Rule = "our own addition"
+    asymptotic: bool = False
 
     def judged(self, case: Case) -> Statement:
         """The statement for one case.
@@ -138,8 +153,8 @@ class Claim:
         --------
         >>> row = Claim("k", "soundness", "Prop. 2", "at most δ", "n = {n}", verdict=at_most(0.05))
         >>> print(row.judged({"value": 0.01, "n": 10}))
-        holds             soundness (Prop. 2) [n = 10]
-                          ours: 0.01; the paper: at most δ
+        holds                   soundness (Prop. 2) [n = 10]
+                                ours: 0.01; the paper: at most δ
         """
         value, interval = case.get("value"), case.get("interval")
         known = {"shown": _shown(value, interval), **case}
@@ -148,20 +163,36 @@ class Claim:
             for part in (self.what, self.where, self.says, self.tested, self.ours)
         )
         verdict = self.verdict if isinstance(self.verdict, str) else self.verdict(case)
+        if self.asymptotic and verdict == "holds":
+            verdict = "holds within our range"
         bound = self.verdict.of(case) if isinstance(self.verdict, Limit) else case.get("bound")
         value, bound = (None if one is None else float(one) for one in (value, bound))
         return Statement(what, where, says, tested, ours, verdict, value, bound, interval)
 
 
 @dataclass(frozen=True)
+class Numbered:
+    """A numbered object of a paper: its number, what it says in a few words, and why no claim tests it."""
+
+    number: str
+    says: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Paper:
-    """A paper: what it is called, its table of claims, and what a reader has to know."""
+    """A paper: what it is called, its table of claims, what a reader has to know, and its index.
+
+    The index lists every numbered object in the paper's order. Plain words between them are places ("Sec.
+    4.1") that claims name too; they say where such a claim stands.
+    """
 
     name: str
     title: str
     reference: str
     claims: tuple[Claim, ...]
     notes: tuple[str, ...]
+    index: tuple[Numbered | str, ...] = ()
 
     def rerun(
         self,
@@ -172,15 +203,47 @@ class Paper:
         **more: Any,
     ) -> PaperRerun:
         """The record of a rerun from what its experiments found."""
+        places = [one if isinstance(one, str) else one.number for one in self.index]
+        order = {place: position for position, place in enumerate(places)}
+
+        def position(one: Statement) -> int:
+            return min(
+                (order[place] for place in objects_in(one.where) if place in order), default=len(order)
+            )
+
+        statements = tuple(sorted(filled(self.claims, cases), key=position))
         return PaperRerun(
             self.name,
             self.title,
             self.reference,
-            filled(self.claims, cases),
+            statements,
             tuple(figures),
             **{"notes": self.notes, "quick": quick, **more},
+            index=tuple(_entry(one, statements) for one in self.index if isinstance(one, Numbered)),
             seed=rng if isinstance(rng, int) else None,
         )
+
+
+def objects_in(where: str) -> tuple[str, ...]:
+    """The objects and places that a claim is about.
+
+    Examples
+    --------
+    >>> objects_in("proof of Thm. 3.3, Cor. 3.7, E-LR-1")
+    ('Thm. 3.3', 'Cor. 3.7', 'E-LR-1')
+    """
+    return tuple(part.removeprefix("proof of ") for part in where.split(", "))
+
+
+def _entry(one: Numbered, statements: Sequence[Statement]) -> IndexEntry:
+    """The entry of an object: our own numbers about it are shown, but are no test of it."""
+    about = [place for place, said in enumerate(statements, 1) if one.number in objects_in(said.where)]
+    words = {statements[place - 1].verdict for place in about}
+    verdict: PaperVerdict = next((word for word in _GRAVEST if word in words), "not tried")
+    why = ""
+    if verdict == "not tried":
+        why = one.why or "nothing in this run is about it"
+    return IndexEntry(one.number, one.says, verdict, tuple(about), why)
 
 
 def filled(claims: Sequence[Claim], cases: Iterable[NamedCase]) -> tuple[Statement, ...]:

@@ -16,6 +16,7 @@ from tellall.papers import contingency_attacks as attacks
 from tellall.papers import contingency_mechanisms as mechanisms
 from tellall.papers.claims import Claim, Paper, at_least, at_most, flips, holds_if, mended, run_parts
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
+from tellall.papers.contingency_index import INDEX
 from tellall.papers.contingency_spectrum import ALLOWED, spectrum, spectrum_work
 from tellall.report.paper import PaperRerun
 
@@ -40,7 +41,7 @@ CLAIMS = (
     Claim("attribute", "attribute attack at little noise", "Thm. 2.7",
           f"1 − o(1) of the secrets at noise o(√n); {_HERE}",
           "{label}, n = {n}, {tables} tables, plain least squares", verdict=_NEARLY),
-    Claim("fails", "how often it fails", "Def. 2.1",
+    Claim("fails", "how often it fails", "Thm. 2.7, Def. 2.1",
           f"recovery with probability 1 − negl(d); here: no draw with more than {1 - NEARLY_ALL:.0%} wrong",
           f"{{label}}, {{draws}} draws at {LITTLE:g}√n", verdict=at_most(0.0)),
     Claim("root law", "the √n law: the same noise over √n, growing n", "Thm. 2.7",
@@ -56,9 +57,10 @@ CLAIMS = (
           tested="largest distance over noises, {label}, n = {n}, σ/√n from {low} to {high}"),
     Claim("limit", "no decoder beats the limit Φ(‖M_i‖/(2σ)) of who knows all others' secrets", "Sec. 2.1",
           tested="largest lead of least squares with box and prior where the limit is below 0.999, k = 3"),
-    Claim("row", "row attack at little noise", "Thm. 2.9", f"1 − o(1) of the rows at noise o(√n); {_HERE}",
+    Claim("row", "row attack at little noise", "Thm. 2.9, Lemma 2.8",
+          f"1 − o(1) of the rows at noise o(√n); {_HERE}",
           "{label}, n = {n}, {tables} tables", verdict=_NEARLY),
-    Claim("prior", "rows guessed before any release", "Def. 2.3a, E-CT-9",
+    Claim("prior", "rows guessed before any release", "Def. 2.3, E-CT-9",
           "at most 1/2 + 2^−d ≤ 2/3; Pr[E] printed as 2^−d is Pr[not E], and the sum is 1/2 + 2^−(d+1)",
           "d = {d}; with d = 1 the condition fails: {single:.2f}",
           "{value:.6f}; “zeros” was right for {alone:.3f} of the rows", mended("wording")),
@@ -66,15 +68,15 @@ CLAIMS = (
           "M^(k−1) has d^(k−1) = {rows} rows; repeated index tuples are no cells of their own",
           "k = 3, d = {d}, n = {n}", "rank {value}: Σ C(d, l) over l < k, {share:.2f} d^(k−1)",
           mended("wording")),
-    Claim("first", "n beyond what can be attacked: the first a people", "Thm. 2.7, case 2",
+    Claim("first", "n beyond what can be attacked: the first a people", "Thm. 2.7",
           f"1 − o(1) of a = Ω̃(d^(k−1)) people when all others' attributes are zero; here: {NEARLY_ALL:.0%}",
           "k = 3, d = {d}, n = {n}, a = {a}, noise {std:g}", verdict=_NEARLY),
     Claim("everybody", "n beyond what can be attacked: everybody's attributes random", "Thm. 2.7",
           tested="k = 3, d = {d}, n = {n} = {times:g} times the rank, noise {std:g}"),
-    Claim("biased", "biased attributes", "Thm. 3.1, remark",
+    Claim("biased", "biased attributes", "Thm. 3.1",
           f"the same with rates in (q1, q2); {_HERE}, rates in (0.2, 0.8)", "k = 3, n = {n}",
           verdict=_NEARLY),
-    Claim("spectral", "least singular value as for independent rows", "Thm. 2.5", *_SPECTRAL),
+    Claim("spectral", "least singular value as for independent rows", "Thm. 2.5, Cor. 2.6", *_SPECTRAL),
     Claim("huge", "a matrix that is never formed", "Thm. 2.5", *_SPECTRAL),
     Claim("apart", "people left out: alike, or alike but for every sign", "Thm. 2.5",
           "two equal columns make σ_min zero; the theorem's failure probability covers them",
@@ -83,13 +85,13 @@ CLAIMS = (
           "Ω̃(√(d^k)); here: at least 80 % of a quarter of the ±1 form's",
           "σ_min/d, k = 2, d = {d}, {rows:,} × {n}", verdict=at_least("bound")),
     *(Claim(f"open {target}", "{target} right: {name}", theorem, _OPEN, _SETTING, verdict=_NEARLY)
-      for target, theorem in (("secrets", "Thm. 2.7"), ("rows", "Thm. 2.9"))),
+      for target, theorem in (("secrets", "Thm. 2.7"), ("rows", "Thm. 2.9, Lemma 2.8"))),
     *(Claim(f"capped {target}", "{target} right: {name}", prop, "{why}", _SETTING, verdict=holds_if("kept"))
       for target, prop in (("secrets", "Prop. B.3"), ("rows", "Prop. B.1"))),
     Claim("gate", "the gate (2/3)e^ε + δ", "Lemma B.2",
           "below 1: an (ε, δ)-private release is not row non-private",
           "ε = δ = {epsilon:g}; at ε = 1 it is {vacuous:.2f} and says nothing", verdict=at_most(1 - 1e-9)),
-    Claim("serfling", "samples with a cell beyond Serfling's bound", "App. B, E-CT-7",
+    Claim("serfling", "samples with a cell beyond Serfling's bound", "Prop. B.1, Prop. B.3, E-CT-7",
           "all cells within O(√(n k log(d/k))), constant probability; here: at most 5 % of samples beyond",
           "n = 200, d = {d}, k = {k}, {runs} samples", verdict=at_most(0.05)),
     Claim("switch", "where the combined mechanism switches", "Prop. B.1",
@@ -107,7 +109,7 @@ CLAIMS = (
           "E[z zᵀ] is the identity",
           "largest entry of the difference, all rows for (d, k) = (6, 2), (7, 3), (8, 4)",
           verdict=at_most(0.0)),
-    Claim("neighbours", "one of two neighbours has a large error", "Lemma 4.12, E-CT-5",
+    Claim("neighbours", "one of two neighbours has a large error", "proof of Lemma 4.12, Lemma 4.11, E-CT-5",
           "Ω(a²(1 − δ)²) by (2 − √e − δ)², which is {gone:.0e} at δ = 0.3513",
           "random pairs of laws on five points, t up to {far:.2f}",
           "max ≥ (1 − t) a²/4, t the distance of the laws: {value:.2f} times that or more in all pairs",
@@ -118,7 +120,7 @@ CLAIMS = (
     Claim("general", "noise that depends on the data", "Thm. 4.21",
           "no private release below the order of {rate.formula}", "n = {n:,}, d = {d}, k = {k}, " + _AT,
           "a statement about all mechanisms with unknown constants; rate {rate.plain:.3g}", "not tried"),
-    Claim("synthetic", "synthetic data (Blum, Ligett, Roth)", "App. A, E-CT-3, E-CT-8",
+    Claim("synthetic", "synthetic data (Blum, Ligett, Roth)", "Prop. A.3, Cor. A.4, Thm. A.2, E-CT-3",
           "distortion Õ((n²dk/ε)^(1/3)); Sec. 1.3 prints the exponent 2/3 of the mean squared error",
           "n = {n:,}, d = {d}, k = {k}, " + _AT,
           "the algorithm takes exponential time and its constant is unknown; with constant 1 off by "
@@ -131,7 +133,7 @@ CLAIMS = (
     Claim("laplace", "ε of the printed Laplace noise", "Sec. 1.3, E-CT-2",
           "standard deviation 2 m_k/ε is ε-private, ε = {bound:g}", "k = 2, d = 6; the same for all",
           "that deviation gives {value:.4g}; the scale 2 m_k/ε gives {kept:.4g}", mended("constant")),
-    Claim("tail", "tail of the sampling mechanism", "App. B, E-CT-7",
+    Claim("tail", "tail of the sampling mechanism", "proof of Prop. B.1, E-CT-7",
           "P(off by {s} or more) ≤ exp(−2s²/n) = {bound:.3g}",
           "n = {n}, half of them in the sample, {s} in the cell",
           "exactly {value:.3g}; Serfling's bound: {serfling:.3g}", mended("constant")),
@@ -158,6 +160,7 @@ _PAPER = Paper(
     "Kasiviswanathan, Rudelson, Smith, Ullman, STOC 2010",
     CLAIMS,
     _NOTES,
+    INDEX,
 )
 
 

@@ -28,6 +28,7 @@ from tellall.papers.claims import (
 from tellall.papers.regression_noise_attack import FAMILIES, PAPER_SIZES, PAPER_SWEEP, law, load
 from tellall.papers.regression_noise_experiments import Everything, NoisyBits, collect
 from tellall.papers.regression_noise_figures import figures
+from tellall.papers.regression_noise_index import INDEX
 from tellall.report.paper import PaperRerun
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
 
 _ROUNDOFF = 1e-6
 _NEAR = 0.3  # decades: within a factor of two
-_OPEN = "Sec. 5, open"
+_OPEN = "Sec. 5"
 _NOISY = "n = {n}, {samples} samples"
 _DUAL = "n = {n}, Gaussian noise of 0.1, ‖y‖ = {primal:.6g}, zᵀν = {dual:.6g}"
 _FEWER = "; fewer would protect better"
@@ -61,14 +62,16 @@ CLAIMS = (
           tested="all {n:,} records"),
     Claim("known", "advantage over the strongest baseline", "Sec. 4.2", tested="n = {n:,}, no noise, {drawn}",
           ours="error {error:.3g}, baseline {baseline:.3g}: advantage {value:.2g} [{low:.2g}, {high:.2g}]"),
-    Claim("duality", "primal and dual values agree", "Eqs. 2, 3", "strong duality", _DUAL,
+    Claim("duality", "primal and dual values agree", "Eq. 2, Eq. 3", "strong duality", _DUAL,
           verdict=at_most(1e-8)),
-    Claim("optimality", "optimality conditions: ‖Aᵀν‖/‖A‖ at the normalised residual", "Eqs. 4–6", "zero",
+    Claim("optimality", "optimality conditions: ‖Aᵀν‖/‖A‖ at the normalised residual", "Eq. 4, Eq. 5, Eq. 6",
+          "zero",
           _DUAL, verdict=at_most(1e-10)),
     Claim("stray", "the factor θ~ at the end of each block of z is a misprint", "Eq. 1",
           "X′ᵀX′(θ~, b~)ᵀ θ~", "n = {n}, no noise",
           "with it exact coefficients give an error of {bound!n}, without it {value!n}", mended("copy")),
-    Claim("small", "almost perfect reconstruction at noise of 0.001 and less", "Sec. 4.3",
+    Claim("small", "almost perfect reconstruction at noise of 0.001 and less",
+          "Sec. 4.3, Fig. 3, Fig. 4, Fig. 5",
           "almost perfect; at most 1.01 in Table 3", _NOISY, verdict=at_most(1.01)),
     Claim("slope", "the error is proportional to the noise", "Sec. 4.3", "degradation exponential in nature",
           _NOISY + ", " + ", ".join(FAMILIES),
@@ -79,12 +82,12 @@ CLAIMS = (
           "{many[0]:.3g} and {many[1]:.3g} times; their standard deviations are {spread[0]:.1f} and "
           "{spread[1]:.1f} times as large, as the truncated normal ends at ±0.05 of its scale",
           holds_if("alike")),
-    Claim("sinks", "utility sinks at the highest noise, Gaussian and Laplace", "Figs. 3, 4, right",
+    Claim("sinks", "utility sinks at the highest noise, Gaussian and Laplace", "Fig. 3, Fig. 4",
           "at least 3 times, for all {d} regressions", _NOISY + ", scale 1, least ratio",
           "{value!n} with the secret as it is{nearest}", flips("not reproduced")),
-    Claim("stays", "utility stays with the truncated normal", "Fig. 5, right", "ratio about 1",
+    Claim("stays", "utility stays with the truncated normal", "Fig. 5", "ratio about 1",
           _NOISY + ", scale 1, largest ratio, secret as it is", verdict=at_most(1.1)),
-    Claim("table 3", "Table 3, prepared as the paper describes", "Sec. 4.1, Table 3", "{bound:g} at σ = 1",
+    Claim("table 3", "Table 3, prepared as the paper describes", "Table 3, Sec. 4.1", "{bound:g} at σ = 1",
           "{name}; {tried} preparations tried",
           "{value:.3g} at σ = 1; a factor of {factor:.3g} off on average. Within a factor of two come {near} "
           "preparations, {odd} of them with centred columns and the secret as it is",
@@ -98,7 +101,7 @@ CLAIMS = (
           "Sec. 4.3", "errors almost 50 times as high", "n = {n}, the paper's attack",
           "at equal scale as said above; at equal standard deviation the truncated normal's error is "
           "{normal}, Laplace's {laplace} that of Gaussian noise", flips("not reproduced")),
-    Claim("best", "the truncated normal has the best privacy-utility trade-off", "Sec. 4.3, conclusion",
+    Claim("best", "the truncated normal has the best privacy-utility trade-off", "Sec. 4.3, Sec. 5",
           "best of the three", "n = {n}, the paper's attack",
           "best at {best} of {levels} utilities; all three within {most:.1%} of Gaussian noise; attack "
           "error over that of Gaussian noise at equal utility ratio (truncated normal, Laplace): {said}",
@@ -151,6 +154,7 @@ _PAPER = Paper(
     "Yadav, Koga, 2021",
     CLAIMS,
     _NOTES,
+    INDEX,
 )
 _EFFORT = {  # samples and sizes of each experiment: quick, full
     "repeats": (10, 10),  # Table 3, the paper's ten

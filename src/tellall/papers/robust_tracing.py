@@ -16,6 +16,8 @@ import numpy.typing as npt
 import tellall as ta
 from tellall.core.progress import Progress, counter
 from tellall.papers.claims import Array, Claim, NamedCase, Paper, at_least, at_most, case_of, share_of
+from tellall.papers.tracing_index import INDEX
+from tellall.papers.tracing_lemmas import DELTA, LEMMAS, lemmas, people_of
 from tellall.report.paper import PaperRerun
 from tellall.report.plot import Axis, Figure, Rule, Series
 
@@ -24,7 +26,6 @@ __all__ = [
     "rerun",
 ]
 
-DELTA = 0.05
 Cases = Iterator[NamedCase]
 Rng = np.random.Generator
 _RELEASED = {  # claim, or claim and law → its words in the figure of what was released
@@ -49,35 +50,37 @@ CLAIMS = (
           "γ in closed form", verdict=at_least(1 / 3)),
     Claim("ideal", "strong: ideal, a = 0.85, α = 1/2", "Sec. II-D", "γ is at least 0.27",
           "γ in closed form", verdict=at_least(0.27)),
-    Claim("robust", "robustly strong: uniform, η = 1/2", "Def. 27, E-RT-6", "γ is at least 1/3",
+    Claim("robust", "robustly strong: uniform, η = 1/2", "Def. 27", "γ is at least 1/3",
           "γ in closed form", verdict=at_least(1 / 3)),
-    Claim("soundness", "soundness", "Prop. 2, E-RT-1", _NAMED,
+    Claim("soundness", "soundness", "Prop. 2, Fig. 1, Thm. 1, Remark 3", _NAMED,
           "{law}, d = {d}, threshold {rule}, {outsiders:,} outsiders", verdict=at_most(DELTA)),
-    Claim("completeness", "completeness", "Props. 12, 13", _TRACED,
-          "n = {n}, d = {d:,} = {ratio:.0f} n²", verdict=at_least(1 - DELTA)),
+    Claim("completeness", "completeness", "Prop. 12, Prop. 13, Thm. 1", _TRACED,
+          "n = {n}, d = {d:,} = {ratio:.0f} n²", verdict=at_least(1 - DELTA), asymptotic=True),
     Claim("below", "completeness below the bound", "Prop. 13", tested="n = {n}, d = {d:,} = {ratio:.0f} n²"),
     Claim("rounded", "high power, symmetric", "Prop. 13", _TRACED,
-          "rounded to 1/4 (α = {alpha:g}, γ = {gamma:.3f}), n = {n}, d = {d:,}", verdict=at_least(1 - DELTA)),
+          "rounded to 1/4 (α = {alpha:g}, γ = {gamma:.3f}), n = {n}, d = {d:,}", verdict=at_least(1 - DELTA),
+          asymptotic=True),
     Claim("subsample", "only the subsample is traced", "Sec. I-B", "97 % of runs",
           "mean of {few} of {n}, d = {d:,}: exactly those {few} named", verdict=at_least(0.97)),
-    Claim("pool", "fewer statistics with a pool", "Thm. 17",
+    Claim("pool", "fewer statistics with a pool", "Thm. 17, Fig. 2",
           "more members than with one reference person ({alone:.3g})",
-          "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_least("alone")),
+          "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_least("alone"), asymptotic=True),
     Claim("pool soundness", "soundness of the pool", "Prop. 18", _NAMED,
           "{released}, n = {n}, d = {d:,}, pool of {pool}", verdict=at_most(DELTA)),
     Claim("gaussian", "Gaussian data", "Prop. 31", _TRACED,
-          "σ uniform on [0.2, 1], n = {n}, d = {d:,}", verdict=at_least(1 - DELTA)),
-    Claim("gaussian soundness", "Gaussian soundness", "Prop. 29", _NAMED,
+          "σ uniform on [0.2, 1], n = {n}, d = {d:,}", verdict=at_least(1 - DELTA), asymptotic=True),
+    Claim("gaussian soundness", "Gaussian soundness", "Prop. 29, Fig. 3", _NAMED,
           "σ uniform on [0.2, 1], n = {n}, d = {d:,}", verdict=at_most(DELTA)),
     Claim("garbage", "accurate on average", "Prop. 28", "somebody traced w.p. 1 − δ",
           "{bad:.0%} of the columns garbage, mean error {error:.2f}, n = {n}, d = {d:,}",
-          verdict=at_least(1 - DELTA)),
+          verdict=at_least(1 - DELTA), asymptotic=True),
     Claim("known", "not strong, not traced: {law}", "Sec. II-D", "members named at most δ",
           "{law}, insensitive release, n = {n}, d = {d:,}", verdict=at_most(DELTA)),
     Claim("private", "differential privacy resists", "Sec. I-B",
           "members named at most e^ε·FPR + δ = {bound:.3g}",
           "Gaussian noise of sd {std:.2f} ({epsilon:g}, {slack:g})-private, n = {n}, d = n² = {d:,}",
           verdict=at_most("bound")),
+    *LEMMAS,
 )
 # fmt: on
 _NOTES = (
@@ -93,6 +96,7 @@ _PAPER = Paper(
     "Dwork, Smith, Steinke, Ullman, Vadhan, FOCS 2015",
     CLAIMS,
     _NOTES,
+    INDEX,
 )
 
 
@@ -113,11 +117,6 @@ def rerun(
     drawn = _figures(cases, generator, repeats)
     tell(1)
     return _PAPER.rerun(drawn, cases, rng, quick)
-
-
-def _people(p: Array, count: int, rng: Rng) -> npt.NDArray[np.int8]:
-    """People in {−1, +1} whose attribute j has mean p_j."""
-    return np.where(rng.random((count, p.size), dtype=np.float32) < (1 + p) / 2, 1, -1).astype(np.int8)
 
 
 def _traced(q: Array, people: npt.NDArray[Any], n: int, **options: Any) -> float:
@@ -143,12 +142,14 @@ def _soundness(rng: Rng, repeats: int) -> Cases:
         "uniform": lambda: rng.uniform(-1, 1, d),
         "Beta(2, 3)": lambda: 2 * rng.beta(2, 3, d) - 1,
         "skewed, Beta(0.3, 4)": lambda: 2 * rng.beta(0.3, 4, d) - 1,
+        "fair coins, signs released": lambda: np.zeros(d),  # where a threshold too low is seen at once
     }
     for law, draw in laws.items():
         named: dict[str, list[float]] = {"paper": [], "hoeffding": []}
         for _ in range(10 * repeats):
-            people = _people(draw(), n + 21, rng)
+            people = people_of(draw(), n + 21, rng)
             q = people[:n].mean(axis=0)
+            q = np.where(q >= 0, 1.0, -1.0) if "signs" in law else q
             for rule, rates in named.items():
                 found = ta.trace(q, people[n:-1], people[-1:], threshold=rule, delta=DELTA)
                 rates.append(found.traced / 20)
@@ -163,7 +164,7 @@ def _completeness(rng: Rng, repeats: int) -> Cases:
             d = math.ceil(share * _attributes(n))
             rates = []
             for _ in range(repeats):
-                people = _people(rng.uniform(-1, 1, d), n + 1, rng)
+                people = people_of(rng.uniform(-1, 1, d), n + 1, rng)
                 rates.append(_traced(people[:n].mean(axis=0), people, n))
             yield key, case_of(share_of(rates), n=n, d=d, ratio=d / n**2)
 
@@ -176,7 +177,7 @@ def _rounded(rng: Rng, repeats: int) -> Cases:
     d = _attributes(n, gamma, alpha)
     rates = []
     for _ in range(repeats):
-        people = _people(rng.uniform(-1, 1, d), n + 1, rng)
+        people = people_of(rng.uniform(-1, 1, d), n + 1, rng)
         q = np.clip(rounding.perturb(people[:n].mean(axis=0)), -1, 1)
         rates.append(_traced(q, people, n))
     yield "rounded", case_of(share_of(rates), alpha=alpha, gamma=gamma, n=n, d=d)
@@ -187,7 +188,7 @@ def _subsample(rng: Rng, repeats: int) -> Cases:
     n, few, d = 10, 4, 21_570
     right = []
     for _ in range(4 * repeats):
-        people = _people(rng.uniform(-1, 1, d), 2 * n + 1, rng)
+        people = people_of(rng.uniform(-1, 1, d), 2 * n + 1, rng)
         found = ta.trace(people[:few].mean(axis=0), people[:-1], people[-1:], delta=DELTA)
         right.append(float(found.member[:few].all() and not found.member[few:].any()))
     yield "subsample", case_of(share_of(right), n=n, few=few, d=d)
@@ -202,7 +203,7 @@ def _pool(rng: Rng, repeats: int) -> Cases:
         traced: dict[str, list[float]] = {"single": [], "pool": []}
         wrong = []
         for _ in range(max(1, repeats // 2)):
-            people = _people(rng.uniform(-1, 1, d), 2 * n + pool + 1, rng)
+            people = people_of(rng.uniform(-1, 1, d), 2 * n + pool + 1, rng)
             q = people[:few].mean(axis=0)
             for attack in traced:
                 found = ta.trace(q, people[: 2 * n], people[2 * n :], attack=attack, **options)
@@ -237,7 +238,7 @@ def _garbage(rng: Rng, repeats: int) -> Cases:
     some, error = [], 0.0
     for _ in range(repeats):
         p = rng.uniform(-1, 1, d)
-        people = _people(p, n + 1, rng)
+        people = people_of(p, n + 1, rng)
         q = people[:n].mean(axis=0)
         q[: round(bad * d)] = rng.uniform(-1, 1, round(bad * d))
         error = max(error, float(np.abs(q - p).mean()))
@@ -264,7 +265,7 @@ def _known(rng: Rng, repeats: int) -> Cases:
     for law, (draw, mechanism) in laws.items():
         rates = []
         for _ in range(repeats):
-            people = _people(draw(), n + 1, rng)
+            people = people_of(draw(), n + 1, rng)
             rates.append(_traced(mechanism(people[:n].mean(axis=0)), people, n))
         yield "known", case_of(share_of(rates), law=law, n=n, d=d)
 
@@ -277,7 +278,7 @@ def _private(rng: Rng, repeats: int) -> Cases:
     inside, outside = [], []
     options: dict[str, Any] = {"attack": "pool", "threshold": "empirical", "delta": DELTA}
     for _ in range(repeats):
-        people = _people(rng.uniform(-1, 1, d), 2 * n + 200, rng)
+        people = people_of(rng.uniform(-1, 1, d), 2 * n + 200, rng)
         q = people[:n].mean(axis=0) + rng.normal(0, std, d)
         found = ta.trace(q, people[: 2 * n], people[2 * n :], **options)
         inside.append(float(found.member[:n].mean()))
@@ -297,6 +298,7 @@ _EXPERIMENTS: tuple[Callable[[Rng, int], Cases], ...] = (
     _garbage,
     _known,
     _private,
+    lemmas,
 )
 
 
@@ -314,7 +316,7 @@ def _law(rng: Rng, repeats: int) -> Figure:
         counts = np.ceil(ratios * n**2).astype(int)
         rates = np.zeros((repeats, counts.size))
         for run in range(repeats):
-            people = _people(rng.uniform(-1, 1, counts[-1]), n + 1, rng)
+            people = people_of(rng.uniform(-1, 1, counts[-1]), n + 1, rng)
             for k, d in enumerate(counts):
                 some = people[:, :d]
                 rates[run, k] = _traced(some[:n].mean(axis=0), some, n)
@@ -339,7 +341,7 @@ def _level(rng: Rng, repeats: int) -> Figure:
     d, n, outsiders = 500, 10, 20
     p_values: dict[str, list[Array]] = {"hoeffding": [], "paper": []}
     for _ in range(50 * repeats):
-        people = _people(np.zeros(d), n + outsiders + 1, rng)
+        people = people_of(np.zeros(d), n + outsiders + 1, rng)
         q = np.where(people[:n].mean(axis=0) >= 0, 1.0, -1.0)
         for rule, seen in p_values.items():
             seen.append(ta.trace(q, people[n:-1], people[-1:], threshold=rule, delta=DELTA).p_values)
@@ -365,7 +367,7 @@ def _level(rng: Rng, repeats: int) -> Figure:
 def _scores(rng: Rng) -> Figure:
     """The scores of members and outsiders in one release, with the thresholds."""
     n, others, d = 50, 250, 60_000
-    people = _people(rng.uniform(-1, 1, d), n + others + 1, rng)
+    people = people_of(rng.uniform(-1, 1, d), n + others + 1, rng)
     q = people[:n].mean(axis=0)
     found = ta.trace(q, people[:-1], people[-1:], threshold="hoeffding", delta=DELTA)
     printed = ta.trace(q, people[:1], people[-1:], threshold="paper", delta=DELTA).threshold

@@ -16,6 +16,7 @@ from tellall.report.plot import Figure, numbers
 
 __all__ = [
     "MEANINGS",
+    "IndexEntry",
     "PaperRerun",
     "PaperVerdict",
     "Statement",
@@ -23,6 +24,7 @@ __all__ = [
 
 PaperVerdict = Literal[
     "holds",
+    "holds within our range",
     "false as worded",
     "gap in the proof",
     "constant",
@@ -34,6 +36,7 @@ PaperVerdict = Literal[
 ]
 MEANINGS: Mapping[PaperVerdict, str] = {
     "holds": "our run is on the side that the paper promises",
+    "holds within our range": "the paper gives no sizes or constants: it holds at the sizes and bars tried",
     "false as worded": "we give a counterexample to the statement as it is printed",
     "gap in the proof": "a step of the proof fails; the statement may stand",
     "constant": "the statement needs another constant, which we name",
@@ -92,6 +95,36 @@ class Statement:
 
 
 @dataclass(frozen=True)
+class IndexEntry:
+    """One numbered object of a paper: a theorem, lemma, definition, algorithm, figure or table.
+
+    Attributes
+    ----------
+    number, says
+        Its name in the paper ("Thm. 3.3"), and what it says in a few words.
+    verdict
+        The verdict of the statements about it, the gravest first; "not tried" where there are none.
+    statements
+        Which statements of the rerun are about it, counted from 1.
+    why
+        Why it was not tried.
+    """
+
+    number: str
+    says: str
+    verdict: PaperVerdict
+    statements: tuple[int, ...] = ()
+    why: str = ""
+
+    @property
+    def found(self) -> str:
+        """Where to look, and why there is no more to look at."""
+        listed = ", ".join(map(str, self.statements))
+        word = "statement" if len(self.statements) == 1 else "statements"
+        return "; ".join(filter(None, (self.why, f"{word} {listed}" if listed else "")))
+
+
+@dataclass(frozen=True)
 class PaperRerun:
     """A paper rerun; `str` is for a terminal, `as_dict` is the JSON form, `save` writes the page.
 
@@ -105,6 +138,8 @@ class PaperRerun:
         What a reader has to know: what was left out, approximated or read in one of several ways.
     seed, quick
         How to repeat it.
+    index
+        Every numbered object of the paper, in its order, with the statements about it.
     details
         Further plain data for the JSON document only.
     versions
@@ -116,8 +151,9 @@ class PaperRerun:
     >>> rerun = PaperRerun("robust-tracing", "Robust traceability", "FOCS 2015", (claim,), seed=0)
     >>> print(rerun)
     Robust traceability (FOCS 2015)
-    holds             soundness (Prop. 2) [δ = 0.05]
-                      ours: 0.01; the paper: at most δ
+    <BLANKLINE>
+    1. holds                   soundness (Prop. 2) [δ = 0.05]
+                               ours: 0.01; the paper: at most δ
     """
 
     name: str
@@ -128,6 +164,7 @@ class PaperRerun:
     notes: tuple[str, ...] = ()
     seed: int | None = None
     quick: bool = True
+    index: tuple[IndexEntry, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
 
@@ -149,6 +186,7 @@ class PaperRerun:
             "versions": dict(self.versions),
             "seed": self.seed,
             "quick": self.quick,
+            "index": [asdict(one) | {"found": one.found} for one in self.index],
             "statements": [asdict(one) for one in self.statements],
             "figures": [figure.as_json() for figure in self.figures],
             "notes": list(self.notes),
@@ -170,7 +208,12 @@ class PaperRerun:
             return batch.text(target / f"{self.name}.html", page)
 
     def __str__(self) -> str:
-        parts = ["\n".join([f"{self.title} ({self.reference})", *map(str, self.statements)])]
+        parts = [f"{self.title} ({self.reference})"]
+        if self.index:
+            rows = [(one.number, one.verdict, one.says, one.found) for one in self.index]
+            parts.append(_columns([("number", "verdict", "says", "ours"), *rows]))
+        numbered = (f"{place}. {one}" for place, one in enumerate(self.statements, 1))
+        parts.append("\n".join(line.replace("\n", f"\n{'':3}") for line in numbered))
         for figure in self.figures:
             head, body, _ = numbers(figure, _TEXT_ROWS)
             parts.append(f"{figure.title}: {figure.y.words}\n" + _columns([tuple(head), *map(tuple, body)]))

@@ -15,13 +15,14 @@ __all__ = [
 ]
 
 _SILENT = ("not tried", "our own addition")
+_HOLD = ("holds", "holds within our range")
 _CLASSES = dict.fromkeys(MEANINGS, "review") | dict.fromkeys(_SILENT, "soft")
-_CLASSES |= {"holds": "pass", "false as worded": "fail"}
+_CLASSES |= {"holds": "pass", "holds within our range": "pass", "false as worded": "fail"}
 
 
 def render(document: dict[str, Any]) -> str:
     """The page: a table of claims (what the paper says, ours, verdict), the figures, how to repeat it."""
-    used = {one["verdict"] for one in document["statements"]}
+    used = {one["verdict"] for one in (*document["index"], *document["statements"])}
     return fill(
         "paper.html",
         document=document,
@@ -38,13 +39,18 @@ def _answer(document: dict[str, Any]) -> Answer:
     count = Counter(one["verdict"] for one in document["statements"])
     tried = [word for word in MEANINGS if word not in _SILENT]
     of = sum(count[word] for word in tried)
-    kind = "fail" if count["false as worded"] else "pass" if of and count["holds"] == of else "review"
+    hold = sum(count[word] for word in _HOLD)
+    kind = "fail" if count["false as worded"] else "pass" if of and hold == of else "review"
     listed = ", ".join(f"{word}: {count[word]:,}" for word in tried if count[word] or word == "holds")
     added = f" {count[_SILENT[1]]:,} more numbers are ours; the paper makes no claim about them."
+    within = f", {count[_HOLD[1]]:,} of them within our range" if count[_HOLD[1]] else ""
+    numbered = document["index"]
+    silent = sum(one["verdict"] == "not tried" for one in numbered)
+    named = f" Of {len(numbered):,} numbered objects {silent:,} were not tried." if numbered else ""
     return Answer(
         kind,
-        f"{count['holds']:,} of {of:,} statements hold as printed",
-        f"{listed}.{added if count[_SILENT[1]] else ''}",
+        f"{hold:,} of {of:,} statements hold as printed{within}",
+        f"{listed}.{added if count[_SILENT[1]] else ''}{named}",
     )
 
 

@@ -1,0 +1,340 @@
+"""robust-tracing: identities in full, inequalities on small cases, and lemmas by simulation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+import tellall as ta
+from tellall.papers.claims import Array, Claim, NamedCase, at_least, at_most, case_of, mended, share_of
+
+__all__ = [
+    "DELTA",
+    "LEMMAS",
+    "Rng",
+    "lemmas",
+    "people_of",
+]
+
+DELTA = 0.05
+Rng = np.random.Generator
+Cases = Iterator[NamedCase]
+_EXACT = at_most(1e-9)
+_SIMULATED = "{release}, n = {n}, d = {d:,}, {runs} runs"
+_POOLED = (
+    _SIMULATED + ", pool of {pool}; the constants that we know would ask for {times:.0f} times as many d"
+)
+# fmt: off
+LEMMAS = (
+    Claim("worst", "outsiders named at worst: threshold {rule}", "Prop. 2, Remark 3", "at most δ = {bound:g}",
+          "p = 0 and q = 1, exactly by the binomial law, d = {d}", verdict=at_most("bound")),
+    Claim("printed threshold", "the level of the printed threshold", "Fig. 1, E-RT-1",
+          "√(8d ln(1/δ)), of level e^(−τ²/4d) = δ",
+          "δ = {delta:g}, d = {d}", "e^(−τ²/4d) is {value:.4g} = δ², which keeps the promise with room to "
+          "spare; 2√(d ln(1/δ)), which Props. 12 and 13 use, gives δ: exactly {least:.2g} and {kept:.2g} at "
+          "worst", mended("constant")),
+    Claim("bias", "the mean of the sample is unbiased, a rounded one nearly", "Def. 4, E-RT-6",
+          "|E q − p| ≤ α, called strong accuracy in Definition 4 and accuracy elsewhere",
+          "n = 9, exact, rounded to 1/4: the largest bias over p beside {bound:g}",
+          "{value:.3f}", mended("wording")),
+    Claim("derivative", "the derivative of an expectation", "Lemma 5", "g′(p)(1 − p²)",
+          "{tried} random f on {{−1, 1}}⁵, p from −0.95 to 0.95: largest difference", verdict=_EXACT),
+    Claim("correlation", "the sum of scores of an accurate release", "Lemma 7, Prop. 10, Def. 6",
+          "at least γ = 2/3 − α, means uniform on [−1, 1]",
+          "{name}, n = {n}, exact integral over p, α = {alpha:.3f}", verdict=at_least("bound")),
+    Claim("equal parts", "everybody's part of a symmetric release", "Lemma 9, Prop. 10",
+          "E f(X)(X_k − p) is the same for every k", "{tried} random symmetric f, n = 6: largest difference",
+          verdict=_EXACT),
+    Claim("half", "the sum of scores below γd/2", "Lemma 11, E-RT-2",
+          "P(Σ score < γ/2d) ≤ δ, must read γd/2: γ/(2d) is next to 0",
+          _SIMULATED, "share of runs below γd/2: {value:.3g}; the least sum is {least:.2f} γd",
+          mended("wording")),
+    Claim("parts", "integration by parts", "Lemma 14", "Equation (2)",
+          "uniform and Beta densities on [−1, 1] and [a, b], {tried} polynomials: largest difference",
+          verdict=at_most(1e-6)),
+    Claim("density", "the strength of a density on [−1, 1]: {name}", "Cor. 15", "γ = {bound:.4f} or more",
+          "α = {alpha:g}; the exact strength", verdict=at_least("bound")),
+    Claim("interval density", "the strength of a density on [a, b]: {name}", "Cor. 16",
+          "γ = {bound:.4f} or more", "α = {alpha:g}; the exact strength", verdict=at_least("bound")),
+    Claim("last step", "the strength of the uniform law on [a, b], simplified", "Sec. II-D, E-RT-3",
+          "1 − (a² + ab + b²)/3 ≥ 2/3 − (2/3)(b − a)", "a = 0.9, b = 1, α = 0",
+          "{value:.4f} against {bound:.2f}; the formula before the last ≥ is right, and "
+          "1 − (a² + ab + b²)/3 ≥ (b − a) − (b − a)²/3 is", mended("constant")),
+    Claim("two sides", "two-sided tails", "Def. 19, Lemma 20, E-RT-4",
+          "P(|mean − p| > λ) ≤ e^(−λ²n/2)", "n = 3, p = 0, λ = 0.3, exactly",
+          "{value:.3f} against {bound:.3f}; with the factor 2 it holds: {doubled:.3f}", mended("constant")),
+    Claim("pool mean", "the expected score with a pool", "Lemma 20",
+          "at least γ − 4n(β + e^(−α²m/2)) a column", "exact means, n = {n}, pool of {pool}, α = {alpha:g}, "
+          "{columns:,} columns", "{value:.3f}, by the bound {bound:.3f}", at_least("bound")),
+    Claim("pool sum", "the sum of scores with a pool below γd/2", "Prop. 21", "with probability δ at most",
+          _POOLED, verdict=at_most(DELTA), asymptotic=True),
+    Claim("bessel", "correlations with independent variables", "Lemma 22", "Σ E[X_i Y]² ≤ E[Y²]",
+          "{tried} random laws of ±1 and any Y on three of them: largest ratio", verdict=at_most(1.0)),
+    Claim("norm of means", "expected scores of a column", "proof of Lemma 23, E-RT-5",
+          "Lemma 22 with X_i = x_i − z, which share z and have variance 2",
+          "all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η = 1",
+          "the norm is {value:.4f} at most: η suffices, and the lemma's η√2 holds; Lemma 22 needs "
+          "X_i = x_i − p", mended("gap in the proof")),
+    Claim("norm bound", "expected scores of a column", "Lemma 23", "norm at most η√2",
+          "all q in {{−1, 0, 1}} of three people, p from −0.9 to 0.9, η = 1", verdict=at_most(math.sqrt(2))),
+    Claim("norm of scores", "the norm of the scores above 2ηd", "Prop. 24", "with probability δ at most",
+          _POOLED + "; the largest is {largest:.2f} ηd", "{value:g}", at_most(DELTA), asymptotic=True),
+    Claim("many large", "a large sum with a small norm", "Lemma 25", "(A/2B)² terms above A/2n at least",
+          "{tried:,} random and extreme vectors with A ≥ 0: least ratio of the number to the bound",
+          verdict=at_least(1.0)),
+    Claim("negative sum", "the same with A < 0", "Lemma 25, E-RT-6", "A may be any number",
+          "σ = (−1, −1), A = −2, B = √2",
+          "{value:.0f} terms above A/2n, where (A/2B)² = {bound:g}; A ≥ 0 must be asked", mended("wording")),
+    Claim("traced people", "members traced with a pool: {release}", "Prop. 26, Thm. 17",
+          "γ²/(256α²) = {bound:.3g}, so at least one, with probability 1 − 2δ",
+          _POOLED + ": share of runs with one or more",
+          verdict=at_least(1 - 2 * DELTA), asymptotic=True),
+    Claim("left out", "what Propositions 26 and 28 leave out", "Prop. 26, Prop. 28, Fig. 2, E-RT-6",
+          "no condition d ≥ 64(n + √log(1/δ)); any α; q in {{−1, 1}}^d",
+          "n = {n}, δ = {delta:g}",
+          "Prop. 24, which Prop. 26 uses, asks d ≥ {value:,.0f}, covered by Theorem 17's O(·) and "
+          "α ≥ 1/√n; Prop. 28 needs α < ηγ; q is in [−1, 1]^d in the text", mended("wording")),
+    Claim("loose", "robustly strong: the largest γ of the uniform law", "Def. 27",
+          tested="γ in closed form at η = 1/2", ours="{value:.4f}; 1/3 is reached at η = {eta:.4f}"),
+    Claim("gaussian strength", "strong for Gaussians: uniform means, fixed σ", "Def. 30",
+          "E[σ² ∂g/∂μ] ≥ γ for every g within α of μ",
+          "{tried} g with |g − μ| ≤ {alpha:g}, σ = 1: the least, "
+          "beside σ²(1 − α)", verdict=at_least("bound")),
+)
+# fmt: on
+
+
+def people_of(p: Array, count: int, rng: Rng) -> Array:
+    """People in {−1, +1} whose attribute j has mean p_j."""
+    return np.where(rng.random((count, p.size), dtype=np.float32) < (1 + p) / 2, 1, -1).astype(np.int8)
+
+
+def lemmas(rng: Rng, repeats: int) -> Cases:
+    """Everything below."""
+    yield from _soundness()
+    yield from _identities(rng)
+    yield from _strengths()
+    yield from _small_cases(rng)
+    yield from _simulated(rng, repeats)
+
+
+def _worst_case(d: int, threshold: float) -> float:
+    """P(⟨y − z, q⟩ > τ) at p = 0, q = 1: the score is twice a centred binomial of 2d coins."""
+    return float(binom.sf(math.floor(threshold / 2 + d + 1e-12), 2 * d, 0.5))
+
+
+def _soundness() -> Cases:
+    d = 100
+    thresholds = {"hoeffding": 2 * math.sqrt(d * math.log(1 / DELTA))}
+    thresholds["paper"] = math.sqrt(2) * thresholds["hoeffding"]
+    worst = {}
+    for rule, threshold in thresholds.items():
+        people = np.ones((2, d), dtype=np.int8)
+        found = ta.trace(np.ones(d), people[:1], people[1:], threshold=rule, delta=DELTA)
+        used = float(np.max(found.threshold))
+        assert math.isclose(used, threshold, rel_tol=1e-12)  # what is judged is what tellall uses
+        worst[rule] = _worst_case(d, used)
+        yield "worst", {"value": worst[rule], "bound": DELTA, "rule": rule, "d": d}
+    level = math.exp(-(thresholds["paper"] ** 2) / (4 * d))
+    fine = math.isclose(level, DELTA**2) and worst["paper"] <= worst["hoeffding"] <= DELTA
+    words = {"delta": DELTA, "d": d, "least": worst["paper"], "kept": worst["hoeffding"]}
+    yield "printed threshold", {"value": level, "bound": DELTA, "mended": fine, **words}
+
+
+def _law(rows: Array, p: float) -> Array:
+    """The probabilities of rows of ±1."""
+    return np.asarray(((1 + rows * p) / 2).prod(axis=-1))
+
+
+def _identities(rng: Rng) -> Cases:
+    rows, off, tried = np.array(list(product((-1.0, 1.0), repeat=5))), 0.0, 40
+    for _ in range(tried):
+        f = rng.normal(size=len(rows))
+        points = np.polynomial.chebyshev.chebpts1(8)
+        fit = np.polynomial.Polynomial.fit(points, [float(_law(rows, p) @ f) for p in points], 5)
+        for p in np.linspace(-0.95, 0.95, 7):
+            score = float(_law(rows, p) @ (f * (rows - p).sum(axis=1)))
+            off = max(off, abs(score - float(fit.deriv()(p)) * (1 - p * p)))
+    yield "derivative", {"value": off, "tried": tried}
+    n = 9
+    counts = np.arange(n + 1)
+    means = 2 * counts / n - 1
+    grid, weights = np.polynomial.legendre.leggauss(40)
+    laws = np.array([binom.pmf(counts, n, (1 + p) / 2) for p in grid])
+    everywhere = np.linspace(-1, 1, 401)
+    dense = np.array([binom.pmf(counts, n, (1 + p) / 2) for p in everywhere])
+    releases: dict[str, Array] = {
+        "exact mean": means,
+        "rounded to 1/4": np.round(4 * means) / 4,
+        "halved": means / 2,
+        "sign where it is large": np.where(np.abs(means) > 0.6, np.sign(means), means),
+    }
+    rounded = float(np.abs(dense @ releases["rounded to 1/4"] - everywhere).max())
+    yield "bias", {"value": rounded, "bound": 0.125, "mended": rounded <= 0.125}
+    for name, release in releases.items():
+        alpha = float(np.abs(dense @ release - everywhere).max())
+        score = (laws * release * (n * (means[None] - grid[:, None]))).sum(axis=1)
+        bound = ta.strength(("uniform", -1, 1), alpha)
+        value = float(weights @ score) / 2
+        yield "correlation", {"value": value, "bound": bound, "name": name, "n": n, "alpha": alpha}
+    rows, off = np.array(list(product((-1.0, 1.0), repeat=6))), 0.0
+    for _ in range(tried):
+        by_sum = rng.normal(size=7)
+        f = by_sum[((rows.sum(axis=1) + 6) / 2).astype(int)]
+        p = float(rng.uniform(-0.9, 0.9))
+        parts = _law(rows, p) @ (f[:, None] * (rows - p))
+        off = max(off, float(np.ptp(parts)))
+    yield "equal parts", {"value": off, "tried": tried}
+
+
+def _strengths() -> Cases:
+    """Lemma 14 and its corollaries beside `ta.strength`; E-RT-3; Definitions 27 and 30."""
+    grid, weights = np.polynomial.legendre.leggauss(200)
+    off, tried = 0.0, 0
+    densities: tuple[tuple[float, float, Callable[[Array], Array], Callable[[Array], Array]], ...] = (
+        (-1.0, 1.0, lambda p: np.full_like(p, 0.5), np.zeros_like),
+        (-0.4, 0.9, lambda p: np.full_like(p, 1 / 1.3), np.zeros_like),
+        (-1.0, 1.0, lambda p: 0.75 * (1 - p**2), lambda p: -1.5 * p),
+        (-1.0, 1.0, lambda p: 1.5 * (1 + p) ** 2 * (1 - p) / 2, lambda p: 0.75 * (1 + p) * (1 - 3 * p)),
+    )
+    for low, high, density, slope in densities:
+        p = (low + high) / 2 + (high - low) / 2 * grid
+        w = weights * (high - low) / 2
+        for power in (1, 2, 3, 5):
+            tried += 1
+            left = w @ (power * p ** (power - 1) * (1 - p**2) * density(p))
+            right = 1 - w @ (p**2 * density(p)) + 2 * w @ ((p**power - p) * p * density(p))
+            right -= w @ ((p**power - p) * (1 - p**2) * slope(p))
+            for end, sign in ((high, 1), (low, -1)):
+                here = density(np.array([end]))[0]
+                right += sign * (end**power - end) * (1 - end**2) * here
+            off = max(off, abs(float(left - right)))
+    yield "parts", {"value": off, "tried": tried}
+    for name, law, most in (
+        ("uniform", ("uniform", -1, 1), 2 / 3 - 0.1),
+        ("Beta(2, 2)", ("beta", 2, 2), 4 * 4 / 20 - 0.2 * math.sqrt(1 - 0.8) - 0.2 * (2 + 2) / 4),
+        ("Beta(2, 3)", ("beta", 2, 3), 24 / 30 - 0.2 * math.sqrt(1 - 0.8) - 0.2 * (3 + 4) / 5),
+    ):
+        yield "density", {"value": ta.strength(law, 0.1), "bound": most, "name": name, "alpha": 0.1}
+    for a, b in ((-0.5, 0.5), (-0.9, 0.8), (0.1, 0.9)):
+        most = 1 - (a * a + a * b + b * b) / 3 - 0.2 / (b - a) - 0.2
+        case = {"value": ta.strength(("uniform", a, b), 0.1), "bound": most, "alpha": 0.1}
+        yield "interval density", {**case, "name": f"uniform on [{a:g}, {b:g}]"}
+    a, b = 0.9, 1.0
+    exact, printed = 1 - (a * a + a * b + b * b) / 3, 2 / 3 - 2 / 3 * (b - a)
+    fine = exact < printed and exact >= (b - a) - (b - a) ** 2 / 3 - 1e-12
+    yield "last step", {"value": exact, "bound": printed, "mended": fine}
+    gamma = ta.robust_strength(0.5)
+    low, high = 0.5, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ta.robust_strength(middle) > 1 / 3 else (low, middle)
+    yield "loose", {"value": gamma, "eta": low}
+    alpha, worst, tried = 0.3, math.inf, 0
+    mu = np.linspace(-1, 1, 2001)
+    for waves in range(8):
+        for phase in np.linspace(0, 2 * math.pi, 9):
+            g = np.clip(mu + alpha * np.cos(math.pi * waves * mu / 2 + phase), -1, 1)
+            worst, tried = min(worst, float(g[-1] - g[0]) / 2), tried + 1
+    steepest = float((1 - alpha) - (-1 + alpha)) / 2  # g(±1) = ±(1 − α): the least that is allowed
+    numbers = {"value": min(worst, steepest), "bound": ta.strength(("gaussian", 1.0), alpha)}
+    yield "gaussian strength", {**numbers, "tried": tried + 1, "alpha": alpha}
+
+
+def _small_cases(rng: Rng) -> Cases:
+    # the mean of three coins is ±1 or ±1/3: always further off than 0.3
+    one_sided = math.exp(-(0.3**2) * 3 / 2)
+    fine = one_sided < 1.0 <= 2 * one_sided
+    yield "two sides", {"value": 1.0, "bound": one_sided, "doubled": 2 * one_sided, "mended": fine}
+    rows, tried, largest = np.array(list(product((-1.0, 1.0), repeat=3))), 200, 0.0
+    for _ in range(tried):
+        p = rng.uniform(-0.9, 0.9, 3)
+        weight = np.asarray(((1 + rows * p) / 2).prod(axis=1))
+        x = (rows - p) / np.sqrt(1 - p**2)
+        y = x @ rng.normal(size=3) + rng.normal() * rows.prod(axis=1)
+        sum_of_squares = float(((weight @ (x * y[:, None])) ** 2).sum())
+        largest = max(largest, sum_of_squares / float(weight @ y**2))
+    yield "bessel", {"value": largest, "tried": tried}
+    largest = 0.0
+    for p in np.linspace(-0.9, 0.9, 7):
+        weight = _law(rows, float(p))
+        scores = [weight @ ((rows - p) * np.array(q)[:, None]) for q in product((-1.0, 0.0, 1.0), repeat=8)]
+        largest = max(largest, float(np.linalg.norm(np.array(scores), axis=1).max()))
+    yield "norm of means", {"value": largest, "bound": 1.0, "mended": largest <= 1 + 1e-9}
+    yield "norm bound", {"value": largest}
+    least, tried = math.inf, 3000
+    for _ in range(tried):
+        n = int(rng.integers(1, 30))
+        many = int(rng.integers(0, n + 1))
+        sigma = rng.normal(0.2, 1, n) if rng.random() < 0.5 else np.where(np.arange(n) < many, 1.0, -0.01)
+        total, norm = float(sigma.sum()), float(np.linalg.norm(sigma))
+        if total <= 0:
+            continue
+        large = int((sigma > total / (2 * n)).sum())
+        least = min(least, large / (total / (2 * norm)) ** 2)
+    yield "many large", {"value": least, "tried": tried}
+    sigma, total, norm = np.array([-1.0, -1.0]), -2.0, math.sqrt(2)
+    large, printed = int((sigma > total / 4).sum()), (total / (2 * norm)) ** 2
+    yield "negative sum", {"value": float(large), "bound": printed, "mended": large < printed}
+    n = 50
+    asked = 64 * (n + math.sqrt(math.log(1 / DELTA)))
+    planned = ta.tracing_plan(n, 1 / 3, 0.01, DELTA).pool_attributes or 0.0
+    yield "left out", {"value": asked, "n": n, "delta": DELTA, "mended": planned >= asked - 1e-9}
+
+
+def _simulated(rng: Rng, repeats: int) -> Cases:
+    n, gamma = 10, 2 / 3
+    d = math.ceil(ta.tracing_plan(n, gamma, 0.0, DELTA).attributes)
+    below, sums = [], []
+    for _ in range(repeats):
+        people = people_of(rng.uniform(-1, 1, d), n + 1, rng).astype(np.float32)
+        q = people[:n].mean(axis=0)
+        total = float((people[:n] @ q).sum() - n * (people[n] @ q))
+        below.append(float(total < gamma * d / 2))
+        sums.append(total / (gamma * d))
+    words = {"n": n, "d": d, "runs": repeats}
+    fine = float(np.mean(below)) <= DELTA
+    case = {**case_of(share_of(below)), "least": min(sums), "mended": fine, "release": "exact means"}
+    yield "half", {**case, **words}
+    yield from _with_pool(rng, repeats)
+
+
+def _with_pool(rng: Rng, repeats: int) -> Cases:
+    n, alpha = 100, 0.5
+    gamma = ta.strength(("uniform", -1, 1), alpha)
+    people, pool = _drawn(n, 82, 20_000, rng)
+    score = (people[:n] - people[n]) * np.clip(people[:n].mean(axis=0) - pool, -2 * alpha, 2 * alpha)
+    beta = 2 * math.exp(-(alpha**2) * n / 2)
+    bound = gamma - 4 * n * (beta + 2 * math.exp(-(alpha**2) * 82 / 2))
+    numbers = {"value": float(score.sum(axis=0).mean()), "bound": bound}
+    yield "pool mean", {**numbers, "n": n, "pool": 82, "alpha": alpha, "columns": score.shape[1]}
+    n, alpha, d, runs = 20, 0.25, 5000, max(4, repeats // 2)
+    plan = ta.tracing_plan(n, ta.strength(("uniform", -1, 1), alpha), alpha, DELTA)
+    size, eta = math.ceil(plan.pool_people or 0.0), 2 * alpha
+    for release, few in (("mean of all", n), ("mean of 12", 12)):
+        sums, norms, traced = [], [], []
+        for _ in range(runs):
+            people, pool = _drawn(n, size, d, rng)
+            truncated = np.clip(people[:few].mean(axis=0) - pool, -eta, eta)
+            scores = (people[:n] - people[n]) @ truncated
+            threshold = 4 * alpha * math.sqrt(d * math.log(1 / DELTA))
+            sums.append(float(scores.sum() < plan.gamma * d / 2))
+            norms.append(float(np.linalg.norm(scores)) / (eta * d))
+            traced.append(float((scores > threshold).any()))
+        words: dict[str, Any] = {"n": n, "d": d, "runs": runs, "pool": size, "release": release}
+        words["times"] = (plan.pool_attributes or 0.0) / d
+        yield "pool sum", case_of(share_of(sums), **words)
+        above = share_of([float(norm > 2) for norm in norms])
+        yield "norm of scores", case_of(above, **words, largest=max(norms))
+        yield "traced people", case_of(share_of(traced), **words, bound=plan.pool_traced)
+
+
+def _drawn(n: int, size: int, d: int, rng: Rng) -> tuple[Array, Array]:
+    """n people with one reference person after them, and the mean of a pool."""
+    p = rng.uniform(-1, 1, d)
+    return people_of(p, n + 1, rng).astype(np.float32), people_of(p, size, rng).mean(axis=0)

@@ -1,0 +1,177 @@
+"""Every numbered object of a paper is in its index, and only "false as worded" says that one is wrong."""
+
+import json
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from tests.conftest import SHARED
+from tests.report.pages import Tags
+
+from tellall.papers import linear_attacks
+from tellall.papers.claims import Claim, Numbered, Paper, at_most, mended, objects_in
+from tellall.report.paper import MEANINGS
+from tellall.report.paper_page import render
+
+PAPERS = {
+    name: import_module(f"tellall.papers.{name.replace('-', '_')}")._PAPER
+    for name in (
+        "contingency-tables",
+        "linear-reconstruction",
+        "private-ols",
+        "regression-noise",
+        "robust-tracing",
+    )
+}
+RECORDED = json.loads((Path(__file__).parent / "numbered.json").read_text(encoding="utf-8"))
+SHORT = {
+    "theorem": "Thm.",
+    "lemma": "Lemma",
+    "proposition": "Prop.",
+    "prop.": "Prop.",
+    "corollary": "Cor.",
+    "cor.": "Cor.",
+    "definition": "Def.",
+    "definitions": "Def.",
+    "def.": "Def.",
+    "claim": "Claim",
+    "remark": "Remark",
+    "figure": "Fig.",
+    "fig.": "Fig.",
+    "table": "Table",
+    "algorithm": "Algorithm",
+}
+NUMBER = re.compile(
+    rf"\b({'|'.join(map(re.escape, SHORT))})[*_]*\s+[*_]*((?:[A-D]\.)?\d+(?:\.\d+)?)", re.IGNORECASE
+)
+
+
+def read_off(text):
+    """The names of theorems and the like that a text has, in short form."""
+    return {f"{SHORT[kind.lower()]} {number}" for kind, number in NUMBER.findall(text)}
+
+
+def numbered(paper):
+    return [one for one in paper.index if isinstance(one, Numbered)]
+
+
+def wheres(claim):
+    """Where a claim stands; for the two whose place the experiment says, all places it can say."""
+    if "{" not in claim.where:
+        return [claim.where]
+    return [*linear_attacks.WHERE.values(), "Thm. 2.2", "Thm. 3.3, Thm. 3.1"]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_index_names_every_numbered_object_once(name):
+    names = [one.number for one in numbered(PAPERS[name])]
+    assert len(set(names)) == len(names)
+    extra = {one for one in names if one.startswith("Eq.")}
+    assert set(names) - extra == set(RECORDED[name])
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_recorded_names_are_those_of_the_text(name):
+    path = SHARED / "papers" / f"{name}.txt"
+    if not path.is_file():
+        pytest.skip("the papers' texts are not beside this checkout; the recorded names stand in")
+    assert read_off(path.read_text(encoding="utf-8")) == set(RECORDED[name])
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_stands_somewhere_in_its_paper(name):
+    paper = PAPERS[name]
+    places = {one if isinstance(one, str) else one.number for one in paper.index}
+    for claim in paper.claims:
+        for where in wheres(claim):
+            assert objects_in(where)[0] in places, (claim.key, where)
+            for part in objects_in(where):
+                assert part in places or re.fullmatch(r"E-[A-Z]{2}-\d+|note \d+", part), (claim.key, part)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_object_is_tried_or_says_why_not(name):
+    """And nothing that is tried says that it is not."""
+    paper = PAPERS[name]
+    tried = {
+        part
+        for claim in paper.claims
+        if claim.verdict not in ("our own addition", "not tried")
+        for where in wheres(claim)
+        for part in objects_in(where)
+    }
+    said = {part for one in paper.claims if one.verdict == "not tried" for part in objects_in(one.where)}
+    for one in numbered(paper):
+        assert one.says
+        assert bool(one.why) != (one.number in tried | said), one.number
+
+
+def possible(claim):
+    """Every verdict that a claim can be given."""
+    if isinstance(claim.verdict, str):
+        return {claim.verdict}
+    cells = getattr(claim.verdict, "__closure__", None) or ()
+    return {cell.cell_contents for cell in cells if cell.cell_contents in MEANINGS}
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_nothing_is_called_false_without_a_counterexample_beside_it(name):
+    """The claim gives the paper's words, and what we found holds a number; an erratum explains it."""
+    for claim in PAPERS[name].claims:
+        if "false as worded" in possible(claim):
+            assert claim.says, claim.key
+            assert "{" in claim.ours, claim.key
+            assert "{shown}" not in claim.ours, claim.key  # a sentence, not a bare number
+            assert re.search(r"E-[A-Z]{2}-\d+", claim.where), claim.key
+            assert not claim.where.startswith("proof of"), claim.key  # a step of a proof is a gap
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_page_calls_nothing_wrong_in_other_words(name):
+    """Only the verdict says it; a note that does would need its own counterexample."""
+    paper = PAPERS[name]
+    for text in (*paper.notes, *(f"{one.what} {one.says} {one.ours}" for one in paper.claims)):
+        assert not re.search(r"\b(is|are) (wrong|false|incorrect)\b", text), text
+
+
+def page_of(paper, cases):
+    found = paper.rerun((), cases, 0, True)
+    return found, Tags.of(render(json.loads(json.dumps(found.as_dict(), allow_nan=False))))
+
+
+def test_statements_and_objects_are_in_the_paper_s_order_and_the_gravest_verdict_leads():
+    paper = Paper(
+        "x",
+        "t",
+        "r",
+        (
+            Claim("late", "late", "Thm. 2", "s", "t", verdict=at_most(1.0)),
+            Claim("early", "early", "Lemma 1, Thm. 2", "s", "t", verdict=mended("constant")),
+            Claim("far", "far", "Thm. 2", "s", "t", verdict=at_most(1.0), asymptotic=True),
+            Claim("ours", "ours", "Fig. 1"),
+        ),
+        (),
+        (Numbered("Lemma 1", "one"), "Sec. 2", Numbered("Thm. 2", "two"), Numbered("Fig. 1", "f", "drawn")),
+    )
+    cases = [
+        ("late", {"value": 0}),
+        ("early", {"mended": True}),
+        ("ours", {"value": 1}),
+        ("far", {"value": 2}),
+    ]
+    found, tags = page_of(paper, cases)
+    assert [one.what for one in found.statements] == ["early", "late", "far", "ours"]
+    assert [(one.number, one.verdict, one.found) for one in found.index] == [
+        ("Lemma 1", "constant", "statement 1"),
+        ("Thm. 2", "constant", "statements 1, 2, 3"),
+        ("Fig. 1", "not tried", "drawn; statement 4"),
+    ]
+    assert found.index[2].why == "drawn"
+    assert [one.verdict for one in found.statements][1:3] == ["holds", "not reproduced"]
+    for words in ("Index", "Lemma 1", "drawn"):
+        assert words in tags.text
+        assert words.lower() in str(found).lower()
+    within = paper.rerun((), [("far", {"value": 0})], 0, True)
+    assert within.counts == {"holds within our range": 1}
+    assert within.index[0].why == "nothing in this run is about it"

@@ -17,6 +17,7 @@ from tellall.papers import contingency_mechanisms as mechanisms
 from tellall.papers.claims import Claim, Paper, at_least, at_most, flips, holds_if, mended, run_parts
 from tellall.papers.contingency_attacks import LITTLE, NEARLY_ALL
 from tellall.papers.contingency_index import INDEX
+from tellall.papers.contingency_lemmas import LEMMAS, lemmas
 from tellall.papers.contingency_spectrum import ALLOWED, spectrum, spectrum_work
 from tellall.report.paper import PaperRerun
 
@@ -40,13 +41,13 @@ _AT = "ε = {epsilon:g}, δ = {delta:g}"
 CLAIMS = (
     Claim("attribute", "attribute attack at little noise", "Thm. 2.7",
           f"1 − o(1) of the secrets at noise o(√n); {_HERE}",
-          "{label}, n = {n}, {tables} tables, plain least squares", verdict=_NEARLY),
+          "{label}, n = {n}, {tables} tables, plain least squares", verdict=_NEARLY, asymptotic=True),
     Claim("fails", "how often it fails", "Thm. 2.7, Def. 2.1",
           f"recovery with probability 1 − negl(d); here: no draw with more than {1 - NEARLY_ALL:.0%} wrong",
-          f"{{label}}, {{draws}} draws at {LITTLE:g}√n", verdict=at_most(0.0)),
+          f"{{label}}, {{draws}} draws at {LITTLE:g}√n", verdict=at_most(0.0), asymptotic=True),
     Claim("root law", "the √n law: the same noise over √n, growing n", "Thm. 2.7",
           f"1 − o(1) at o(√n), whatever n; {_HERE} for each", "k = 3, n = {sizes}, tables = 2n",
-          verdict=_NEARLY),
+          verdict=_NEARLY, asymptotic=True),
     Claim("above root", "the √n law: above √n", "Thm. 2.7",
           tested="share right at 2.5√n, the largest over n = {sizes}"),
     Claim("instances", "instances with more people wrong than the proof's bound", "Prop. 2.4",
@@ -59,7 +60,7 @@ CLAIMS = (
           tested="largest lead of least squares with box and prior where the limit is below 0.999, k = 3"),
     Claim("row", "row attack at little noise", "Thm. 2.9, Lemma 2.8",
           f"1 − o(1) of the rows at noise o(√n); {_HERE}",
-          "{label}, n = {n}, {tables} tables", verdict=_NEARLY),
+          "{label}, n = {n}, {tables} tables", verdict=_NEARLY, asymptotic=True),
     Claim("prior", "rows guessed before any release", "Def. 2.3, E-CT-9",
           "at most 1/2 + 2^−d ≤ 2/3; Pr[E] printed as 2^−d is Pr[not E], and the sum is 1/2 + 2^−(d+1)",
           "d = {d}; with d = 1 the condition fails: {single:.2f}",
@@ -70,21 +71,23 @@ CLAIMS = (
           mended("wording")),
     Claim("first", "n beyond what can be attacked: the first a people", "Thm. 2.7",
           f"1 − o(1) of a = Ω̃(d^(k−1)) people when all others' attributes are zero; here: {NEARLY_ALL:.0%}",
-          "k = 3, d = {d}, n = {n}, a = {a}, noise {std:g}", verdict=_NEARLY),
+          "k = 3, d = {d}, n = {n}, a = {a}, noise {std:g}", verdict=_NEARLY, asymptotic=True),
     Claim("everybody", "n beyond what can be attacked: everybody's attributes random", "Thm. 2.7",
           tested="k = 3, d = {d}, n = {n} = {times:g} times the rank, noise {std:g}"),
     Claim("biased", "biased attributes", "Thm. 3.1",
           f"the same with rates in (q1, q2); {_HERE}, rates in (0.2, 0.8)", "k = 3, n = {n}",
-          verdict=_NEARLY),
-    Claim("spectral", "least singular value as for independent rows", "Thm. 2.5, Cor. 2.6", *_SPECTRAL),
-    Claim("huge", "a matrix that is never formed", "Thm. 2.5", *_SPECTRAL),
+          verdict=_NEARLY, asymptotic=True),
+    Claim("spectral", "least singular value as for independent rows", "Thm. 2.5, Cor. 2.6", *_SPECTRAL,
+          asymptotic=True),
+    Claim("huge", "a matrix that is never formed", "Thm. 2.5", *_SPECTRAL, asymptotic=True),
     Claim("apart", "people left out: alike, or alike but for every sign", "Thm. 2.5",
           "two equal columns make σ_min zero; the theorem's failure probability covers them",
           "{people:,} people in all draws", "{equal} equal, {reverse} reversed ({where_from})"),
     Claim("printed matrix", "the printed matrix: 0/1, repeated indices", "Thm. 2.5",
           "Ω̃(√(d^k)); here: at least 80 % of a quarter of the ±1 form's",
-          "σ_min/d, k = 2, d = {d}, {rows:,} × {n}", verdict=at_least("bound")),
-    *(Claim(f"open {target}", "{target} right: {name}", theorem, _OPEN, _SETTING, verdict=_NEARLY)
+          "σ_min/d, k = 2, d = {d}, {rows:,} × {n}", verdict=at_least("bound"), asymptotic=True),
+    *(Claim(f"open {target}", "{target} right: {name}", theorem, _OPEN, _SETTING, verdict=_NEARLY,
+        asymptotic=True)
       for target, theorem in (("secrets", "Thm. 2.7"), ("rows", "Thm. 2.9, Lemma 2.8"))),
     *(Claim(f"capped {target}", "{target} right: {name}", prop, "{why}", _SETTING, verdict=holds_if("kept"))
       for target, prop in (("secrets", "Prop. B.3"), ("rows", "Prop. B.1"))),
@@ -99,10 +102,10 @@ CLAIMS = (
           "sampling has the smaller bound up to n = {value:,}, {times:.0f} m_k"),
     Claim("above", "Gaussian noise over the certified lower bound", "Thm. 4.9",
           "no private release with data-independent noise is below Ω(√m_k (1 − δ/ε)/(2^k ε))",
-          "k = {k}, d = {first} to {last}, " + _AT, verdict=at_least(1.0)),
+          "k = {k}, d = {first} to {last}, " + _AT, verdict=at_least(1.0), asymptotic=True),
     Claim("tight", "tight in d: how much that ratio grows with d", "Thm. 4.9, Table 1",
           "both are of order √m_k: the ratio stays; here: by at most a tenth",
-          "k = {k}, ratios {low:.1f} to {high:.1f}", verdict=at_most(1.1)),
+          "k = {k}, ratios {low:.1f} to {high:.1f}", verdict=at_most(1.1), asymptotic=True),
     Claim("real", "error of a real SuLQ release", "Thm. 4.9", "at least the certified {bound:.3g} a cell",
           "k = 2, d = {d}, " + _AT, verdict=at_least("bound")),
     Claim("orthogonal", "inner products of a random row are uncorrelated", "Lemma 4.7",
@@ -137,6 +140,7 @@ CLAIMS = (
           "P(off by {s} or more) ≤ exp(−2s²/n) = {bound:.3g}",
           "n = {n}, half of them in the sample, {s} in the cell",
           "exactly {value:.3g}; Serfling's bound: {serfling:.3g}", mended("constant")),
+    *LEMMAS,
 )
 # fmt: on
 _NOTES = (
@@ -149,7 +153,7 @@ _NOTES = (
     "is said to. Other verdicts go by the value, not by the ends of its interval (95 % over runs or draws).",
     "Not tried: the powers of log n in Theorems 2.5, 2.7 and 2.9 (none are seen at these sizes) and the "
     "failure probabilities (no failure was seen); Theorem 4.21 and the mechanism of Blum, Ligett and Roth, "
-    "whose constants are unknown; the proofs of Lemma 4.14 (E-CT-6) and Proposition 4.20.",
+    "whose constants are unknown.",
     "The combined mechanism and Walsh noise are attacked on tables with a secret. On tables of rows, where "
     "the two halves of the combined mechanism are attacked each by itself, its rule is applied by hand.",
     "Certified lower bounds hold for noise that does not depend on the data, one row replaced.",
@@ -188,6 +192,7 @@ def rerun(
         (mechanisms.costs, 1),
         (mechanisms.privacy, 1),
         (mechanisms.errata, 1),
+        (lemmas, 1),
     )
     parts = [(partial(run, quick), work) for run, work in works]
     figures, cases = run_parts(parts, rng, progress)

@@ -306,8 +306,8 @@ def _losses(rng: Rng) -> Iterator[NamedCase]:
     moved = single.copy()
     moved[0] -= math.copysign(1.0, moved[0])
     here, there = _weights("log-cosh", np.stack([single, moved]), secret)
-    apart = float(np.abs(here - there)[1:].max())
-    yield "dependent", {"value": apart, "n": n, "mended": apart > 1e-6}
+    shift = float(np.abs(here - there)[1:].max())
+    yield "dependent", {"value": shift, "n": n, "mended": shift > 1e-6}
 
 
 def _weights(name: str, columns: Array, secret: Array) -> Array:

@@ -1,0 +1,426 @@
+"""private-ols: its formulas beside exact ones, integrals and simulation, on small data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.special import erf, erfi
+
+import tellall as ta
+from tellall.core.progress import Tell
+from tellall.papers.claims import Array, Claim, Found, NamedCase, at_least, at_most, mended
+
+__all__ = [
+    "LEMMAS",
+    "lemmas",
+]
+
+Rng = np.random.Generator
+_EXACT = at_most(1e-9)
+_DATA = "{n} records, {d} columns, every record zeroed: largest relative difference"
+# fmt: off
+LEMMAS = (
+    Claim("sketch mean", "the sketched solution: mean and covariance", "Lemma 1, Fig. 1",
+          "mean x, covariance ‖w‖²(BᵀB)⁻¹/r as r grows",
+          "{draws:,} sketches of {rows} rows, {n} records: largest distance in standard errors, the exact "
+          "covariance r/(r − p − 1) of it", "{value:.2f}; covariance {ratio:.3f} of the paper's, "
+          "r/(r − p − 1) = {exact:.3f}", at_most(5.0), asymptotic=True),
+    Claim("normal pair", "δ of two normal laws", "Lemma 2", "E max(0, 1 − exp(½ZᵀAZ + bᵀZ + c))",
+          "{tried} pairs in one to three dimensions: `normal_delta` against {draws:,} draws of Z; largest "
+          "distance in standard errors", verdict=at_most(5.0)),
+    Claim("eigen", "the decomposition in it", "Lemma 2, Lemma 8, E-PO-5",
+          "UAUᵀ is the singular value decomposition; must be the eigendecomposition, as A has entries below "
+          "0",
+          "Σ_1 = 2, Σ_2 = 1 on the line, ε = 0.1",
+          "δ = {value:.4f} with A = −1, by the integral {exact:.4f}; with A = 1 it would be {copied:.4f}",
+          mended("wording")),
+    Claim("sketch profile", "δ of the sketch from Lemmas 1 and 2", "Lemma 3",
+          "max over records and directions",
+          _DATA + "; `sketch_delta` against `normal_delta` of the two laws", verdict=at_most(1e-6)),
+    Claim("from leverage", "A, b and c from leverage and residual", "Lemma 8", "as printed, both directions",
+          _DATA, verdict=_EXACT),
+    Claim("gaussian", "δ of Gaussian noise", "Prop. 1", "the erf form, c = |w_i|‖(BᵀB)⁻¹v‖/(σ(1 − P_ii))",
+          _DATA + "; c by fitting without the record", verdict=at_most(1e-6)),
+    Claim("classical", "δ of the classical calibration", "Prop. 2, E-PO-4",
+          "exp where Proposition 1 has erf", "ε = 1, δ = 1e-5",
+          "{bound:.2f} as printed, {value:.3g} with erf", mended("copy")),
+    Claim("combination", "δ of one random combination", "Lemma 4, Lemma 5",
+          "Lemma 2 at mean zero, D'D and D_i'D_i",
+          "{n} records, {d} columns, r = 1 and 3: `normal_delta` of the block laws against "
+          "`projection_delta`",
+          verdict=at_most(1e-6)),
+    Claim("impossible", "a private answer errs", "Lemma 6",
+          "unbounded sensitivity: unbounded mean squared error",
+          "Gaussian answers at ε = 1, δ = 1e-5, sensitivity 1 to 10⁶: least ratio of their error to "
+          "`least_error`, which grows with the square", "{value:.2f}, and the bound is {bound:.3g} at 10⁶",
+          at_least(1.0)),
+    Claim("constant answer", "the same, measured by a variance", "Cor. 1, E-PO-6",
+          "no (ε, δ)-private M has Var ‖M(D) − f(D)‖ ≤ A on every D, by Sec. 5 the sum of the coordinates' "
+          "variances", "M answers 0 on every D",
+          "private with ε = δ = 0 and of variance {value:g} on every D; with the mean squared error of Lemma "
+          "6, "
+          "here {bound:.3g} on one D, it stands", mended("false as worded")),
+    Claim("moved", "one row moves least squares as far as one likes", "Lemma 7",
+          "for every D some neighbour D′ is more than a away",
+          "{tried} random D with a row of zeros, a = 1 to 10⁶: least ratio of the move to a",
+          verdict=at_least(1.0)),
+    Claim("zero row", "the row of zeros", "proof of Lemma 7, E-PO-7",
+          "for every D; the proof adds a row of zeros to D and fills it in D′",
+          "{n} random records, none of zeros, neighbours as in Def. 1",
+          "D itself has {n} neighbours, none further than {value:.3g}: the row must be there, or D′ be the "
+          "larger one", mended("wording")),
+    Claim("padding", "the padding of projections", "Fig. 4, E-PO-3",
+          "c_2² = 4c_1²(2r ln(4/δ) + ln(4/δ))/ε; by its source the first term has a root",
+          "r = 50, ε = 1, δ = 1e-5, c_1 = 1",
+          "c_2² = {copied:,.0f} as printed, {root:.1f} with the root, {value:.2f} suffices: all are private",
+          mended("copy")),
+    Claim("residuals", "the sketched residual", "Prop. 3", "η = Πw, of variance ‖w‖²",
+          "{draws:,} draws: largest distance of the variance in standard errors; Πb − ΠBx − Πw is 0",
+          verdict=at_most(5.0)),
+    Claim("moments", "normal moments", "Prop. 4", "E x² = σ², E x⁴ = 3σ⁴", "σ = 0.7, by integration: largest "
+          "difference", verdict=_EXACT),
+    Claim("covariance", "the covariance of Bᵀggᵀw", "Prop. 5", "mean 0, covariance ‖w‖²BᵀB",
+          "{n} records: Bᵀ(2wwᵀ + ‖w‖²I)B and Bᵀw, exactly: largest relative difference", verdict=_EXACT),
+    Claim("without a row", "algebra without a row", "Prop. 6, Prop. 7, Prop. 8, Prop. 9, Prop. 10",
+          "ranks, b′ᵀB′, the solution, ‖w′‖² and the determinants' ratio", _DATA, verdict=_EXACT),
+    Claim("with a row", "the solution with one row more", "Claim 2",
+          "(c(BᵀB)⁻¹v − (BᵀB)⁻¹vvᵀf)/(1 + vᵀ(BᵀB)⁻¹v)", "{tried} random rows: largest difference",
+          verdict=_EXACT),
+    Claim("concentrates", "a small mean squared error concentrates", "Claim 1",
+          "P(|M − f| ≥ (k + 1)√b) ≤ 1/k²",
+          "{tried} random laws on six points, k from 0.5 to 5: largest ratio",
+          verdict=at_most(1.0)),
+    *(Claim(f"expectation {number}", "an expectation in closed form", f"Prop. {number}", "as printed",
+            "{name}: {tried} pairs (a, c) against the integral, largest difference", verdict=at_most(1e-7))
+      for number in (12, 13, 14)),
+    Claim("expectation, exp", "the same as our copy prints it", "Prop. 11, E-PO-4", "exp for erf",
+          "b = 0.7, c = 0.3", "{bound:.3f} as printed, {value:.4f} with erf and by the integral",
+          mended("copy")),
+    Claim("expectation, c below 0", "the same with c < 0", "Prop. 12, E-PO-4", "c is any real number",
+          "‖a‖ = 0.4, c = −0.2",
+          "the printed form takes the root of {root:.2f}; it is 1 − e^c/√(1 + 2‖a‖²) = {value:.6f}, by the "
+          "integral {bound:.6f}", mended("wording")),
+    Claim("one combination", "δ of one combination: the two closed forms", "Lemma 10", "as printed",
+          "{tried} pairs (p, ε) against `projection_delta`: largest difference", verdict=at_most(1e-9)),
+    Claim("direction", "which of the two is the larger", "Lemma 10, Lemma 11, E-PO-2",
+          "D′ → D where ε < −½ ln(1 − p)", "p = 0.5, ε = 0.312",
+          "D → D′ has {value:.4f}, D′ → D has {bound:.4f}; D → D′ is the larger at every ε > 0 tried",
+          mended("false as worded")),
+    Claim("projection form", "δ of a projection to r rows", "Lemma 11, E-PO-1", "its closed form D → D′",
+          "p = {p:g}, r = {r}, ε = {epsilon:g}",
+          "the form gives {bound:.3g}, the exact δ is {value:.4g}, by {draws:,} draws {seen:.4g} ± "
+          "{error:.1g}; "
+          "it takes r times a chi-square of one degree for one of r", mended("false as worded")),
+)
+# fmt: on
+
+
+def lemmas(rng: Rng, tell: Tell) -> Found:
+    """Everything below; no figures."""
+    return (), [
+        *_algebra(rng),
+        *_laws(rng),
+        *_expectations(),
+        *_projections(rng),
+        *_impossible(rng),
+    ]
+
+
+def _small(rng: Rng, n: int = 12, width: int = 3) -> tuple[Array, Array]:
+    return rng.normal(size=(n, width)), rng.normal(size=n)
+
+
+def _apart(left: Any, right: Any) -> float:
+    a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
+
+
+def _fitted(b: Array, y: Array) -> tuple[Array, Array, Array]:
+    """x, w and M = BᵀB."""
+    gram = b.T @ b
+    x = np.linalg.solve(gram, b.T @ y)
+    return x, y - b @ x, gram
+
+
+def _algebra(rng: Rng) -> Iterator[NamedCase]:
+    b, y = _small(rng)
+    n, width = b.shape
+    x, w, gram = _fitted(b, y)
+    inverse = np.linalg.inv(gram)
+    leverage = np.einsum("ij,jk,ik->i", b, inverse, b)
+    off = noise = pair = printed = 0.0
+    rows, total = 40, float(w @ w)
+    root = np.linalg.cholesky(inverse)  # any root of (BᵀB)⁻¹ serves where a symmetric one is printed
+    for i in range(n):
+        v, p = b[i], leverage[i]
+        fewer, without = np.delete(b, i, axis=0), np.delete(y, i)
+        x1, w1, gram1 = _fitted(fewer, without)
+        off = max(off, _apart(fewer.T @ without, b.T @ y - y[i] * v))
+        off = max(off, _apart(x1, x - w[i] * inverse @ v / (1 - p)))
+        off = max(off, _apart(w1 @ w1, total - w[i] ** 2 / (1 - p)))
+        covariances = total * inverse / rows, float(w1 @ w1) * np.linalg.inv(gram1) / rows
+        ratio = math.sqrt(np.linalg.det(covariances[1]) / np.linalg.det(covariances[0]))
+        shrunk = 1 - w[i] ** 2 / ((1 - p) * total)
+        off = max(off, _apart(ratio, math.sqrt(shrunk**width / (1 - p))))
+        off = max(off, float(np.linalg.matrix_rank(covariances[1]) != width))
+        far = float(np.linalg.norm(x1 - x))
+        c = abs(w[i]) * float(np.linalg.norm(inverse @ v)) / (1 - p) / 0.5
+        noise = max(noise, _apart(_erf_form(0.4, c), ta.privacy.gaussian_delta(0.4, far, 0.5)))
+        direct = ta.privacy.normal_delta(0.3, x, covariances[0], x1, covariances[1])
+        share = w[i] ** 2 / total
+        closed = ta.privacy.sketch_delta(0.3, p, share, width, rows, "asymptotic")
+        pair = max(pair, _apart(closed, direct))
+        # Lemma 8: eigenvalues of A, ‖b‖² and c of both directions
+        for first, second, sign in ((0, 1, 1), (1, 0, -1)):
+            means, laws = (x, x1), covariances
+            a, g = np.linalg.inv(laws[second]), np.linalg.cholesky(laws[first])
+            spectrum = 1 - np.linalg.eigvalsh(g.T @ a @ g)
+            move = means[first] - means[second]
+            offset = sign * -math.log(ratio) - 0.5 * float(move @ a @ move)
+            length = float(np.linalg.norm(g.T @ a @ move))
+            if sign == 1:
+                scale = (1 - p) * total / ((1 - p) * total - w[i] ** 2)
+                lemma = np.eye(width) - scale * root.T @ (gram - np.outer(v, v)) @ root
+                arm = math.sqrt(rows) * w[i] * math.sqrt(total) / ((1 - p) * total - w[i] ** 2)
+                length8 = abs(arm) * float(np.linalg.norm(root.T @ (gram - np.outer(v, v)) @ inverse @ v))
+                offset8 = -math.log(ratio) - 0.5 * rows * p * w[i] ** 2 / ((1 - p) * total - w[i] ** 2)
+            else:
+                smaller = np.linalg.cholesky(np.linalg.inv(gram1))
+                lemma = np.eye(width) - shrunk * smaller.T @ gram @ smaller
+                arm = math.sqrt(rows) * w[i] * math.sqrt(total - w[i] ** 2 / (1 - p)) / (total * (1 - p))
+                length8 = abs(arm) * float(np.linalg.norm(smaller.T @ v))
+                offset8 = math.log(ratio) - 0.5 * rows * w[i] ** 2 * p / (total * (1 - p) ** 2)
+            printed = max(printed, _apart(np.linalg.eigvalsh(lemma), np.sort(spectrum)))
+            printed = max(printed, _apart(length8, length), _apart(offset8, offset))
+    words = {"n": n, "d": width}
+    yield "without a row", {"value": off, **words}
+    yield "gaussian", {"value": noise, **words}
+    yield "sketch profile", {"value": pair, **words}
+    yield "from leverage", {"value": printed, **words}
+    q = 2 * np.outer(w, w) + total * np.eye(n)
+    off = max(_apart(b.T @ q @ b, total * gram), _apart(b.T @ w, 0.0))
+    yield "covariance", {"value": off, **words}
+    off, tried = 0.0, 50
+    for _ in range(tried):
+        v, c = rng.normal(size=width), float(rng.normal() * 10)
+        more = _fitted(np.vstack([b, v]), np.append(y, c))[0]
+        printed_move = (c * inverse @ v - inverse @ v * float(v @ x)) / (1 + v @ inverse @ v)
+        off = max(off, _apart(more - x, printed_move))
+    yield "with a row", {"value": off, "tried": tried}
+
+
+def _erf_form(epsilon: float, c: float, root: Callable[[float], Any] = erf) -> float:
+    """Propositions 1 and 2."""
+    first, second = (-epsilon / (math.sqrt(2) * c) + sign * c / math.sqrt(8) for sign in (1, -1))
+    return (1 - math.exp(epsilon)) / 2 + float(root(first) - math.exp(epsilon) * root(second)) / 2
+
+
+def _laws(rng: Rng) -> Iterator[NamedCase]:
+    b, y = _small(rng)
+    n, width = b.shape
+    x, w, gram = _fitted(b, y)
+    draws, rows = 4000, 60
+    found = np.empty((draws, width))
+    sketched = np.empty(draws)
+    for k in range(draws):
+        sketch = rng.normal(size=(rows, n))
+        found[k] = np.linalg.lstsq(sketch @ b, sketch @ y, rcond=None)[0]
+        sketched[k] = sketch[0] @ w
+    law = float(w @ w) * np.linalg.inv(gram) / rows
+    exact = rows / (rows - width - 1)
+    spread = np.sqrt(np.diag(law) * exact / draws)
+    far = float((np.abs(found.mean(axis=0) - x) / spread).max())
+    ratio = float(np.trace(np.cov(found.T)) / np.trace(law))
+    far = max(far, abs(ratio / exact - 1) / math.sqrt(2 / draws))
+    words = {"draws": draws, "rows": rows, "n": n}
+    yield "sketch mean", {"value": far, "ratio": ratio, "exact": exact, **words}
+    off = abs(float(sketched.var()) / float(w @ w) - 1) / math.sqrt(2 / draws)
+    yield "residuals", {"value": off, "draws": draws}
+    moments = [quad(_moment, -9, 9, args=(k,))[0] for k in (2, 4)]
+    yield "moments", {"value": max(abs(moments[0] - 0.49), abs(moments[1] - 3 * 0.49**2))}
+    tried, draws, far = 0, 200_000, 0.0
+    for size in (1, 2, 3):
+        z = rng.normal(size=(draws, size))
+        for _ in range(2):
+            tried += 1
+            one, two = (np.cov(rng.normal(size=(size, 20))).reshape(size, size) for _ in range(2))
+            move = rng.normal(0, 0.5, size)
+            values, vectors = np.linalg.eigh(one)
+            half = vectors @ np.diag(np.sqrt(values)) @ vectors.T
+            a, inner = np.linalg.eigh(np.eye(size) - half @ np.linalg.inv(two) @ half)
+            arm = -inner.T @ half @ np.linalg.inv(two) @ move
+            determinants = math.log(np.linalg.det(one) / np.linalg.det(two)) / 2
+            offset = 0.2 + determinants - 0.5 * float(move @ np.linalg.inv(two) @ move)
+            loss = np.maximum(0, 1 - np.exp(np.minimum(700, 0.5 * z**2 @ a + z @ arm + offset)))
+            closed = float(ta.privacy.normal_delta(0.2, move, one, np.zeros(size), two, direction="forward"))
+            far = max(far, abs(loss.mean() - closed) / (loss.std() / math.sqrt(draws) + 1e-12))
+    yield "normal pair", {"value": float(far), "tried": tried, "draws": draws}
+    offset = 0.1 + math.log(2) / 2
+    right, printed = (_integral(_square(half, offset)) for half in (-0.5, 0.5))
+    closed = float(ta.privacy.normal_delta(0.1, 0.0, 2.0, 0.0, 1.0, direction="forward"))
+    fine = abs(closed - right) < 1e-8 < abs(closed - printed)
+    yield "eigen", {"value": closed, "exact": right, "copied": printed, "mended": fine}
+
+
+def _moment(t: float, power: int) -> float:
+    """Under the integral: t^power and the density of N(0, 0.49)."""
+    return float(t**power * math.exp(-(t**2) / 0.98) / math.sqrt(0.98 * math.pi))
+
+
+def _square(factor: float, offset: float) -> Callable[[float], float]:
+    return lambda t: factor * t * t + offset
+
+
+def _integral(loss: Callable[[float], float]) -> float:
+    """E max(0, 1 − exp(loss(X))) for X standard normal."""
+
+    def inside(t: float) -> float:
+        here = loss(t)
+        return max(0.0, -math.expm1(min(here, 0.0))) * math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
+
+    points = np.linspace(-9, 9, 37)
+    return float(sum(quad(inside, low, high, epsabs=1e-12)[0] for low, high in pairwise(points)))
+
+
+def _printed_11(b: float, c: float, root: Callable[[float], Any] = erf) -> float:
+    first, second = -c / (b * math.sqrt(2)), -c / (b * math.sqrt(2)) - b / math.sqrt(2)
+    return 0.5 + float(root(first)) / 2 - math.exp(c + b * b / 2) * (0.5 + float(root(second)) / 2)
+
+
+def _printed_12(a: float, c: float) -> float:
+    front = math.exp(c) / math.sqrt(2 * a * a + 1)
+    first, second = math.sqrt(c * (2 * a * a + 1) / 2) / a, math.sqrt(c / 2) / a
+    return 1 - front + front * float(erf(first)) - float(erf(second))
+
+
+def _printed_13(a: float, c: float) -> float:
+    second = math.exp(c) / math.sqrt(2 * a * a - 1) * float(erfi(math.sqrt((0.5 - a * a) * c) / a))
+    return float(erf(math.sqrt(-c / 2) / a)) - second
+
+
+def _printed_14(a: float, c: float) -> float:
+    second = math.exp(c) / math.sqrt(1 - 2 * a * a) * float(erf(math.sqrt((2 * a * a - 1) * c / 2) / a))
+    return float(erf(math.sqrt(-c / 2) / a)) - second
+
+
+def _expectations() -> Iterator[NamedCase]:
+    forms: tuple[tuple[int, str, Callable[[float, float], float], float, Any], ...] = (
+        (12, "c ≥ 0", _printed_12, -1.0, [(0.4, 0.2), (1.0, 0.1), (2.0, 1.5)]),
+        (13, "c < 0, ‖a‖² > 1/2", _printed_13, 1.0, [(0.9, -0.3), (1.5, -1.0)]),
+        (14, "c < 0, ‖a‖² < 1/2", _printed_14, 1.0, [(0.3, -0.1), (0.6, -0.5)]),
+    )
+    for number, name, printed, sign, pairs in forms:
+        off = max(abs(printed(a, c) - _integral(_square(sign * a * a, c))) for a, c in pairs)
+        yield f"expectation {number}", {"value": off, "name": name, "tried": len(pairs)}
+    right, literal = _printed_11(0.7, 0.3), _printed_11(0.7, 0.3, math.exp)
+    fine = abs(right - _integral(lambda t: 0.7 * t + 0.3)) < 1e-7 and not 0 <= literal <= 1
+    yield "expectation, exp", {"value": right, "bound": literal, "mended": fine}
+    a, c = 0.4, -0.2
+    closed, exact = 1 - math.exp(c) / math.sqrt(1 + 2 * a * a), _integral(_square(-a * a, c))
+    numbers = {"value": closed, "bound": exact, "root": c / 2, "mended": abs(closed - exact) < 1e-7}
+    yield "expectation, c below 0", numbers
+    c = 1 / math.sqrt(2 * math.log(1.25 / 1e-5))
+    literal, right = _erf_form(1.0, c, math.exp), _erf_form(1.0, c)
+    exact = float(ta.privacy.gaussian_delta(1.0, c, 1.0))
+    fine = abs(right - exact) < 1e-12 and literal < 0
+    yield "classical", {"value": exact, "bound": literal, "mended": fine}
+
+
+def _lemma_11(p: float, r: int, epsilon: float) -> float:
+    """The closed form D → D′ as printed."""
+    c = epsilon - r / 2 * math.log(1 - p)
+    front = math.exp(c) * math.sqrt((1 - p) / (r * p + 1 - p))
+    one = front * float(erf(math.sqrt(c * (r * p + 1 - p) / (r * p))))
+    return 0.5 - front + one - float(erf(math.sqrt(c * (1 - p) / (r * p)))) / 2
+
+
+def _projections(rng: Rng) -> Iterator[NamedCase]:
+    b, y = _small(rng, 8, 2)
+    joint = np.column_stack([b, y])
+    off, width = 0.0, joint.shape[1]
+    for i in range(len(joint)):
+        fewer = np.delete(joint, i, axis=0)
+        p = float(joint[i] @ np.linalg.inv(joint.T @ joint) @ joint[i])
+        for r in (1, 3):
+            blocks = (np.kron(np.eye(r), one.T @ one) for one in (joint, fewer))
+            zero = np.zeros(r * width)
+            one, two = blocks
+            direct = ta.privacy.normal_delta(0.3, zero, one, zero, two)
+            off = max(off, _apart(ta.privacy.projection_delta(0.3, p, r), direct))
+    yield "combination", {"value": off, "n": len(joint), "d": width}
+    off, tried, wrong = 0.0, 0, 0
+    for p in (0.05, 0.3, 0.5, 0.9):
+        for epsilon in (0.01, 0.1, 0.3, 1.0):
+            tried += 1
+            c = epsilon - math.log(1 - p) / 2
+            both = (math.sqrt(c / p), math.sqrt(c * (1 - p) / p))
+            forward = 1 - math.exp(epsilon) + math.exp(epsilon) * float(erf(both[0])) - float(erf(both[1]))
+            off = max(
+                off, abs(forward - float(ta.privacy.projection_delta(epsilon, p, 1, direction="forward")))
+            )
+            back = -epsilon - math.log(1 - p) / 2
+            reverse = 0.0
+            if back > 0:
+                ends = (math.sqrt(back / p), math.sqrt(back * (1 - p) / p))
+                reverse = float(erf(ends[0])) - math.exp(epsilon) * float(erf(ends[1]))
+            exact = float(ta.privacy.projection_delta(epsilon, p, 1, direction="backward"))
+            off = max(off, abs(reverse - exact))
+            wrong += int(reverse > forward)
+    yield "one combination", {"value": off, "tried": tried}
+    forward, backward = (
+        float(ta.privacy.projection_delta(0.312, 0.5, 1, direction=way)) for way in ("forward", "backward")
+    )
+    fine = backward < forward and -math.log(0.5) / 2 > 0.312 and not wrong
+    yield "direction", {"value": forward, "bound": backward, "mended": fine}
+    draws = 400_000
+    for p, r, epsilon in ((0.1, 5, 0.5), (0.5, 50, 1.0), (0.1, 50, 0.1)):
+        exact, printed = float(ta.privacy.projection_delta(epsilon, p, r)), _lemma_11(p, r, epsilon)
+        loss = r / 2 * math.log(1 - p) + p / (2 * (1 - p)) * rng.chisquare(r, draws)
+        gain = np.maximum(0, -np.expm1(np.minimum(0, epsilon - loss)))
+        seen, error = float(gain.mean()), float(gain.std() / math.sqrt(draws))
+        fine = abs(seen - exact) < 5 * error and abs(seen - printed) > 20 * error
+        words = {"p": p, "r": r, "epsilon": epsilon, "draws": draws, "seen": seen, "error": error}
+        yield "projection form", {"value": exact, "bound": printed, "mended": fine, **words}
+    least = ta.privacy.padding(1.0, 1e-5, 50) ** 2
+    root = ta.privacy.padding(1.0, 1e-5, 50, c2="sqrt") ** 2
+    printed = ta.privacy.padding(1.0, 1e-5, 50, c2="printed") ** 2
+    yield "padding", {"value": least, "root": root, "copied": printed, "mended": least < root < printed}
+
+
+def _impossible(rng: Rng) -> Iterator[NamedCase]:
+    """Section 4."""
+    far = np.geomspace(1, 1e6, 7)
+    least = ta.privacy.least_error(1.0, 1e-5, far)
+    errors = np.array([ta.privacy.gaussian_std(1.0, 1e-5, sensitivity=one) ** 2 for one in far])
+    yield "impossible", {"value": float((errors / least).min()), "bound": float(least[-1])}
+    ratio, tried = math.inf, 0
+    for _ in range(5):
+        b, y = _small(rng)
+        x = _fitted(b, y)[0]
+        for shift in (1.0, 1e3, 1e6):
+            tried += 1
+            ratio = min(ratio, ta.privacy.unbounded_neighbour(b, y, shift).moved / shift)
+    yield "moved", {"value": ratio, "tried": tried}
+    answers = np.zeros(1000)  # of the mechanism that always answers 0, on data whose fit is x
+    spread = float(np.var(np.abs(answers - float(x[0]) * 1e6)))
+    squared = float(np.mean((answers - float(x[0]) * 1e6) ** 2))
+    yield "constant answer", {"value": spread, "bound": squared, "mended": spread == 0 < squared}
+    b, y = _small(rng, 12)
+    x = _fitted(b, y)[0]
+    moves = [
+        float(np.abs(_fitted(np.delete(b, i, axis=0), np.delete(y, i))[0] - x).max()) for i in range(len(y))
+    ]
+    yield "zero row", {"value": max(moves), "n": len(y), "mended": max(moves) < 100}
+    largest, tried = 0.0, 100
+    for _ in range(tried):
+        points, weights = rng.normal(size=6), rng.dirichlet(np.full(6, 0.4))
+        root = math.sqrt(float(weights @ points**2))
+        for k in (0.5, 1.0, 2.0, 5.0):
+            beyond = float(weights[np.abs(points) >= (k + 1) * root].sum())
+            largest = max(largest, beyond * k * k)
+    yield "concentrates", {"value": largest, "tried": tried}

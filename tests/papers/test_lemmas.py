@@ -1,0 +1,130 @@
+"""The lemmas of four papers, tried as the reruns try them; and what they say of a broken implementation."""
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.papers import (
+    contingency_bounds,
+    contingency_lemmas,
+    linear_lemmas,
+    private_ols_lemmas,
+    regression_noise,
+    tracing_lemmas,
+)
+from tellall.papers.claims import filled
+from tellall.papers.regression_noise_attack import Regressions
+
+PARTS = {
+    "linear-reconstruction, identities": (linear_lemmas.LEMMAS, linear_lemmas._identities),
+    "linear-reconstruction, losses": (linear_lemmas.LEMMAS, linear_lemmas._losses),
+    "linear-reconstruction, matrices": (
+        linear_lemmas.LEMMAS,
+        partial(linear_lemmas._random_matrices, (20, 40, 80)),
+    ),
+    "contingency-tables, Section 3": (
+        contingency_lemmas.LEMMAS,
+        partial(contingency_lemmas._random_matrices, True),
+    ),
+    "contingency-tables, inequalities": (contingency_lemmas.LEMMAS, contingency_lemmas._inequalities),
+    "contingency-tables, Section 4": (contingency_lemmas.LEMMAS, contingency_bounds.lower_bounds),
+    "robust-tracing": (tracing_lemmas.LEMMAS, partial(tracing_lemmas.lemmas, repeats=6)),
+    "private-ols": (private_ols_lemmas.LEMMAS, lambda rng: private_ols_lemmas.lemmas(rng, int)[1]),
+}
+SLOW = {
+    "linear-reconstruction, decoding": (linear_lemmas.LEMMAS, linear_lemmas._decoding),
+    "linear-reconstruction, spread": (linear_lemmas.LEMMAS, partial(linear_lemmas._spreads, (16, 22, 28))),
+}
+
+
+@cache
+def cases(name):
+    """What a part reports from seed 0, once for all tests."""
+    return list((PARTS | SLOW)[name][1](rng=np.random.default_rng(0)))
+
+
+def judged(claims, run, seed):
+    return filled(claims, run(rng=np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("name", [*PARTS, *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)])
+def test_every_lemma_has_a_verdict_that_is_not_a_failure(name):
+    statements = filled((PARTS | SLOW)[name][0], cases(name))
+    assert len(statements) >= 2
+    assert not [str(one) for one in statements if one.verdict == "not reproduced"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 8))
+@pytest.mark.parametrize("name", [*PARTS, *SLOW])
+def test_verdicts_do_not_depend_on_the_seed(name, seed):
+    claims, run = (PARTS | SLOW)[name]
+    verdicts = [
+        sorted((one.where, one.verdict) for one in judged(claims, run, either)) for either in (0, seed)
+    ]
+    assert verdicts[0] == verdicts[1]
+
+
+def test_every_lemma_is_reported():
+    for lemmas, names in (
+        (linear_lemmas.LEMMAS, [one for one in (*PARTS, *SLOW) if one.startswith("linear")]),
+        (contingency_lemmas.LEMMAS, [one for one in PARTS if one.startswith("contingency")]),
+        (tracing_lemmas.LEMMAS, ["robust-tracing"]),
+        (private_ols_lemmas.LEMMAS, ["private-ols"]),
+    ):
+        keys = {key for one in names if one in PARTS for key, _ in cases(one)}
+        later = {"explicit", "share of errors", "spread", "spread of functions"}
+        assert {claim.key for claim in lemmas} - keys <= later
+
+
+def failing(statements):
+    return {one.where.split(", ")[0] for one in statements if one.verdict == "not reproduced"}
+
+
+def test_a_polynomial_with_a_wrong_sign_is_caught(monkeypatch):
+    monkeypatch.setattr(ta, "multilinear", lambda table, right=ta.multilinear: -right(table))
+    assert "Def. 3" in failing(judged(*PARTS["linear-reconstruction, identities"], 0))
+
+
+def test_inner_products_without_their_signs_are_caught(monkeypatch):
+    right = contingency_bounds.inner_products
+    monkeypatch.setattr(contingency_bounds, "inner_products", lambda rows, k: np.sign(right(rows, k)))
+    assert failing(judged(*PARTS["contingency-tables, Section 4"], 0)) >= {"Lemma 4.24"}
+
+
+def test_a_threshold_half_as_large_is_caught(monkeypatch):
+    """Level Q(√(ln(1/δ)/2)) = 0.11 at δ = 0.05."""
+
+    class Halved:
+        def __init__(self, found):
+            self.threshold = np.asarray(found.threshold) / 2
+
+    monkeypatch.setattr(ta, "trace", lambda *args, right=ta.trace, **more: Halved(right(*args, **more)))
+    said = filled(tracing_lemmas.LEMMAS, tracing_lemmas._soundness())
+    assert failing(said) == {"Prop. 2", "Fig. 1"}
+
+
+def test_lemma_11_s_form_is_caught(monkeypatch):
+    def printed(epsilon, p, rows, *, direction="larger"):
+        return private_ols_lemmas._lemma_11(float(p), int(rows), float(epsilon))
+
+    monkeypatch.setattr(ta.privacy, "projection_delta", printed)
+    said = filled(private_ols_lemmas.LEMMAS, private_ols_lemmas._projections(np.random.default_rng(0)))
+    assert failing(said) >= {"Lemma 4", "Lemma 10", "Lemma 11"}
+
+
+def test_an_attack_that_leaves_out_an_equation_is_caught():
+    """regression-noise: exact up to d + 1 records with every equation, and not with one less."""
+    rng = np.random.default_rng(0)
+    claim = next(one for one in regression_noise.CLAIMS if one.key == "exact")
+    models, secret = Regressions(rng.normal(size=(6, 5))), rng.normal(10, 3, 6)
+    clean = models.fit(secret)
+    words = {"edge": 6, "data": "made up", "size": "6"}
+    for broken in (False, True):
+        rows, targets = models.rows, models.targets(clean)
+        kept = slice(2, None) if broken else slice(None)  # the first column's two equations
+        guess = np.linalg.lstsq(rows[kept], targets[kept], rcond=None)[0]
+        case = {"value": float(np.abs(guess - secret).mean()), **words}
+        assert claim.judged(case).verdict == ("not reproduced" if broken else "holds")

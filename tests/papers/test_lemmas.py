@@ -35,7 +35,7 @@ PARTS = {
 }
 SLOW = {
     "linear-reconstruction, decoding": (linear_lemmas.LEMMAS, linear_lemmas._decoding),
-    "linear-reconstruction, spread": (linear_lemmas.LEMMAS, partial(linear_lemmas._spreads, (16, 22, 28))),
+    "linear-reconstruction, spread": (linear_lemmas.LEMMAS, partial(linear_lemmas._spreads, (20, 26, 32))),
 }
 
 

@@ -202,7 +202,7 @@ _EFFORT = {  # people and runs of each part: quick, full
     "searched": (64, 144),
     "low_rank": (60, 200),
     "low_rank_runs": (11, 15),
-    "spread": ((16, 22, 28), (16, 24, 32, 40)),
+    "spread": ((20, 26, 32), (20, 26, 32, 40)),
     "moved": ((20, 40, 80), (20, 40, 80, 160)),
 }
 _PARTS = (

@@ -318,7 +318,10 @@ class LinearOperator(ABC):
 
     def to_dense(self) -> Array:
         """The matrix itself; only for small problems and tests."""
-        return self.matmat(np.eye(self.shape[1], dtype=self.dtype))
+        m, n = self.shape
+        if m < n:
+            return np.ascontiguousarray(self.rmatmat(np.eye(m, dtype=self.dtype)).T)
+        return self.matmat(np.eye(n, dtype=self.dtype))
 
     def to_sparse(self) -> Any:
         """The matrix as a scipy CSR array."""

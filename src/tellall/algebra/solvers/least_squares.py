@@ -31,6 +31,7 @@ _PROBING = 0.01  # far below the spread of a variance estimated from random prob
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
 _FEWEST = 4
 _MOST_ENTRIES = 30_000_000  # that are not zero, of a matrix written out
+_FEW_ROWS = 20  # unknowns for each row from which the rows' side is factorised, sparse or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +71,8 @@ class LeastSquares:
     gram_limit
         Up to this many unknowns the Gram matrix is formed and factorised; above, only products are used.
     row_side
-        From this many unknowns on, and where a sparse matrix has at most half as many distinct rows, the
-        rows' side is factorised instead.
+        From this many unknowns on, and where a sparse matrix has at most half as many distinct rows, any
+        other at most a twentieth, the rows' side is factorised instead.
     tolerance
         Largest change of an unknown (relative to its box) that still counts as settled.
     gradient_steps
@@ -108,10 +109,12 @@ class LeastSquares:
     def prepare(self, problem: BoxProblem) -> PreparedLeastSquares:
         """Prepares the problem, to be solved for many targets."""
         m, n = problem.operator.shape
-        entries = problem.operator.entries
-        if n >= self.row_side and entries <= min(_MOST_ENTRIES, SPARSE * m * n):
+        entries, few = problem.operator.entries, n / _FEW_ROWS
+        if n >= self.row_side and entries <= (
+            _MOST_ENTRIES if m <= few else min(_MOST_ENTRIES, SPARSE * m * n)
+        ):
             rows = DistinctRows.of(problem.operator)
-            if rows.sparse and len(rows) <= min(self.gram_limit, n / 2):
+            if len(rows) <= (min(self.gram_limit, n / 2) if rows.sparse else few):
                 return _RowSide(problem, self, rows)
         return _Factorised(problem, self) if n <= self.gram_limit else _MatrixFree(problem, self)
 
@@ -264,7 +267,7 @@ class _Factorised(PreparedLeastSquares):
 
 @final
 class _RowSide(PreparedLeastSquares):
-    """A factorisation as large as the distinct rows of a sparse matrix: see `RowFactor`."""
+    """A factorisation as large as the distinct rows: see `RowFactor`."""
 
     def __init__(self, problem: BoxProblem, options: LeastSquares, rows: DistinctRows) -> None:
         super().__init__(problem, options, HOST)

@@ -232,3 +232,15 @@ def test_kinds_of_secret():
         Real().right(np.zeros(2), np.zeros(2))
     with pytest.raises(ta.InvalidInput, match="codes of categories, 0 to 2"):
         Category(3).check([0, 3], 2)
+
+
+def test_a_ridge_looked_for_among_some_groups_is_the_best_of_all(monkeypatch):
+    people = random_people(90, 9, seed=3)
+    whole = population([ta.Marginals(3)], people.public, people.secret, Bit())
+    asked = []
+    at_ridge = module._at_ridge
+    monkeypatch.setattr(module, "_at_ridge", lambda *given: asked.append(given[2]) or at_ridge(*given))
+    monkeypatch.setattr(module, "_TRIED", 30)
+    some = population([ta.Marginals(3)], people.public, people.secret, Bit())
+    assert len(asked) == len(set(asked)) >= 2
+    assert np.allclose(some.probability, whole.probability)

@@ -119,3 +119,11 @@ def test_values_that_give_no_equation_are_told():
     assert summary.foreseen is None
     assert len(summary.skipped) == 1
     assert "1 of 3 models (a0, a1)" in summary.skipped[0]
+
+
+def test_many_people_are_gauged_without_the_rank(people, monkeypatch):
+    exact = foreseen(people, (ta.Marginals(3), (ta.Gaussian(3.0),)))
+    monkeypatch.setattr(room, "_RANKED", 1)
+    found = foreseen(people, (ta.Marginals(3), (ta.Gaussian(3.0),)))
+    assert found.rank is None
+    assert found.accuracy == pytest.approx(exact.accuracy, abs=1e-9)

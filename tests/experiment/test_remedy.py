@@ -12,7 +12,7 @@ from tellall.experiment.changes import Change, candidates, parts_of, with_noise,
 from tellall.experiment.draft import as_toml
 from tellall.experiment.places import places_of
 from tellall.experiment.plan import Plan
-from tellall.experiment.remedy import _RemedySearch, find_remedy, with_remedy
+from tellall.experiment.remedy import _RemedySearch, _Tried, find_remedy, with_remedy
 from tellall.experiment.trial import Planned, Setting
 from tellall.experiment.utility import dropped_error
 
@@ -170,6 +170,29 @@ def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_lef
     assert {"t1", "t2", "t3"} in names
     assert {"t1"} not in names
     assert {"t1", "t2"} not in names
+
+
+def test_a_search_ends_with_its_budget_and_says_so(people, monkeypatch):
+    audit = ta.audit(people, PLAN)
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr("tellall.experiment.remedy._BUDGET", 0)
+    monkeypatch.setattr("tellall.experiment.remedy._LEAST", 3)
+    found = find_remedy(people, audit, lambda done, most: told.append((done, most)))
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert not found["found"]
+    assert "The search ended after 3 attacks" in found["sentence"]
+    assert len(found["tried"]) <= 3
+    assert found["not_tried"]
+    assert found == find_remedy(people, audit)
+
+
+def test_the_first_draw_that_fails_ends_the_attack_on_a_change(people):
+    search = _RemedySearch(Setting(people), ta.audit(people, PLAN), None)
+    change = with_noise(search.planned, ["counts"], 0.01, search.setting)
+    found = search._attacked(_Tried(change, change.cost(search.setting, 0)), ["least-squares"], 8)
+    assert not found.good
+    assert (found.draws, found.passed) == (1, 0)
+    assert search.made == 1
 
 
 @pytest.mark.slow

@@ -128,3 +128,33 @@ def test_appending_a_release_lowers_nothing():
         last = found
     names = [finding.name for finding in audit.findings]
     assert names == ["a", "b", "c", "d", "a + b", "a + c", "b + c", "a + b + c", "all releases together"]
+
+
+def test_baselines_of_equal_statistics_are_computed_once(monkeypatch):
+    calls = []
+    setting = Setting(PEOPLE)
+    monkeypatch.setattr("tellall.experiment.trial.population", lambda *given: calls.append(given))
+    setting.baselines([ta.Marginals(3)])
+    setting.baselines([ta.Marginals(3)])
+    assert len(calls) == 1
+    assert setting.exact(ta.Marginals(3)) is setting.exact(ta.Marginals(3))
+    setting.baselines([ta.Marginals(2)])
+    assert len(calls) == 2
+
+
+def test_draws_are_attacked_when_they_are_asked_for(monkeypatch):
+    made = []
+    alone = Trial._alone
+    monkeypatch.setattr(Trial, "_alone", lambda *given: made.append(given) or alone(*given))
+    planned = Planned("x", TABLES, (ta.Gaussian(2.0), ta.Rounding(5)))
+    attacks = Trial(Setting(PEOPLE), (planned,), 3).attacks("lp")
+    next(attacks)
+    assert len(made) == 1
+    assert len(list(attacks)) == 2
+
+
+def test_who_is_proved_needs_no_row_space(monkeypatch):
+    monkeypatch.setattr("tellall.attack.reconstruct.attack._linear", None)
+    attack = ta.reconstruct(ta.publish(PEOPLE, ta.Marginals(5)), PEOPLE.public)
+    assert attack.proved.any()
+    assert (ta.score(attack, PEOPLE.secret)._proved != "").sum() == attack.proved.sum()

@@ -71,3 +71,19 @@ def test_entries_are_never_fewer_than_those_that_are_not_zero(seed):
     for each in (operator, Stack([operator, Dense(np.ones((2, 20)))]), operator.take(np.arange(5))):
         assert each.entries >= np.count_nonzero(each.to_dense())
     assert operator.entries == np.count_nonzero(operator.to_dense())
+
+
+def test_few_rows_are_factorised_on_their_side_though_they_are_not_sparse():
+    rng = np.random.default_rng(0)
+    m, n = 20, 600
+    operator = Dense(rng.normal(size=(m, n)))
+    target = operator @ (rng.random(n) < 0.4).astype(float)
+    problem = BoxProblem(
+        operator, rng.uniform(0.1, 2, m), rng.uniform(1, 5, n), np.full(n, 0.4), np.zeros(n), np.ones(n)
+    )
+    one, other = LeastSquares().prepare(problem), LeastSquares(row_side=10**9).prepare(problem)
+    assert isinstance(one, _RowSide)
+    assert isinstance(other, _Factorised)
+    assert np.allclose(one.solve(target).value, other.solve(target).value, atol=1e-5)
+    for here, there in zip(one.posterior(target, rng=rng), other.posterior(target, rng=rng), strict=True):
+        assert np.allclose(here, there)

@@ -10,10 +10,11 @@ from tests.conftest import random_people
 
 import tellall as ta
 from tellall.algebra.operators.base import Dense
+from tellall.algebra.operators.compose import Partition
 from tellall.algebra.operators.moments import Moments
 from tellall.promise import bounds
 from tellall.promise.bounds import limit as limits
-from tellall.promise.bounds.prediction import group_accuracy
+from tellall.promise.bounds.prediction import group_accuracy, predict
 
 
 def accuracy_limit(operator, protections, rate=0.5, gain=1.0):
@@ -350,3 +351,14 @@ def test_noise_of_two_laws_has_a_limit_and_rounding_first_has_none():
         bounds.gauge_together([], people.public)
     with pytest.raises(ta.InvalidInput, match=r"^releases must be"):
         bounds.gauge_together([ta.Marginals(2)], people.public)
+
+
+def test_the_shorter_side_of_the_equations_predicts_the_same():
+    rng = np.random.default_rng(0)
+    codes = np.stack([20 * table + rng.integers(0, 20, 120) for table in range(2)])
+    operator = Partition(codes, 40)
+    spread, size = np.full(40, 0.7), rng.integers(1, 4, 120).astype(float)
+    whole = predict(operator, spread, size=size, rate=0.3)
+    found = predict(operator, spread, size=size, rate=0.3, plain=False)
+    assert found.rank is None
+    assert found.with_prior == pytest.approx(whole.with_prior, abs=1e-9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import combinations_with_replacement
 from typing import Any, final
 
 import numpy as np
@@ -85,15 +84,19 @@ def _times(matrix: Any, rows: Array, columns: Array) -> Any:
 
 def _quadratic(matrix: Any, inner: Array) -> Array:
     """a_pᵀ K a_p for every column a_p of a sparse matrix, K symmetric."""
-    counts = np.diff(matrix.indptr)
+    counts, flat = np.diff(matrix.indptr), inner.ravel()
     out = np.zeros(counts.size)
     for entries in np.unique(counts[counts > 0]):
         alike = np.flatnonzero(counts == entries)
         at = matrix.indptr[alike] + np.arange(entries)[:, None]
-        rows, values = matrix.indices[at], matrix.data[at]
+        rows, values = matrix.indices[at].astype(np.intp), matrix.data[at]
         total = np.zeros(alike.size)
-        for i, j in combinations_with_replacement(range(entries), 2):
+        for i in range(entries):
             # of tables these are the cells of two of them, so what is read lies close together
-            total += (2 if i < j else 1) * values[i] * values[j] * inner[rows[i], rows[j]]
+            start = rows[i] * inner.shape[1]
+            row = 0.5 * values[i] * flat.take(start + rows[i])
+            for j in range(i + 1, entries):
+                row += values[j] * flat.take(start + rows[j])
+            total += 2 * values[i] * row
         out[alike] = total
     return out

@@ -29,8 +29,12 @@ def paper(
         Path, typer.Option("--data", help="The folder that holds the paper's data files.")
     ] = Path(),
     full: Annotated[
-        bool, typer.Option("--full/--quick", help="All draws and points, or at most a minute.")
+        bool, typer.Option("--full/--quick", help="All draws and points, or one to two minutes of one core.")
     ] = False,
+    about: Annotated[
+        str,
+        typer.Option("--about", help="Print only what is about this object or erratum: Thm. 3.3, E-LR-1."),
+    ] = "",
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -48,6 +52,8 @@ def paper(
     talk = text.talk_console(quiet=quiet)
     with progress_bar(talk, "rerunning", quiet=quiet) as bar:
         result: PaperRerun = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=bar)
+    if about:
+        result = result.about(about)
     if not as_json:
         say(str(result))
     if out is not None and is_folder(out):

@@ -67,7 +67,7 @@ CLAIMS = (
     Claim("optimality", "optimality conditions: ‖Aᵀν‖/‖A‖ at the normalised residual", "Eq. 4, Eq. 5, Eq. 6",
           "zero",
           _DUAL, verdict=at_most(1e-10)),
-    Claim("stray", "the factor θ~ at the end of each block of z is a misprint", "Eq. 1",
+    Claim("stray", "the factor θ~ at the end of each block of z is a misprint", "Eq. 1, E-RN-1",
           "X′ᵀX′(θ~, b~)ᵀ θ~", "n = {n}, no noise",
           "with it exact coefficients give an error of {bound!n}, without it {value!n}", mended("copy")),
     Claim("small", "almost perfect reconstruction at noise of 0.001 and less",

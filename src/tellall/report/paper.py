@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -167,6 +168,14 @@ class PaperRerun:
     index: tuple[IndexEntry, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
+
+    def about(self, words: str) -> PaperRerun:
+        """The same rerun with the statements about one object or erratum only: "Thm. 3.3", "E-LR-1"."""
+        kept = tuple(one for one in self.statements if words in re.split(r", |proof of ", one.where))
+        if not kept:
+            raise invalid("about", "a number that a statement names, as “Thm. 3.3” or “E-LR-1”", words)
+        entries = tuple(replace(one, statements=()) for one in self.index if one.number == words)
+        return replace(self, statements=kept, index=entries, figures=(), notes=())
 
     @property
     def counts(self) -> Counter[str]:

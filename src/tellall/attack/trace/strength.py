@@ -43,7 +43,7 @@ def strength(
         γ(α) = E[1 − p²] − α∫|2pρ − (1 − p²)ρ′| − α(1 − b²)ρ(b) − α(1 − a²)ρ(a),
 
     with α cut at 1 + b and 1 − a at the ends. Uniform on [a, b]: 1 − (a² + ab + b²)/3 − 2αE|p| −
-    α((1 − a²) + (1 − b²))/(b − a), where the paper's right-hand side is false (E-RT-3). Beta: 4uv/((u + v)
+    α((1 − a²) + (1 − b²))/(b − a), where the paper simplifies too far (E-RT-3). Beta: 4uv/((u + v)
     (u + v + 1)) − 4αuᵘvᵛ/(B(u, v)(u + v)^(u + v)), exact for α ≤ 2 min(u, v)/(u + v), a lower bound beyond.
     Ideal, ρ ∝ 1/(1 − p²) on [−a, a]: (2a − 2α)/ln((1 + a)/(1 − a)). Gaussian: σ²(1 − α) (Def. 30). γ ≤ 0
     guarantees nothing. A density is integrated by adaptive quadrature and differentiated numerically.

@@ -165,8 +165,9 @@ def noisy_tables(d: int, k: int, epsilon: float, delta: float, failure: float = 
     Notes
     -----
     Sensitivities of C_k, one row replaced: L2 √(2 m_k), L1 2 m_k. The Gaussian is calibrated exactly
-    (Balle and Wang); the printed √(2 m_k ln(1/δ))/ε is not private for small δ (E-CT-1). The Laplace scale
-    is 2 m_k/ε and its standard deviation √2 times that (E-CT-2).
+    (Balle and Wang); the printed √(2 m_k log(1/δ))/ε, log read as ln, spends more than δ where δ is small:
+    1.68e-5 for (0.5, 1e-5) (E-CT-1). The Laplace scale is 2 m_k/ε and its standard deviation √2 times that
+    (E-CT-2).
 
     Examples
     --------

@@ -50,8 +50,8 @@ class SuLQ(Protection):
     Notes
     -----
     One row replaced moves two cells of each of t tables by one: L2 sensitivity √(2t). The standard deviation
-    is the analytic Gaussian mechanism's; the printed √(2t ln(1/δ))/ε (contingency-tables, Sec. 1.3) is not
-    (ε, δ)-private for small δ (E-CT-1).
+    is the analytic Gaussian mechanism's; the printed √(2t log(1/δ))/ε (contingency-tables, Sec. 1.3), log
+    read as ln, spends more than δ where δ is small (E-CT-1).
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.posterior.model import CountPrior
-from tellall.algebra.solvers.base import Status, enclose
+from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.reals import Whitened, whiten
@@ -84,7 +84,10 @@ class SharedSystem:
             ]
         if system.size.size > MOST_UNKNOWNS:
             return alone
-        open_ = [index for index, target in enumerate(targets.T) if _nothing_settled(system, target)]
+        # where errors have bounds, each release says for itself what they settle
+        bounded = bool(np.isfinite(system.rows.bound).any())
+        each = [linearise(release, public) if bounded else evidence for release in releases]
+        open_ = [index for index, one in enumerate(each) if not (one.bounded or one.enclosure.empty)]
         if not open_:
             return alone
         targets = targets[:, open_]
@@ -95,7 +98,7 @@ class SharedSystem:
         for column, index in enumerate(open_):
             if solutions.settled[column]:
                 alone[index] = _reconstruction(
-                    evidence, public, releases[index], solutions, column, float(rates[column])
+                    each[index], public, releases[index], solutions, column, float(rates[column])
                 )
         return alone
 
@@ -163,14 +166,6 @@ def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) 
     rows = evidence.parts[0].shown.index
     counts = np.stack([count_scale(release, public)[0][rows] for release in releases], axis=1)
     return np.asarray(evidence.target[:, None] + (counts - counts[:, :1]))
-
-
-def _nothing_settled(system: System, target: Array) -> bool:
-    """Whether the bounds on the errors leave every count open."""
-    if not np.isfinite(system.rows.bound).any():
-        return True
-    box = enclose(system.operator, target, bound=system.rows.bound, upper=system.size)
-    return bool(not box.empty and (box.lower == 0).all() and (box.upper == system.size).all())
 
 
 def _reconstruction(

@@ -370,13 +370,14 @@ def _proofs(attack: Reconstruction, secret: Code) -> npt.NDArray[np.str_]:
     proved = attack.proved
     if not proved.any():
         return np.where(proved, "alone", "")
-    evidence = attack.evidence
-    operator, n = evidence.operator, evidence.n
-    everybody = np.ones(operator.shape[1])
-    net, reach = operator @ everybody, operator.squared() @ everybody
-    cell = (np.abs(np.abs(net) - reach) < 0.5) & (reach >= 2)
-    count, bound = np.sign(net) * evidence.target, evidence.rows.bound
-    full = count - bound > reach - 1
-    alike = cell & secret.settles(full, count + bound < 1)
-    touched = np.abs(operator.T @ np.where(alike, np.sign(net), 0.0)).reshape(evidence.values, n) > 0.5
-    return np.where(proved, np.where(touched.any(axis=0), "group", "alone"), "")
+    evidence, certain = attack.evidence, attack.evidence.certain
+    operator, size = certain.operator, evidence.system.size
+    net, reach = operator @ size, operator.squared() @ size
+    up, cell = net > 0, (np.abs(np.abs(net) - reach) < 0.5) & (reach >= 2)
+    least, most = np.where(up, certain.low, -certain.high), np.where(up, certain.high, -certain.low)
+    alike = cell & secret.settles(least > reach - 1, most < 1)
+    alike[certain.low.size - (len(evidence.groups) if evidence.values > 1 else 0) :] = False
+    turned = np.where(alike, np.sign(net), 0.0)
+    touched = np.abs(operator.T @ turned).reshape(evidence.values, -1) > 0.5
+    group = np.asarray(touched.any(axis=0))[evidence.groups.index]
+    return np.where(proved, np.where(group, "group", "alone"), "")

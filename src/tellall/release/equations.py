@@ -19,6 +19,7 @@ from tellall.people.bits import Patterns, group_rows
 
 if TYPE_CHECKING:
     from tellall.release.contrasts import CompleteTables, Contrasts
+    from tellall.release.possible import Certain, Facts
     from tellall.release.protections.protection import Noise
 
 __all__ = [
@@ -144,6 +145,8 @@ class ReleaseEquations:
         The law of the error of a published value, on the count scale.
     alike
         A label per person; equal labels promise equal columns of the operator.
+    facts
+        What is certain about each row of ``source``: all that proofs use.
     skipped
         Values that give no equation, and why.
     notes
@@ -157,6 +160,7 @@ class ReleaseEquations:
     rows: Rows
     noise: Noise
     alike: IntArray
+    facts: Facts
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tables: CompleteTables | None = None
@@ -339,15 +343,33 @@ class Evidence:
 
     def grouped_system(self, operator: LinearOperator, rows: Rows) -> System:
         """These equations about people as equations about groups of people alike."""
-        first, counts = self.groups.first, self.groups.counts.astype(np.float64)
-        columns = (np.arange(self.values)[:, None] * self.n + first).ravel()
-        if not np.array_equal(columns, np.arange(operator.shape[1])):  # else everybody is a group
-            operator = operator.take(columns)
+        counts = self.groups.counts.astype(np.float64)
         size, value = np.tile(counts, self.values), np.repeat(np.arange(self.values), counts.size)
         if self.values > 1:  # everybody has exactly one of the values
-            once = Partition(np.tile(np.arange(counts.size), self.values)[None, :], counts.size)
-            operator, rows = Stack([operator, once]), Rows.concat([rows, Rows.exact(counts)])
-        return System(OnDevice.move(operator, self.device), rows, size, value)
+            rows = Rows.concat([rows, Rows.exact(counts)])
+        return System(OnDevice.move(self._of_groups(operator), self.device), rows, size, value)
+
+    def _of_groups(self, operator: LinearOperator) -> LinearOperator:
+        """The operator on groups, with a row for each where everybody has one of several values."""
+        columns = (np.arange(self.values)[:, None] * self.n + self.groups.first).ravel()
+        if not np.array_equal(columns, np.arange(operator.shape[1])):  # else everybody is a group
+            operator = operator.take(columns)
+        if self.values == 1:
+            return operator
+        groups = len(self.groups)
+        return Stack([operator, Partition(np.tile(np.arange(groups), self.values)[None, :], groups)])
+
+    @cached_property
+    def certain(self) -> Certain:
+        """What every possible secret must satisfy, as far as single values and sums of neighbours say it."""
+        from tellall.release.possible import Certain, join_facts
+
+        said = join_facts(self.parts)
+        operator, low, high = self._of_groups(said.operator), said.low, said.high
+        if self.values > 1:
+            counts = self.groups.counts.astype(np.float64)
+            low, high = np.concatenate([low, counts]), np.concatenate([high, counts])
+        return Certain(operator, low, high, said.gaps)
 
     @property
     def grouped(self) -> LinearOperator:
@@ -357,10 +379,10 @@ class Evidence:
     @cached_property
     def enclosure(self) -> Enclosure:
         """What every possible secret must satisfy: bounds on each group's count."""
-        system = self.everything
+        size = self.system.size
         if not self.consistent:
-            return Enclosure(np.zeros(system.size.size), system.size.astype(np.float64), empty=True)
-        return enclose(system.operator, system.rows.target, bound=system.rows.bound, upper=system.size)
+            return Enclosure(np.zeros(size.size), size.astype(np.float64), empty=True)
+        return enclose(self.certain.operator, self.certain.low, self.certain.high, upper=size)
 
     @property
     def bounded(self) -> bool:

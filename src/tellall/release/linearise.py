@@ -14,6 +14,7 @@ from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.contrasts import CompleteTables
 from tellall.release.equations import COUNT_FLOOR, Equations, Evidence, ReleaseEquations, Rows
+from tellall.release.possible import Facts, possible_counts, stretches_of
 from tellall.release.protections.calibrated import WalshNoise
 from tellall.release.protections.discrete import LatticeNoise
 from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
@@ -66,8 +67,9 @@ def linearise(
     equations = release.statistic.equations_on(
         device, view, counts if threshold is None else np.nan_to_num(counts)
     )
-    between, intervals = None, None
+    between, intervals, offset = None, None, None
     if threshold is not None:
+        offset = equations.target - np.nan_to_num(counts)
         between, intervals = hidden_rows(threshold, equations, counts, hidden)
         equations = replace(equations, target=np.where(hidden, np.nan, equations.target))
     noise, turned = turn_back(noise)
@@ -79,13 +81,24 @@ def linearise(
     if not noise.known:
         rows = replace(rows, bound=np.full(rows.bound.size, np.inf))
     tables = tables_of(release.statistic, view, release.levels)
+    facts = None
+    if release.levels and release.statistic.counts_people and noise.known and not turned:
+        units = release.statistic.units(view)
+        possible = possible_counts(release.values, release.protections, units)
+        offset = equations.target - counts if offset is None else offset
+        facts = Facts.of(possible, offset, stretches_of(release.values, tables, release.protections, units))
+    else:
+        known = np.isfinite(rows.bound) & ~np.isnan(rows.target)
+        room = np.where(known, rows.bound, np.inf)
+        middle = np.where(known, rows.target, 0.0)
+        facts = Facts(middle - room, middle + room)
     complete = _complete_tables(release, view, tables, rows, noise)
     index = np.flatnonzero(~np.isnan(rows.target) & np.isfinite(rows.std))
     rows = rows.take(index)
     if between is not None and intervals is not None:
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
     notes = _inconsistent_totals(release, view, tables, counts)
-    more = (equations.alike, equations.skipped, notes, complete)
+    more = (equations.alike, facts, equations.skipped, notes, complete)
     return Evidence((ReleaseEquations(equations.operator, index, rows, noise, *more),))
 
 

@@ -32,7 +32,7 @@ def test_every_solution_lies_in_the_enclosure(m, n, seed, slack):
     truth = np.array([rng.integers(0, u + 1) for u in upper])
     bound = np.where(rng.random(m) < 0.8, slack, 0.0)
     target = matrix @ truth + np.clip(rng.normal(size=m), -bound, bound)
-    box = enclose(Dense(matrix), target, bound=bound, upper=upper)
+    box = enclose(Dense(matrix), target - bound, target + bound, upper=upper)
     every = solutions(matrix, target, bound + 1e-9, upper)
     assert len(every)
     assert not box.empty
@@ -45,13 +45,13 @@ def test_what_is_called_contradictory_has_no_solution(m, n, seed):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, 2, (m, n)).astype(float)
     target = rng.integers(-1, n + 2, m).astype(float)
-    if enclose(Dense(matrix), target, bound=np.zeros(m), upper=np.ones(n)).empty:
+    if enclose(Dense(matrix), target, target, upper=np.ones(n)).empty:
         assert not len(solutions(matrix, target, 1e-9, np.ones(n)))
 
 
 def test_a_full_or_an_empty_cell_proves_its_people():
     cells = Dense([[1.0, 1, 0, 0], [0, 0, 1, 1]])
-    box = enclose(cells, np.array([2.0, 0.0]), bound=np.zeros(2), upper=np.ones(4))
+    box = enclose(cells, np.array([2.0, 0.0]), np.array([2.0, 0.0]), upper=np.ones(4))
     assert box.lower.tolist() == box.upper.tolist() == [1, 1, 0, 0]
 
 
@@ -59,5 +59,5 @@ def test_too_many_entries_leave_the_bounds_alone(monkeypatch):
     from tellall.algebra.solvers import base
 
     monkeypatch.setattr(base, "_MOST_ENTRIES", 1)
-    box = enclose(Dense(np.ones((3, 3))), np.full(3, 3.0), bound=np.zeros(3), upper=np.ones(3))
+    box = enclose(Dense(np.ones((3, 3))), np.full(3, 3.0), np.full(3, 3.0), upper=np.ones(3))
     assert box.lower.tolist() == [0, 0, 0]

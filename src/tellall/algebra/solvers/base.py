@@ -78,31 +78,33 @@ class Enclosure:
 
 
 def enclose(
-    operator: LinearOperator, target: Array, *, bound: Array, upper: Array, rounds: int = 50
+    operator: LinearOperator, low: Array, high: Array, *, upper: Array, rounds: int = 50
 ) -> Enclosure:
-    """Bounds on every whole-numbered x with 0 ≤ x ≤ upper and |A x − target| ≤ bound.
+    """Bounds on every whole-numbered x with 0 ≤ x ≤ upper and low ≤ A x ≤ high.
 
     Notes
     -----
     Bound propagation: in row j, x_p can be at most what the row allows less the least that the others must
     take, and at least what is left when the others take all they can; repeated until nothing moves.
-    O(rounds × entries). Rows without a finite bound say nothing. The enclosure is valid, not always tight:
+    O(rounds × entries). Rows without a finite end say nothing. The enclosure is valid, not always tight:
     it stays [0, upper] where no row is tight enough to start from, or above 20 million entries.
 
     Examples
     --------
     >>> from tellall.algebra.operators.base import Dense
     >>> sums = Dense([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
-    >>> box = enclose(sums, np.array([2.0, 1.0]), bound=np.zeros(2), upper=np.ones(3))
+    >>> box = enclose(sums, np.array([2.0, 1.0]), np.array([2.0, 1.0]), upper=np.ones(3))
     >>> box.lower.tolist(), box.upper.tolist()
     ([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     """
     lower, upper = np.zeros(upper.size), upper.astype(np.float64)
-    rows = np.flatnonzero(np.isfinite(bound))
-    if not rows.size or not _worth_propagating(operator, target, bound, upper):
+    if (low > high + _SLACK).any():
+        return Enclosure(lower, upper, empty=True)
+    rows = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
+    if not rows.size or not _worth_propagating(operator, low, high, upper):
         return Enclosure(lower, upper, empty=False)
     matrix = operator.to_sparse()[rows]
-    low_row, high_row = (target - bound)[rows], (target + bound)[rows]
+    low_row, high_row = low[rows], high[rows]
     entries = matrix.tocsc()
     entries.sum_duplicates()
     entries.eliminate_zeros()
@@ -133,7 +135,7 @@ def enclose(
     return Enclosure(lower, upper, empty=False)
 
 
-def _worth_propagating(operator: LinearOperator, target: Array, bound: Array, upper: Array) -> bool:
+def _worth_propagating(operator: LinearOperator, low: Array, high: Array, upper: Array) -> bool:
     """Whether some row is so near an extreme that it bounds one of its unknowns by itself."""
     squares = operator.squared()
     reach, total = operator @ upper, squares @ upper
@@ -141,8 +143,9 @@ def _worth_propagating(operator: LinearOperator, target: Array, bound: Array, up
         return False
     largest = np.sqrt(squares @ upper**2)  # at least any |a_jp| upper_p of the row
     one_sign = np.abs(reach) == total  # otherwise its extremes are not known from its sum
-    room = np.minimum(target + bound - np.minimum(reach, 0), np.maximum(reach, 0) - target + bound)
-    return bool((np.isfinite(bound) & (~one_sign | (room < largest))).any())
+    room = np.minimum(high - np.minimum(reach, 0), np.maximum(reach, 0) - low)
+    said = np.isfinite(low) | np.isfinite(high)
+    return bool((said & (~one_sign | (room < largest))).any())
 
 
 def _activity(matrix: Any, lower: Array, upper: Array) -> tuple[Array, Array]:

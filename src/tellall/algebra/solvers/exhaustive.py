@@ -25,6 +25,8 @@ _NUMBERS = 1 << 19  # matrix entries times boxes, in one batch
 _SMALLEST_SCALE = 1e-3  # of a row in the ball: exact rows count a thousandfold, not infinitely
 _ROUNDS = 4  # of propagation before a box is halved
 
+Gaps = tuple[tuple[int, IntArray], ...]  # by row: values that it does not take
+
 
 @dataclass(frozen=True, eq=False)
 class _Ball:
@@ -36,9 +38,10 @@ class _Ball:
     triangle: Array
     center: Array
     budget: float
+    gaps: Gaps = ()
 
 
-def _rows_within(matrix: Array, target: Array, bound: Array) -> _Ball:
+def _rows_within(matrix: Array, target: Array, bound: Array, gaps: Gaps = ()) -> _Ball:
     """The rows of |A x − z| ≤ bound, and the ball that holds all their solutions.
 
     Notes
@@ -54,7 +57,7 @@ def _rows_within(matrix: Array, target: Array, bound: Array) -> _Ball:
     total = float(((bound / scale) ** 2).sum())
     m, n = matrix.shape
     if not m or not n:
-        return _Ball(matrix, target - bound, target + bound, np.zeros((0, n)), np.zeros(0), np.inf)
+        return _Ball(matrix, target - bound, target + bound, np.zeros((0, n)), np.zeros(0), np.inf, gaps)
     orthogonal, triangle, order = qr(matrix / scale[:, None], mode="economic", pivoting=True)
     rank = int((np.abs(triangle.diagonal()) > 1e-9 * max(abs(triangle[0, 0]), 1e-30)).sum())
     orthogonal, unordered = orthogonal[:, :rank], np.zeros((rank, n))
@@ -63,7 +66,7 @@ def _rows_within(matrix: Array, target: Array, bound: Array) -> _Ball:
     center = orthogonal.T @ scaled
     rest = float(((scaled - orthogonal @ center) ** 2).sum())
     room = total - rest + _ROUND * (1 + rest)
-    return _Ball(matrix, target - bound, target + bound, unordered, center, room)
+    return _Ball(matrix, target - bound, target + bound, unordered, center, room, gaps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +127,10 @@ class _Network:
     def kept(self, x: Array) -> npt.NDArray[np.bool_]:
         """Which whole-numbered points keep every row."""
         image = x @ self.rows.matrix.T
-        return np.asarray(((image >= self.rows.low) & (image <= self.rows.high)).all(axis=1))
+        kept = np.asarray(((image >= self.rows.low) & (image <= self.rows.high)).all(axis=1))
+        for row, values in self.rows.gaps:
+            kept &= ~np.isin(np.rint(image[:, row]), values)
+        return kept
 
     def propagate(self, low: Array, high: Array, rounds: int) -> tuple[Array, Array]:
         """The boxes shrunk by what the rows imply, without those that violate a row."""
@@ -195,13 +201,15 @@ _MOST_ENTRIES = 2_000_000
 class WholeProblem:
     """find every whole-numbered x with lower ≤ x ≤ upper and |A x − z|_j ≤ bound_j.
 
-    Everything but the target z. A row with an infinite bound says nothing.
+    Everything but the target z. A row with an infinite bound says nothing. ``gaps`` lists, by row, whole
+    numbers that (A x)_j cannot be.
     """
 
     operator: LinearOperator
     bound: Array
     lower: Array
     upper: Array
+    gaps: Gaps = ()
 
     def __post_init__(self) -> None:
         m, n = self.operator.shape
@@ -324,7 +332,9 @@ class PreparedExhaustive:
         if sizes.shape != problem.upper.shape or (sizes < problem.upper).any():
             raise invalid("sizes", "one per unknown, at least its upper bound", f"shape {sizes.shape}")
         said = self._said
-        rows = _rows_within(self._matrix, target[said], problem.bound[said] + _SLACK)
+        place = np.cumsum(said) - 1
+        gaps = tuple((int(place[row]), values) for row, values in problem.gaps if said[row])
+        rows = _rows_within(self._matrix, target[said], problem.bound[said] + _SLACK, gaps)
         found = _search(rows, problem.lower, problem.upper, cap=options.cap, nodes=options.nodes)
         return _report(found, options, sizes)
 

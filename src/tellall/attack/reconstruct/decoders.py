@@ -287,6 +287,7 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
 
     That is the posterior where every error within its bound is as likely as any other.
     """
+    problem, target = _whole_problem(undecided)
     undecided = undecided.whole
     if not np.isfinite(undecided.rows.bound).all():
         raise invalid(
@@ -294,12 +295,31 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
             "another than 'exhaustive', since the noise has no bound and every secret fits",
             "exhaustive",
         )
-    problem = WholeProblem(undecided.operator, undecided.rows.bound, undecided.lower, undecided.upper)
-    found = Exhaustive().prepare(problem).solve(undecided.rows.target, sizes=undecided.size)
+    found = Exhaustive().prepare(problem).solve(target, sizes=undecided.size)
     value = found.value if not found.count else _weighed(found.solutions, undecided)
     stats = {**found.stats, "solutions": float(found.count), "secrets": float(found.secrets)}
     chance = np.clip(value / undecided.size, 0.0, 1.0)
     return DecodedCounts(value, found.status, "exhaustive", stats, found.fixed, chance=chance)
+
+
+def _whole_problem(undecided: Undecided) -> tuple[WholeProblem, Array]:
+    """The counts that are open, with everything that is certain about them, and the rows' middles."""
+    assert undecided.evidence is not None
+    certain, box = undecided.evidence.certain, undecided.evidence.enclosure
+    decided = np.where(box.lower < box.upper, 0.0, box.lower)
+    low, high = (side - certain.operator @ decided for side in (certain.low, certain.high))
+    operator = certain.operator.take(undecided.index)
+    net, reach = operator @ undecided.upper, operator.squared() @ undecided.upper
+    # of a row with one end, which counts people, the other is what its people come to at most
+    low = np.where(np.isfinite(high), np.maximum(low, (net - reach) / 2), low)
+    high = np.where(np.isfinite(low), np.minimum(high, (net + reach) / 2), high)
+    said = np.isfinite(low) & np.isfinite(high)
+    shift = certain.operator @ decided
+    gaps = tuple((row, counts - round(shift[row])) for row, counts in certain.gaps)
+    middle = np.where(said, (np.where(said, low, 0.0) + np.where(said, high, 0.0)) / 2, 0.0)
+    half = np.where(said, (np.where(said, high, 0.0) - np.where(said, low, 0.0)) / 2, np.inf)
+    problem = WholeProblem(operator, np.maximum(half, 0.0), undecided.lower, undecided.upper, gaps)
+    return problem, middle
 
 
 def _weighed(solutions: Any, undecided: Undecided) -> Array:

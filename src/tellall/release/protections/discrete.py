@@ -187,6 +187,18 @@ class Finite(LatticeNoise):
     def bound(self) -> float:
         return float(np.abs(self.errors).max())
 
+    def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        """One interval where the errors are neighbouring multiples of the step, else one for each error."""
+        errors = np.sort(self.errors[self.probabilities > 0])
+        if step and self.step_after(step) and (np.diff(errors) <= step * (1 + 1e-9)).all():
+            return low - errors[-1], high - errors[0]
+        shifts = errors[:, None, None]
+        shape = (-1, low.shape[1])
+        return (low - shifts).reshape(shape), (high - shifts).reshape(shape)
+
+    def step_after(self, step: float) -> float:
+        return step if step and _lattice(self.errors, step)[1].all() else 0.0
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return self.quantile(as_rng(rng).random(size))
 

@@ -128,6 +128,16 @@ class CellKey(LatticeNoise):
     def random(self) -> bool:
         return self.key is None and self.std > 0
 
+    @property
+    def keeps_zero(self) -> bool:
+        return True
+
+    def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        return self.errors.before(low, high, step)
+
+    def step_after(self, step: float) -> float:
+        return self.errors.step_after(step)
+
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         return self.errors.sample(size, rng)
 

@@ -101,6 +101,24 @@ class Protection(ABC):
         kind = type(self)
         return kind.records is not Protection.records or kind.chosen is not Protection.chosen
 
+    @property
+    def keeps_zero(self) -> bool:
+        """Whether a cell without people stays as it is, whatever happens to the others."""
+        return False
+
+    def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        """The least and the largest value that this may have turned into one from ``low`` to ``high``.
+
+        Of values that are shown. ``step`` is what values before it are multiples of, zero where they may be
+        anything. Arrays are intervals × values; errors with gaps between them give more intervals.
+        """
+        bound = self.law.bound if self.law.known else math.inf
+        return low - bound, high + bound
+
+    def step_after(self, step: float) -> float:
+        """What values after it are multiples of, where those before it are of ``step``; zero: anything."""
+        return step if self.law.known and self.law.bound == 0 else 0.0
+
     def prepare(self, statistic: Statistic, public: Public) -> Protection:
         """The protection with its numbers filled in from what is public, before anything is published."""
         return self

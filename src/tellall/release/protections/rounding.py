@@ -18,6 +18,7 @@ __all__ = ["Rounding"]
 
 _MODES = ("nearest", "random", "controlled")
 _WHOLE = 1e-12
+_LOOSE = 1e-6  # this near, in multiples of the base, a published value is a multiple
 _MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
 
 
@@ -82,6 +83,46 @@ class Rounding(Noise):
             return False
         multiples = 1 / (statistic.units(public) * self.base)
         return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
+
+    def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        """What may have been rounded to the multiples from ``low`` to ``high``.
+
+        Notes
+        -----
+        To the nearest: within base/2 of them, a half only where it goes to that multiple, which is even.
+        At random: less than a base away, since a multiple stays where it is; of whole numbers at most
+        base − 1. Values that are no multiples were not rounded by this and are taken as they are.
+        """
+        with np.errstate(invalid="ignore"):
+            least, most = np.ceil(low / self.base - _LOOSE), np.floor(high / self.base + _LOOSE)
+            none = (least > most) & (low <= high)
+            least, most = np.where(none, low / self.base, least), np.where(none, high / self.base, most)
+            if self.mode == "nearest":
+                ends = (least - 0.5) * self.base, (most + 0.5) * self.base
+                return self._nearest(ends, least, most, step)
+            ends = (least - 1) * self.base, (most + 1) * self.base
+            if not step:
+                return ends[0] + 4 * _MULTIPLE * self.base, ends[1] - 4 * _MULTIPLE * self.base
+            return (
+                (np.floor(ends[0] / step + _MULTIPLE) + 1) * step,
+                (np.ceil(ends[1] / step - _MULTIPLE) - 1) * step,
+            )
+
+    def _nearest(
+        self, ends: tuple[Array, Array], least: Array, most: Array, step: float
+    ) -> tuple[Array, Array]:
+        """The multiples of the step within these ends that are rounded to a multiple from least to most."""
+        if not step:
+            return ends
+        low = np.ceil(ends[0] / step - _MULTIPLE) * step
+        high = np.floor(ends[1] / step + _MULTIPLE) * step
+        if step != round(step):  # shares are not exact, and a half may go either way
+            return low, high
+        low = np.where(np.round(low / self.base) < least - _LOOSE, low + step, low)
+        return low, np.where(np.round(high / self.base) > most + _LOOSE, high - step, high)
+
+    def step_after(self, step: float) -> float:
+        return self.base
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2

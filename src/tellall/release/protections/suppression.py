@@ -62,6 +62,9 @@ class Suppression(Protection):
     def limit(self) -> float | None:
         return None if self.complementary else float(self.below)
 
+    def before(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        return np.maximum(low, self.below), high
+
     def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
         """The values with small ones hidden, and others of each table that would reveal them."""
         shown = np.where(values < self.below, np.nan, values)

@@ -357,7 +357,7 @@ def test_an_audit_in_which_nothing_can_be_attacked_cannot_answer(tellall, people
         raise CannotLinearise("no equations in it")
 
     Path("plan.toml").write_text(PLAN.format(limit=1.0))
-    monkeypatch.setattr("tellall.experiment.trial.reconstruct", fail)
+    monkeypatch.setattr("tellall.experiment.trial.reconstruct_releases", fail)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--quiet")
     assert code == 2
     assert "nothing in the plan could be attacked. " in err

@@ -74,7 +74,7 @@ def test_what_cannot_be_attacked_is_skipped_with_its_reason(people, monkeypatch)
     def fail(*_args, **_options):
         raise ta.CannotLinearise("no equations in it")
 
-    monkeypatch.setattr("tellall.experiment.trial.reconstruct", fail)
+    monkeypatch.setattr("tellall.experiment.trial.reconstruct_releases", fail)
     noise = {"kind": "Gaussian", "std": 1.0}
     release = {"statistic": {"kind": "Marginals", "ways": 2}, "protect": noise}
     result = ta.audit(people, {"releases": [release]})

@@ -11,6 +11,7 @@ from tellall.algebra.operators.base import Array
 from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
+from tellall.attack.prove.proof import Proof, prove
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.reals import Whitened, whiten
 from tellall.attack.secret import Bit, rates_of_bits
@@ -70,8 +71,14 @@ class SharedSystem:
         self._whitened = found
         return found
 
-    def attack(self, releases: Sequence[Release], public: Public) -> list[Reconstruction | None]:
-        """The attack on each release, None where it must be made alone."""
+    def attack(
+        self, releases: Sequence[Release], public: Public, proofs: dict[int, Proof] | None = None
+    ) -> list[Reconstruction | None]:
+        """The attack on each release, None where it must be made alone.
+
+        ``proofs`` are those that are known, by the index of the release; new ones are added.
+        """
+        known = {} if proofs is None else proofs
         alone: list[Reconstruction | None] = [None] * len(releases)
         evidence = common_evidence(releases, public)
         if evidence is None:
@@ -87,6 +94,10 @@ class SharedSystem:
         # where errors have bounds, each release says for itself what they settle
         bounded = bool(np.isfinite(system.rows.bound).any())
         each = [linearise(release, public) if bounded else evidence for release in releases]
+        for index, one in enumerate(each):
+            if index not in known:
+                known[index] = prove(one, Bit(), interruptible=False)
+            each[index] = one.within(known[index].enclosure)
         open_ = [index for index, one in enumerate(each) if not (one.bounded or one.enclosure.empty)]
         if not open_:
             return alone
@@ -98,7 +109,13 @@ class SharedSystem:
         for column, index in enumerate(open_):
             if solutions.settled[column]:
                 alone[index] = _reconstruction(
-                    each[index], public, releases[index], solutions, column, float(rates[column])
+                    each[index],
+                    public,
+                    releases[index],
+                    solutions,
+                    column,
+                    float(rates[column]),
+                    known[index],
                 )
         return alone
 
@@ -169,7 +186,13 @@ def targets_of(releases: Sequence[Release], public: Public, evidence: Evidence) 
 
 
 def _reconstruction(
-    evidence: Evidence, public: Public, release: Release, found: ManySolutions, column: int, rate: float
+    evidence: Evidence,
+    public: Public,
+    release: Release,
+    found: ManySolutions,
+    column: int,
+    rate: float,
+    proof: Proof,
 ) -> Reconstruction:
     """What the decoder concludes from one column, as `reconstruct` would say it."""
     size, index = evidence.system.size, evidence.groups.index
@@ -192,4 +215,5 @@ def _reconstruction(
         public=public,
         releases=(release,),
         _sure=sure,
+        proof=Proof.of_bounds(evidence),
     )

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tellall.attack.baselines import Baseline, before_any_release, population
-from tellall.attack.reconstruct.attack import Reconstruction, reconstruct, reconstruct_from
+from tellall.attack.prove.proof import Proof
+from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from, reconstruct_releases
 from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
@@ -184,6 +185,11 @@ class Trial:
         drawn = [releases[0] for releases in self.published[:2]]
         self.setting.shared.warm(drawn, self.setting.people.public)
 
+    @cached_property
+    def _proofs(self) -> dict[int, Proof]:
+        """The proofs of each draw that are known so far: all decoders share them."""
+        return {}
+
     def attack(self, decoder: str = "auto") -> list[Reconstruction]:
         """The attack on each draw."""
         return list(self.attacks(decoder))
@@ -193,15 +199,19 @@ class Trial:
         public, setting = self.setting.people.public, self.setting
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         if len(self.releases) == 1 and decoder in setting.secret.shared_decoders:
-            found = setting.shared.attack([releases[0] for releases in self.published], public)
-        for known, releases in zip(found, self.published, strict=True):
-            yield known or self._alone(releases, decoder)
+            drawn = [releases[0] for releases in self.published]
+            found = setting.shared.attack(drawn, public, self._proofs)
+        for draw, known in enumerate(found):
+            yield known or self._alone(draw, decoder)
 
-    def _alone(self, releases: tuple[Release, ...], decoder: str) -> Reconstruction:
+    def _alone(self, draw: int, decoder: str) -> Reconstruction:
         """The attack on one draw."""
-        public, setting = self.setting.people.public, self.setting
+        public, setting, releases = self.setting.people.public, self.setting, self.published[draw]
         if setting.secret.levels:
-            return reconstruct(releases, public, decoder, device=setting.device)
+            device, known = setting.device, self._proofs.get(draw)
+            found = reconstruct_releases(releases, public, decoder, device=device, proof=known)
+            self._proofs[draw] = found.proof
+            return found
         evidence = Evidence.together([linearise(release, public) for release in releases])
         return reconstruct_from(evidence, public, releases, decoder, decompose=setting.shared.decompose)
 

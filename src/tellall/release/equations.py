@@ -390,6 +390,14 @@ class Evidence:
         box = self.enclosure
         return not box.empty and bool((box.lower > 0).any() or (box.upper < self.system.size).any())
 
+    def within(self, enclosure: Enclosure) -> Evidence:
+        """The same, knowing tighter bounds than propagation finds."""
+        known = replace(self)
+        kept = ("operator", "rows", "groups", "system", "everything", "certain", "_row_space")
+        known.__dict__.update({name: self.__dict__[name] for name in kept if name in self.__dict__})
+        known.__dict__["enclosure"] = enclosure  # where cached properties are kept
+        return known
+
     def unbounded(self) -> Evidence:
         """The same without bounds: none follow from values that contradict each other."""
         return replace(self, consistent=False)

@@ -110,6 +110,8 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
     """
     distinct, index = np.unique(values, return_inverse=True)  # NaN is one value, the last
     low, high, gaps = _undone(distinct, protections, units)
+    odd = _not_rounded(distinct, protections)
+    low, high, gaps = np.where(odd, 0.0, low), np.where(odd, np.inf, high), _without(gaps, odd)
     index = index.reshape(values.shape)
     missing = dict(gaps)
     listed: Gaps = ()
@@ -117,6 +119,18 @@ def possible_counts(values: Array, protections: Sequence[Protection], units: flo
         rows = np.flatnonzero(np.isin(index, list(missing)))
         listed = tuple((int(row), missing[int(index[row])]) for row in rows)
     return Possible(low[index], high[index], listed)
+
+
+def _not_rounded(values: Array, protections: Sequence[Protection]) -> npt.NDArray[np.bool_]:
+    """Values that the last rounding does not give: they came about otherwise, and say nothing for sure."""
+    last = next((one for one in reversed(protections) if not one.hides), None)
+    if not isinstance(last, Rounding):
+        return np.zeros(values.size, dtype=bool)
+    return ~np.isnan(values) & ~last.rounds_to(values)
+
+
+def _without(gaps: Gaps, which: npt.NDArray[np.bool_]) -> Gaps:
+    return tuple((row, counts) for row, counts in gaps if not which[row])
 
 
 def _undone(values: Array, protections: Sequence[Protection], units: float) -> tuple[Array, Array, Gaps]:
@@ -147,8 +161,9 @@ def _back(values: Array, protections: Sequence[Protection], step: float) -> tupl
         steps.append(protection.step_after(steps[-1]))
 
     def undo(last: int, low: Array, high: Array) -> tuple[Array, Array]:
-        for protection, before in zip(protections[:last][::-1], steps[:last][::-1], strict=True):
-            low, high = protection.before(low, high, before)
+        with np.errstate(invalid="ignore"):  # where nothing is possible, from ∞ to −∞
+            for protection, before in zip(protections[:last][::-1], steps[:last][::-1], strict=True):
+                low, high = protection.before(low, high, before)
         return low, high
 
     shown = ~np.isnan(values)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import LeastSquares
+from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.reconstruct.decoders import (
     CONTRADICTION,
     DECODERS,
@@ -40,6 +41,7 @@ __all__ = [
     "Reconstruction",
     "reconstruct",
     "reconstruct_from",
+    "reconstruct_releases",
 ]
 
 _Mask = npt.NDArray[np.bool_]
@@ -65,6 +67,8 @@ class Reconstruction:
         The rate of the secret that the attack assumed, or read off the release, among the people whose bit
         the bounds leave open; one per value of a categorical secret. For real numbers, the mean and the
         standard deviation over people that were read off the releases.
+    proof
+        What is the same in every secret that fits, and how it was found.
     """
 
     secret: Secret
@@ -77,6 +81,7 @@ class Reconstruction:
     public: Public
     releases: tuple[Release, ...]
     _sure: Array
+    proof: Proof
     stats: dict[str, float] = field(default_factory=dict)
     _decoded: Decoded | None = None
 
@@ -105,8 +110,9 @@ class Reconstruction:
 
         Notes
         -----
-        "proved": the same bit or category in every secret consistent with the evidence, by bound propagation
-        (valid but not complete: some provable people are missed) or because all such secrets were listed.
+        "proved": the same bit or category in every secret consistent with the evidence, by bound propagation,
+        by the search that follows it (`prove`), or because all such secrets were listed. Complete where
+        `undecided` is zero.
         "linear": the person's unit vector lies in the row space of the operator. O(P³) for P groups of equal
         people; where P is beyond the Gram limit the row space is not computed and "linear" is not claimed.
         """
@@ -117,6 +123,13 @@ class Reconstruction:
     def proved(self) -> _Mask:
         """Who is "proved", without the row space that `identified` asks for: O(P) for P groups."""
         return _proved(self.evidence, self.secret, self._decoded)[self.evidence.groups.index]
+
+    @property
+    def undecided(self) -> int:
+        """How many people the search for proofs left open when its steps were used up."""
+        if self._decoded is not None and self._decoded.proved is not None and self.status.settled:
+            return 0  # every secret was listed
+        return self.proof.undecided
 
     def __repr__(self) -> str:
         if isinstance(self.secret, Real):
@@ -140,6 +153,7 @@ def reconstruct(
     *,
     bounds: tuple[float, float] | None = None,
     device: str = "cpu",
+    proof_effort: int = EFFORT,
 ) -> Reconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
@@ -164,13 +178,19 @@ def reconstruct(
     device
         Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". Without such a device,
         or for equations that have no form there, the CPU, with a warning. The guesses are the same.
+    proof_effort
+        How many steps, about a millisecond each, the search for proofs may take after the bounds; 0 for
+        bounds alone. A number of steps and not a time, so that the same input gives the same proofs.
+        ``undecided`` says how many people were left when they were used up. Ctrl-C ends the search and
+        keeps what is proved.
 
     Notes
     -----
     Real secrets are not rounded: see `decode_reals`.
 
-    Exact and rounded values bound counts, and bounds are propagated first: what they settle is proved. The
-    rest goes to the decoder (see `decode` for the choice). Least squares works
+    Exact and rounded values bound counts. Bounds are propagated first, then the search looks for counts that
+    are the same in every secret that fits (`prove`): what these settle is proved. The rest goes to the
+    decoder (see `decode` for the choice). Least squares works
     on groups of people whom no release tells apart, ridge at the prior, box
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
     rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
@@ -186,15 +206,35 @@ def reconstruct(
         raise invalid("releases", "a Release or a list of them", releases)
     if not isinstance(decoder, str) or (decoder != "auto" and decoder not in DECODERS):
         raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
-    view = as_public(public)
+    view, effort = as_public(public), check_effort(proof_effort)
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
-    where = find_device(device) if levels[0] else HOST
+    return reconstruct_releases(
+        chosen, view, decoder, prior, rng, bounds=bounds, device=device, effort=effort
+    )
+
+
+def reconstruct_releases(
+    releases: tuple[Release, ...],
+    public: Public,
+    decoder: str = "auto",
+    prior: float | Sequence[float] | None = None,
+    rng: Rng = None,
+    *,
+    bounds: tuple[float, float] | None = None,
+    device: str = "cpu",
+    effort: int = EFFORT,
+    proof: Proof | None = None,
+) -> Reconstruction:
+    """What `reconstruct` gives for releases that have been checked; the ``proof`` where it is known."""
+    levels = releases[0].levels
+    where = find_device(device) if levels else HOST
     with where.short_of_memory():
-        evidence = Evidence.together([linearise(release, view, device=where) for release in chosen])
+        evidence = Evidence.together([linearise(release, public, device=where) for release in releases])
         moved = evidence if where is HOST else evidence.on(where)
-        return reconstruct_from(moved, view, chosen, decoder, prior, rng, bounds=bounds)
+        known = proof or prove(evidence, Secret.of(levels), effort)
+        return reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=known)
 
 
 def reconstruct_from(
@@ -207,12 +247,17 @@ def reconstruct_from(
     *,
     bounds: tuple[float, float] | None = None,
     decompose: Decompose = Whitened.of,
+    proof: Proof | None = None,
 ) -> Reconstruction:
     """The best guess at everybody's secret from the evidence of these releases.
 
-    ``decompose`` decomposes the equations of a real secret; draws of one release can share that.
+    ``decompose`` decomposes the equations of a real secret; draws of one release can share that, and the
+    decoders of one release can share the ``proof``.
     """
     secret = Secret.of(releases[0].levels)
+    if proof is None:
+        proof = prove(evidence, secret)
+    evidence = evidence.within(proof.enclosure)
     known = None if prior is None else secret.check_prior(prior)
     if isinstance(secret, Code):
         if bounds is not None:
@@ -244,6 +289,7 @@ def reconstruct_from(
         public=public,
         releases=releases,
         _sure=sure,
+        proof=proof,
         stats=decoded.stats,
         _decoded=decoded,
     )

@@ -193,7 +193,7 @@ class Finite(LatticeNoise):
         if step and self.step_after(step) and (np.diff(errors) <= step * (1 + 1e-9)).all():
             return low - errors[-1], high - errors[0]
         shifts = errors[:, None, None]
-        shape = (-1, low.shape[1])
+        shape = (errors.size * low.shape[0], low.shape[1])
         return (low - shifts).reshape(shape), (high - shifts).reshape(shape)
 
     def step_after(self, step: float) -> float:

@@ -91,12 +91,12 @@ class Rounding(Noise):
         -----
         To the nearest: within base/2 of them, a half only where it goes to that multiple, which is even.
         At random: less than a base away, since a multiple stays where it is; of whole numbers at most
-        base − 1. Values that are no multiples were not rounded by this and are taken as they are.
+        base − 1. Nothing where there is no multiple.
         """
         with np.errstate(invalid="ignore"):
             least, most = np.ceil(low / self.base - _LOOSE), np.floor(high / self.base + _LOOSE)
-            none = (least > most) & (low <= high)
-            least, most = np.where(none, low / self.base, least), np.where(none, high / self.base, most)
+            none = least > most
+            least, most = np.where(none, np.inf, least), np.where(none, -np.inf, most)
             if self.mode == "nearest":
                 ends = (least - 0.5) * self.base, (most + 0.5) * self.base
                 return self._nearest(ends, least, most, step)
@@ -123,6 +123,11 @@ class Rounding(Noise):
 
     def step_after(self, step: float) -> float:
         return self.base
+
+    def rounds_to(self, values: Array) -> npt.NDArray[np.bool_]:
+        """Which values are multiples of the base."""
+        ratio = values / self.base
+        return np.asarray(np.abs(ratio - np.rint(ratio)) <= _LOOSE * np.maximum(1.0, np.abs(ratio)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2

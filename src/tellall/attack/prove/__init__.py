@@ -1,0 +1,1 @@
+"""Proofs: what is the same in every secret that fits what was published."""

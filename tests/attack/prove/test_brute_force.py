@@ -1,0 +1,185 @@
+"""Proofs against every secret there is, one by one: none wrong, and nobody missed who is determined.
+
+What each protection can publish of a count is written down here once more, forwards, by its definition.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import tellall as ta
+
+Interval = tuple[float, float]  # what a value may be; a single number where both ends are equal
+TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}
+GAPPED = {-2: 0.25, 0: 0.5, 2: 0.25}
+
+ALONE = [
+    ta.Rounding(2),
+    ta.Rounding(3),
+    ta.Rounding(4),
+    ta.Rounding(5),
+    ta.Rounding(2, "random"),
+    ta.Rounding(3, "random"),
+    ta.Rounding(5, "random"),
+    ta.Rounding(3, "controlled"),
+    ta.CellKey(TABLE, key=7),
+    ta.CellKey(GAPPED, key=7),
+    ta.TruncatedNormal(1.0, 0.7),
+    ta.TruncatedNormal(1.0, 1.6),
+    ta.Suppression(2),
+    ta.Suppression(3),
+    ta.Suppression(3, complementary=True),
+    ta.Gaussian(1.0),
+    ta.DiscreteGaussian(0.6),
+]
+
+
+def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list[Interval], bool]:
+    """Everything that a protection can make of these values of a cell of that count, and whether it hides."""
+    out: list[Interval] = []
+    hidden = False
+    for low, high in reached:
+        if isinstance(one, ta.Rounding) and np.isinf(low):
+            out.append((low, high))  # any multiple
+        elif isinstance(one, ta.Rounding):
+            if one.mode == "nearest":
+                first, last = np.round(low / one.base), np.round(high / one.base)
+            else:
+                first, last = np.floor(low / one.base + 1e-9), np.ceil(high / one.base - 1e-9)
+            out += [(m * one.base, m * one.base) for m in np.arange(first, last + 1)]
+        elif isinstance(one, ta.CellKey):
+            out += [(low + e, high + e) for e, _ in one.table] if count else [(low, high)]
+        elif isinstance(one, ta.TruncatedNormal):
+            out.append((low - one.bound, high + one.bound))
+        elif isinstance(one, ta.Suppression):
+            hidden |= low < one.below
+            if high >= one.below:
+                out.append((max(low, one.below), high))
+            if one.complementary:
+                hidden = True  # any cell may be hidden to protect another
+        else:
+            out.append((-np.inf, np.inf))
+    return out, hidden
+
+
+def can_be(published: float, count: int, protect: list[ta.Protection]) -> bool:
+    """Whether a cell of that count can be published like this."""
+    reached, gone = [(float(count), float(count))], False
+    for one in protect:
+        reached, hidden = after(one, reached, count)
+        gone |= hidden
+    if np.isnan(published):
+        return gone
+    return any(low - 1e-9 <= published <= high + 1e-9 for low, high in reached)
+
+
+def can_be_controlled(published: np.ndarray, counts: np.ndarray, base: int) -> np.ndarray:
+    """Whether one random start rounds the cells of a table, one secret per row, to the published ones."""
+    rest = counts % base
+    total = np.cumsum(rest, axis=1)
+    fits = np.zeros(len(counts), dtype=bool)
+    for start in range(base):  # in steps of 1/base: cells are whole numbers
+        passed = (total + start) // base
+        up = np.diff(passed, axis=1, prepend=0)
+        fits |= ((counts - rest + up * base) == published).all(axis=1)
+    return fits
+
+
+def determined(people: ta.Dataset, release: ta.Release, protect: list[ta.Protection]) -> np.ndarray:
+    """Who has the same secret in every secret that can have led to the release."""
+    n = people.n
+    every = np.array(list(product((0, 1), repeat=n)), dtype=np.int64)
+    fits = np.ones(len(every), dtype=bool)
+    start = 0
+    for columns in release.statistic.sets(people.public):
+        shape = [people.public.levels[column] for column in columns]
+        cell = np.ravel_multi_index(tuple(people.public.codes[c].astype(int) for c in columns), shape)
+        inside = (cell[:, None] == np.arange(np.prod(shape))).astype(np.int64)
+        yes = every @ inside
+        counts = np.stack([inside.sum(axis=0) - yes, yes], axis=2).reshape(len(every), -1)
+        published = release.values[start : start + counts.shape[1]]
+        start += counts.shape[1]
+        for column, value in enumerate(published):
+            most = counts[:, column].max()
+            allowed = np.array([can_be(value, count, protect) for count in range(most + 1)])
+            fits &= allowed[counts[:, column]]
+        if len(protect) == 1 and isinstance(protect[0], ta.Rounding) and protect[0].mode == "controlled":
+            fits &= can_be_controlled(published, counts, int(protect[0].base))
+    assert fits[np.flatnonzero((every == people.secret).all(axis=1))].all(), "the truth must fit"
+    return np.ptp(every[fits], axis=0) == 0
+
+
+def instance(seed: int, largest: int) -> tuple[ta.Dataset, ta.Release, list[ta.Protection]]:
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, largest + 1)), int(rng.integers(2, 5))
+    public = np.column_stack([rng.integers(0, rng.integers(2, 4), n) for _ in range(d)])
+    secret = (rng.random(n) < rng.choice([0.2, 0.5, 0.8])).astype(int)
+    if len(set(secret)) < 2 or (public == public[0]).all():
+        return instance(seed + 10**6, largest)
+    frame = {f"c{j}": public[:, j].astype(str) for j in range(d)} | {"s": secret}
+    people = ta.Dataset.from_frame(frame, secret="s")
+    count = int(rng.integers(0, 3))
+    protect = [ALONE[i] for i in rng.choice(len(ALONE), count, replace=False)]
+    ways = int(rng.integers(1, min(3, len(people.public.columns)) + 1)) + 1
+    return people, ta.publish(people, ta.Marginals(ways), protect, rng=seed), protect
+
+
+def check(seed: int, largest: int) -> int:
+    """The number of people determined; all of them, and nobody else, are proved and guessed right."""
+    people, release, protect = instance(seed, largest)
+    sure = determined(people, release, protect)
+    attack = ta.reconstruct(release, people.public, "least-squares")
+    proved = attack.identified == "proved"
+    said = f"{seed}: {release!r}"
+    assert (proved <= sure).all(), f"proved, and not determined: {said}"
+    assert (attack.guess == people.secret)[proved].all(), said
+    assert attack.undecided == 0, said
+    assert (proved == sure).all(), f"determined, and not proved: {said}"
+    return int(sure.sum())
+
+
+def test_everybody_who_is_determined_is_proved_and_nobody_else():
+    assert sum(check(seed, largest=8) for seed in range(60)) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_two_thousand_releases_of_up_to_fourteen_people(block):
+    assert sum(check(seed, largest=14) for seed in range(100 * block, 100 * block + 100)) > 50
+
+
+@pytest.mark.parametrize("first", ALONE, ids=str)
+def test_every_pair_of_protections_is_undone(first):
+    rng = np.random.default_rng(1)
+    from tellall.release.possible import possible_counts
+
+    for second in [None, *ALONE]:
+        protect = [first] if second is None else [first, second]
+        for _ in range(2):
+            count = int(rng.integers(0, 12))
+            values = np.array(_draws(count, protect, rng))
+            found = possible_counts(values, protect, 1.0)
+            gaps = dict(found.gaps)
+            for index, value in enumerate(values):
+                for other in range(25):
+                    inside = found.low[index] <= other <= found.high[index]
+                    inside &= other not in gaps.get(index, ())
+                    assert inside == can_be(value, other, protect), (protect, value, other)
+
+
+def _draws(count, protect, rng):
+    """Published values that a cell of this count can have, drawn with the definitions above."""
+    value, out = float(count), []
+    for _ in range(4):
+        now, gone = value, False
+        for one in protect:
+            reached, hidden = after(one, [(now, now)], count)
+            if hidden and (not reached or rng.random() < 0.5):
+                gone = True
+                break
+            low, high = reached[rng.integers(len(reached))]
+            low, high = (-50.0, 50.0) if np.isinf(low) else (low, high)
+            now = low if low == high else float(np.round(rng.uniform(low, high), 6))
+        out.append(np.nan if gone else now)
+    return out

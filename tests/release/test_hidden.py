@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.conftest import first_fast
 
 import tellall as ta
+from tellall.attack.prove.proof import Proof
 from tellall.attack.reconstruct.attack import reconstruct_from
 from tellall.release.equations import Evidence
 from tellall.release.linearise import Threshold, threshold_of, whole_rounding
+from tellall.release.possible import Facts
 from tellall.release.protections.protection import Exact
 
 HIDDEN_BEFORE_AND_AFTER = [
@@ -43,10 +47,17 @@ def some_subsets(
 
 
 def attack(release: ta.Release, people: ta.Dataset, decoder: str, *, intervals: bool = True):
+    """What the decoder makes of it after the bounds alone, with or without what is known of hidden values."""
     evidence = ta.linearise(release, people.public)
     if not intervals:
-        evidence = Evidence(tuple(part.shown for part in evidence.parts))
-    return reconstruct_from(evidence, people.public, (release,), decoder)
+        nothing = np.where(np.isnan(release.values), np.inf, 0.0)
+        evidence = Evidence(
+            tuple(
+                replace(part.shown, facts=Facts(part.facts.low - nothing, part.facts.high + nothing))
+                for part in evidence.parts
+            )
+        )
+    return reconstruct_from(evidence, people.public, (release,), decoder, proof=Proof.of_bounds(evidence))
 
 
 @pytest.mark.parametrize("protect", HIDDEN_BEFORE_AND_AFTER, ids=repr)

@@ -168,7 +168,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
         said = f"{document['guessed_to_have_it']:,} people are guessed to have the secret."
     return [
         first,
-        f"Everybody is guessed: {sure}; {document['proved']:,} proved.",
+        f"Everybody is guessed: {sure}; {document['proved']:,} proved"
+        + (f", {document['undecided']:,} left open by the search." if document["undecided"] else "."),
         said,
         f"{truth}: tellall audit.",
     ]

@@ -107,6 +107,8 @@ class Outcome:
         People exposed, by confidence and by value.
     luck
         How many guesses were sure, right, and expected to be right by luck; the draw with the most sure ones.
+    undecided
+        People for whom the search for proofs used up its steps before it could tell.
     contradicted
         Whether a proof contradicts the truth: the release is about other people. It then proves nothing.
     status
@@ -158,6 +160,7 @@ class Outcome:
     promised: Promised | None = None
     reliability: tuple[Bin, ...] = ()
     hits: Hits | None = None
+    undecided: int = 0
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -307,6 +310,7 @@ class Outcome:
             if real
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
+            undecided=_mean_count([attack.undecided for attack in attacks]),
             proofs=None
             if real or key is None
             else Proofs.of([risk._proved for risk in risks], first._truth, first.secret.levels, key),
@@ -361,6 +365,7 @@ def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcom
         foreseen=_foreseen_of_areas([outcome.foreseen for outcome in outcomes]),
         promised=_promised_of_areas([outcome.promised for outcome in outcomes]),
         reliability=add_bins([outcome.reliability for outcome in outcomes]),
+        undecided=sum(outcome.undecided for outcome in outcomes),
     )
 
 

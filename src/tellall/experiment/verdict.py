@@ -134,6 +134,17 @@ def sensitive_codes(dataset: Dataset, sensitive: Sequence[str] | None) -> tuple[
 
 def judge_outcome(name: str, found: Outcome, limits: Limits) -> Verdict:
     """The verdict on one attack."""
+    verdict = _judge_found(name, found, limits)
+    if not found.undecided:
+        return verdict
+    left = count_of(found.undecided, "person", "people")
+    return replace(
+        verdict, sentence=f"{verdict.sentence} For {left} the search for proofs ended before it could tell."
+    )
+
+
+def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:
+    """The verdict on what one attack found out."""
     low = found.share_gained[1]
     proved, exposed = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     people = f" With a sensitive value: {_people_learnt(proved, exposed)}" if proved or exposed else ""

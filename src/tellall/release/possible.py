@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect, Stack
-from tellall.algebra.operators.dense import Sparse
+from tellall.algebra.operators.sparse import Sparse
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.statistics.base import CellLayout

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
-from tellall.algebra.operators.dense import Dense
+from tellall.algebra.operators.base import Array, Dense
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.attack.prove.system import Mask, Part
 from tellall.attack.prove.walk import Walker, moved

@@ -196,6 +196,9 @@ class Found(_Strict):
     proved: int
     proved_alone: Annotated[dict[str, int], Field(description="By more than one cell; by value.")]
     proved_group: Annotated[dict[str, int], Field(description="By one cell of people all alike; by value.")]
+    undecided: Annotated[
+        int, Field(ge=0, description="People for whom the search for proofs ended before it could tell.")
+    ] = 0
     learnt: Annotated[dict[str, int], Field(description="Proved alone or exposed, by value.")]
     exposed: dict[str, dict[str, int]]
     luck: LuckDocument

@@ -11,18 +11,21 @@ from tests import likenesses
 from tests.conftest import SHARED, first_fast
 
 import tellall as ta
+from tellall.papers import private_ols
 from tellall.papers.claims import Paper, filled
 from tellall.papers.private_ols import (
     CLAIMS,
     PaperData,
     _black_box,
     _trade_off,
+    choices,
     figure_2,
     figure_3,
     figures,
     growth,
     load,
     rerun,
+    scalings,
 )
 from tellall.report.paper_page import render
 
@@ -161,3 +164,54 @@ def test_the_page(small: PaperData) -> None:
     for words in ("Figure 2, made up", "Figure 3, made up", "Gaussian noise of equal error", "normal limit"):
         assert words in page
     assert [one.verdict for one in result.statements if "black box" in one.what] == ["holds", "holds"]
+
+
+def test_without_files_the_patients_stand_in_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (plan,) = private_ols._plans(".")
+    assert load(plan.data, ".").features.shape == (442, 11)
+    assert private_ols._plans(tmp_path) == private_ols._PLANS  # a folder that is named must hold the files
+    for name in private_ols._FILES.values():
+        (tmp_path / name).touch()
+    assert private_ols._plans(".") == private_ols._PLANS
+
+
+@pytest.mark.slow
+def test_the_rerun_without_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = rerun(quick=True)
+    assert "diabetes" in result.notes[0]
+    assert not [
+        str(one)
+        for one in result.statements
+        if one.what.startswith("the black box") and one.verdict != "holds"
+    ]
+    assert {one.verdict for one in result.index if one.number == "Fig. 2"} <= {
+        "wording",
+        "not reproduced",
+        "holds",
+    }
+
+
+def test_scalings_differ_by_an_invertible_map(small: PaperData) -> None:
+    """The sketch's profile is the same for all; the noise's is not."""
+    for name, x in scalings(small.features).items():
+        both = np.linalg.lstsq(small.features, x, rcond=None)[0]
+        np.testing.assert_allclose(small.features @ both, x, atol=1e-9, err_msg=name)
+        assert abs(np.linalg.det(both)) > 1e-9
+        scaled = ta.SketchedLeastSquares(40).profile(x, small.response)
+        plain = ta.SketchedLeastSquares(40).profile(small.features, small.response)
+        assert float(scaled.delta(0.2)) == pytest.approx(float(plain.delta(0.2)), rel=1e-6)
+
+
+def test_choices_count_where_the_sketch_is_better(small: PaperData) -> None:
+    (one,) = choices(small, [0.2], [10, 40])
+    _, case = one
+    two = figure_2(small, 0.2, [10, 40])
+    raw = sum(a <= b for a, b in zip(two["sketched"], two["gaussian"], strict=True))
+    unit = sum(a <= b for a, b in zip(two["sketched"], two["gaussian_unit"], strict=True))
+    assert f"{raw} of 2" in case["said"].split("; ")[0]
+    assert f"{unit} of 2" in case["said"].split("; ")[1]
+    assert case["said"].count(" of 2") == 4

@@ -73,6 +73,8 @@ def test_the_page_says_what_must_be_said(tags):
     assert "Gap in the proof" not in tags.text  # only the words that are used are explained
     assert "2 [1.5, 2.5]" in tags.text
     assert "tellall paper robust-tracing --quick --seed 7" in tags.text
+    named = rerun("").as_dict() | {"data": "my files"}
+    assert "tellall paper robust-tracing --quick --data 'my files' --seed 7" in Tags.of(render(named)).text
 
 
 def test_every_chart_has_words_and_a_table():

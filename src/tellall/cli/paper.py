@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +53,8 @@ def paper(
     talk = text.talk_console(quiet=quiet)
     with progress_bar(talk, "rerunning", quiet=quiet) as bar:
         result: PaperRerun = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=bar)
+    if data != Path():
+        result = replace(result, data=str(data))
     if about:
         result = result.about(about)
     if not as_json:

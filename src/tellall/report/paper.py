@@ -137,8 +137,8 @@ class PaperRerun:
         The claims with our verdicts, and what was drawn.
     notes
         What a reader has to know: what was left out, approximated or read in one of several ways.
-    seed, quick
-        How to repeat it.
+    seed, quick, data
+        How to repeat it; `data` is the folder that was named, if any.
     index
         Every numbered object of the paper, in its order, with the statements about it.
     details
@@ -165,6 +165,7 @@ class PaperRerun:
     notes: tuple[str, ...] = ()
     seed: int | None = None
     quick: bool = True
+    data: str = ""
     index: tuple[IndexEntry, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=versions)
@@ -195,6 +196,7 @@ class PaperRerun:
             "versions": dict(self.versions),
             "seed": self.seed,
             "quick": self.quick,
+            "data": self.data,
             "index": [asdict(one) | {"found": one.found} for one in self.index],
             "statements": [asdict(one) for one in self.statements],
             "figures": [figure.as_json() for figure in self.figures],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -57,4 +58,5 @@ def _answer(document: dict[str, Any]) -> Answer:
 def _command(document: dict[str, Any]) -> str:
     depth = "--quick" if document["quick"] else "--full"
     seed = "" if document["seed"] is None else f" --seed {document['seed']}"
-    return f"tellall paper {document['paper']} {depth}{seed}"
+    data = f" --data {shlex.quote(document['data'])}" if document["data"] else ""
+    return f"tellall paper {document['paper']} {depth}{data}{seed}"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.promise import bounds
+from tellall.promise.bounds.table import group_moment, shifted_moment
 
 LABEL = "rate, constant unknown"
 
@@ -57,11 +58,56 @@ def test_golden_blr(golden):
 
 def test_golden_least_noise(golden):
     for case in golden["dp_lower_bound_explicit_instance_independent"]:
-        found = bounds.least_noise(10**6, case["d"], case["k"], float(case["eps"]), float(case["delta"]))
-        assert found.group == case["best_group_size_L"]
-        assert found.trace == pytest.approx(float(case["trace_lower_bound_Ik"]), rel=1e-12)
-        assert found.per_product == pytest.approx(float(case["rms_per_entry_Ik"]), rel=1e-12)
-        assert found.per_cell == pytest.approx(float(case["rms_per_entry_Ck"]), rel=1e-12)
+        epsilon, delta, k = float(case["eps"]), float(case["delta"]), case["k"]
+        tables = math.comb(case["d"], k)
+        moment, group = group_moment(10**6, epsilon, delta)
+        trace = moment * (tables - 1) ** 2
+        assert group == case["best_group_size_L"]
+        assert trace == pytest.approx(float(case["trace_lower_bound_Ik"]), rel=1e-12)
+        assert math.sqrt(trace / tables) == pytest.approx(float(case["rms_per_entry_Ik"]), rel=1e-12)
+        found = bounds.least_noise(10**6, case["d"], k, epsilon, delta)
+        assert found.trace >= trace * (1 - 1e-12)
+        assert found.per_product == pytest.approx(math.sqrt(found.trace / tables), rel=1e-12)
+        assert found.per_cell == pytest.approx(found.per_product / 2**k, rel=1e-12)
+
+
+def alike(law: np.ndarray, epsilon: float) -> float:
+    """The δ of a law on whole numbers and the same law one further."""
+    one, two = np.append(law, 0.0), np.insert(law, 0, 0.0)
+    return max(float(np.maximum(0, a - math.exp(epsilon) * b).sum()) for a, b in ((one, two), (two, one)))
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+def test_the_moment_of_a_shifted_law_is_below_every_private_law_s_and_reached_by_the_geometric(epsilon):
+    places = np.arange(-60, 61)
+    laws = {
+        "geometric": np.exp(-epsilon * np.abs(places)),
+        "wide": np.exp(-0.7 * epsilon * np.abs(places)),
+        "normal": np.exp(-(places**2) / 50),
+        "narrow normal": np.exp(-(places**2) / 6),
+        "cut": np.where(np.abs(places) <= 4, 1.0, 0.0),
+        "even": np.where(places % 2 == 0, np.exp(-epsilon * np.abs(places) / 2), 0.0),
+    }
+    for name, law in laws.items():
+        law = law / law.sum()
+        delta = alike(law, epsilon)
+        if delta < 1:
+            moment = float(law @ places**2)
+            assert shifted_moment(epsilon, delta) <= moment * (1 + 1e-9), name
+            assert group_moment(10**6, epsilon, delta)[0] <= moment * (1 + 1e-9), name
+    law = laws["geometric"] / laws["geometric"].sum()
+    assert shifted_moment(epsilon, 0.0) == pytest.approx(float(law @ places**2), rel=1e-4)
+
+
+def test_the_moment_falls_with_delta_and_epsilon_and_is_twice_one_over_epsilon_squared_for_small_ones():
+    for epsilon in (1e-3, 0.1, 1.0, 5.0):
+        found = [shifted_moment(epsilon, delta) for delta in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9)]
+        assert found == sorted(found, reverse=True)
+        assert found[1] == pytest.approx(found[0], rel=1e-3)
+    assert shifted_moment(1e-3, 0.0) * 1e-6 == pytest.approx(2.0, rel=1e-6)
+    assert shifted_moment(800.0, 0.1) == 0.0
+    epsilons = [shifted_moment(epsilon, 1e-6) for epsilon in (0.01, 0.1, 0.5, 1.0, 2.0, 10.0)]
+    assert epsilons == sorted(epsilons, reverse=True)
 
 
 def test_golden_row_guess(golden):
@@ -144,9 +190,8 @@ def test_the_best_group_is_the_best():
         sizes = np.arange(1, n + 1)
         more = delta * np.expm1(sizes * epsilon) / np.expm1(epsilon)
         shared = (np.expm1(sizes * epsilon) + 2 * more) / (np.exp(sizes * epsilon) + 1)
-        traces = np.maximum(1 - shared, 0) * sizes**2 * (math.comb(6, 2) - 1) ** 2 / 4
-        found = bounds.least_noise(n, 6, 2, epsilon, delta)
-        assert found.trace == pytest.approx(traces.max(), rel=1e-9)
+        moments = np.maximum(1 - shared, 0) * sizes**2 / 4
+        assert group_moment(n, epsilon, delta)[0] == pytest.approx(moments.max(), rel=1e-9)
 
 
 sizes = st.tuples(st.integers(2, 10**6), st.integers(2, 40), st.integers(1, 4)).filter(lambda s: s[2] <= s[1])

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.promise.bounds.mechanisms import (
     Blr,
@@ -24,14 +26,17 @@ __all__ = [
     "LeastNoise",
     "Rate",
     "Table",
+    "group_moment",
     "least_noise",
     "prior_guess",
     "rates",
     "row_guess",
+    "shifted_moment",
     "table",
 ]
 
 LABEL = "rate, constant unknown"
+_MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -121,21 +126,64 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
 
     Notes
     -----
-    For noise that does not depend on the data, released with (ε, δ)-differential privacy,
-    tr Σ ≥ max over 1 ≤ L ≤ n of (1 − t_L) L² (m_k − 1)²/4 on the inner products I_k, where
-    t_L = (e^(Lε) − 1 + 2δ_L)/(e^(Lε) + 1) and δ_L = δ (e^(Lε) − 1)/(e^ε − 1) is what privacy leaves for L
-    people at once; a cell's mean squared error is at least that over 2^(2k) m_k. contingency-tables, Lemma
-    4.12 and Proposition 4.8, the lemma repaired (E-CT-5) and its constant kept. The logarithm of the bound
-    is concave in L, so the best L is found in O(log n).
+    For noise that does not depend on the data, released with (ε, δ)-differential privacy, tr Σ ≥ c (m_k − 1)²
+    on the inner products I_k, c the larger of two numbers; a cell's mean squared error is at least that over
+    2^(2k) m_k (contingency-tables, Proposition 4.8).
+
+    One: `shifted_moment`, which is sharp for δ = 0: 1/(2 sinh²(ε/2)). Two: the largest of (1 − t_L) L²/4 over
+    1 ≤ L ≤ n, where t_L = (e^(Lε) − 1 + 2δ_L)/(e^(Lε) + 1) and δ_L = δ (e^(Lε) − 1)/(e^ε − 1) is what
+    privacy leaves for L people at once: Lemma 4.12, repaired (E-CT-5), its constant kept. It is the larger
+    where δ is.
 
     Examples
     --------
     >>> bound = least_noise(10_000, 20, 2, 0.5, 1e-6)
-    >>> bound.group, round(bound.per_cell, 6)
-    (4, 3.347429)
+    >>> bound.group, round(bound.per_cell, 3)
+    (1, 9.594)
     """
     sizes, eps = TableSizes.of(n, d, k), as_epsilon(epsilon)
     slack = share("delta", delta, one=False)
+    (by_groups, group), shifted = group_moment(sizes.n, eps, slack), shifted_moment(eps, slack)
+    trace = max(by_groups, shifted) * float(sizes.tables - 1) ** 2
+    per_product = math.sqrt(trace / sizes.tables)
+    return LeastNoise(per_product / 2**k, per_product, trace, 1 if shifted > by_groups else group)
+
+
+def shifted_moment(epsilon: float, delta: float) -> float:
+    """A lower bound on E Z² of every law Z that is (ε, δ)-alike when it is shifted by one; sharp for δ = 0.
+
+    Notes
+    -----
+    With q = e^(−ε) and S(x) = P(|Z| ≥ x), privacy gives S(x + 1) ≥ q(S(x) − 2δ), and S(x) + q S(1 − x) ≥
+    2q(1 − δ) on (0, 1). E Z² = ∫ 2x S(x) dx is a convex function of S on (0, 1) through these steps. At
+    S = a_0 = 2q(1 − δ)/(1 + q) it is Σ (2j + 1) a_j, a_(j+1) = q(a_j − 2δ) over the a_j above zero, j ≤ J;
+    moving S away from a_0 can lower it by (1 − a_0)(1 − q)((J + 1)q^(J+1))²/((1 + q)(1 − q^(J+1))) at most,
+    which is subtracted. For δ = 0 nothing is, and the two-sided geometric law reaches the bound.
+
+    Examples
+    --------
+    >>> round(shifted_moment(1.0, 0.0), 6)
+    1.841347
+    >>> round(shifted_moment(1.0, 1e-6), 4)
+    1.8411
+    """
+    if epsilon > 700:
+        return 0.0
+    q = math.exp(-epsilon)
+    start = 2 * q * (1 - delta) / (1 + q)
+    if delta == 0:
+        return 1 / (2 * math.sinh(epsilon / 2) ** 2)
+    fixed = 2 * delta * q / -math.expm1(-epsilon)
+    last = min(math.floor(math.log(1 + start / fixed) / epsilon), _MOST_STEPS)  # fewer steps: a weaker bound
+    steps = np.arange(last + 1)
+    shares = np.maximum(np.exp(-epsilon * steps) * (start + fixed) - fixed, 0.0)
+    power = (last + 1) * math.exp(-epsilon * (last + 1))
+    lost = (1 - start) * -math.expm1(-epsilon) * power**2 / ((1 + q) * -math.expm1(-epsilon * (last + 1)))
+    return max(0.0, float((2 * steps + 1) @ shares) - max(0.0, lost))
+
+
+def group_moment(n: int, eps: float, slack: float) -> tuple[float, int]:
+    """The largest (1 − t_L) L²/4 over 1 ≤ L ≤ n, and L: its logarithm is concave in L."""
 
     def size(group: int) -> float:
         """(1 − t_L) L², with 1 − t_L = 2 (1 − δ_L)/(e^(Lε) + 1)."""
@@ -144,13 +192,11 @@ def least_noise(n: int, d: int, k: int, epsilon: float, delta: float = 0.0) -> L
         spent = slack * math.expm1(group * eps) / math.expm1(eps)
         return 2 * max(0.0, 1 - spent) / (math.exp(group * eps) + 1) * float(group) ** 2
 
-    low, high = 1, sizes.n
+    low, high = 1, n
     while low < high:  # the first L after which the bound no longer grows; 1 where it is zero everywhere
         middle = (low + high) // 2
         low, high = (middle + 1, high) if size(middle + 1) > size(middle) else (low, middle)
-    trace = size(low) * float(sizes.tables - 1) ** 2 / 4
-    per_product = math.sqrt(trace / sizes.tables)
-    return LeastNoise(per_product / 2**k, per_product, trace, low)
+    return size(low) / 4, low
 
 
 def row_guess(epsilon: float, delta: float = 0.0, prior: float = 2 / 3) -> float:

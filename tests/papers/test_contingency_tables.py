@@ -7,7 +7,13 @@ from tests.report.pages import Tags, refuses_the_world
 
 import tellall as ta
 from tellall.papers.contingency_attacks import Plain, bits_of, random_people
-from tellall.papers.contingency_mechanisms import constant_output, inner_products, sample_attack
+from tellall.papers.contingency_bounds import least_second_moment
+from tellall.papers.contingency_mechanisms import (
+    constant_output,
+    general_noise,
+    inner_products,
+    sample_attack,
+)
 from tellall.papers.contingency_spectrum import repeated
 from tellall.papers.contingency_tables import rerun
 from tellall.report.paper_page import render
@@ -103,7 +109,7 @@ def test_private_noise_is_above_the_certified_bound(found):
 
 def test_what_is_not_reproduced_is_said(found):
     said = [one for one in found.statements if one.verdict == "not tried"]
-    assert {one.where.split(",")[0] for one in said} == {"Thm. 4.21", "App. A"}
+    assert {one.where.split(",")[0] for one in said} == {"Prop. A.3"}
 
 
 def test_the_page_stands_alone_and_its_figures_have_labels(found):
@@ -170,3 +176,21 @@ def test_inner_products_are_those_of_tables():
 
 def test_the_printed_matrix_has_rank_for_few_people():
     assert repeated(16, 30, draws=1, rng=np.random.default_rng(0)) > 0.1
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(1000, 10, 2), (100_000, 20, 3), (10**7, 40, 2)])
+def test_no_mechanism_is_below_the_explicit_bound_of_theorem_4_21(n, d, k):
+    """It holds for every mechanism, so also for noise that ignores the data, whose own bound is higher."""
+    for epsilon, delta in ((0.1, 1e-3), (0.5, 1e-6), (1.0, 0.0)):
+        least = general_noise(n, d, k, epsilon, delta)
+        assert 0 < least < ta.bounds.least_noise(n, d, k, epsilon, delta).per_cell
+        assert least <= general_noise(2 * n, d, k, epsilon, delta) * (1 + 1e-9)
+        assert least >= general_noise(n, d, k, 2 * epsilon, delta)
+    assert general_noise(3, d, k, 0.5, 1e-6) == 0
+
+
+def test_the_sharp_moment_is_the_library_s():
+    """tr Σ ≥ c (m_k − 1)² with the same c."""
+    for epsilon in (0.1, 1.0, 4.0):
+        found = ta.bounds.least_noise(100, 6, 2, epsilon).trace
+        assert found == pytest.approx(least_second_moment(epsilon) * 14**2, rel=1e-12)

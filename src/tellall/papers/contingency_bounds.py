@@ -127,6 +127,14 @@ def _directions(rng: Rng) -> Iterator[NamedCase]:
         length = m - z.sum(axis=1) ** 2 / m
         off = max(off, abs(float(length.mean()) - (m - 1)))
         least = min(least, float((length >= m - 2).mean()))
+    shares = []
+    for d, k in ((6, 2), (7, 3), (8, 4)):
+        z = _all_rows(d, k)
+        m = z.shape[1]
+        shares.append((float((z.sum(axis=1) ** 2 > m * m / 4).mean()), 4 / m))
+    seen, most = max(shares)
+    fine = all(share <= bound for share, bound in shares)
+    yield "independent lengths", {"value": seen, "bound": most, "mended": fine}
     yield "quadratic", {"value": least, "off": off, "fine": off < 1e-9 and least >= 0.5}
     tried, largest = 50, 0.0
     for _ in range(tried):

@@ -118,6 +118,14 @@ LEMMAS = (
           "m_k = 6, n = 60, {runs:,} databases, γ from 0.25 to 0.45, the best t: largest ratio of the share "
           "seen",
           verdict=at_most(1.0)),
+    Claim("independent lengths", "long directions among those with a large error",
+          "proof of Lemma 4.19, E-CT-11",
+          "each of them is long with probability 1/2, hence E|S| ≥ E|R|/2",
+          "all rows, (d, k) = (6, 2), (7, 3), (8, 4); which directions have a large error depends on them",
+          "R may be the short ones: then E|S| = 0 with E|R| = n/2. By Chebyshev ⟨z, o⟩² ≤ m²/4 but for 4/m "
+          "of "
+          "the rows (seen: {value:.3f} at most, of {bound:.3f}), so E|S| ≥ E|R| − 4n/m, and the lemma stands",
+          mended("gap in the proof")),
     Claim("markov", "with what probability", "Prop. 4.20, E-CT-9",
           "with probability Ω(1 − 1/n)", "|S| ≤ n, E|S| ≥ n/4, as the proof has it",
           "P(|S| > n/8) ≥ {value:.4f}, reached by |S| = n or n/8; less 1/n it is the probability shown, "

@@ -22,6 +22,7 @@ __all__ = [
     "constant_output",
     "costs",
     "errata",
+    "general_noise",
     "inner_products",
     "mechanisms",
     "privacy",
@@ -265,7 +266,9 @@ def privacy(quick: bool, rng: Rng, tell: Tell) -> Found:
     table = ta.bounds.table(_PEOPLE, 20, 3, _EPS, _DEL)
     rate = next(row for row in table.rows if row.side == "lower" and row.guarantee == "(ε, δ)-private")
     synthetic = ta.bounds.blr(_PEOPLE, 20, 3, _EPS).distortion
-    for key, more in (("general", {"rate": rate}), ("synthetic", {"off": synthetic})):
+    least = general_noise(_PEOPLE, 20, 3, _EPS, _DEL)
+    above = {"value": (ta.bounds.noisy_tables(20, 3, _EPS, _DEL).std or math.nan) / least, "least": least}
+    for key, more in (("general", {"rate": rate, **above}), ("synthetic", {"off": synthetic})):
         cases.append((key, {"n": _PEOPLE, "d": 20, "k": 3, **words, **more}))
     figure = Figure(
         "What privacy costs a cell, and what it must cost (k = 2)",
@@ -288,6 +291,34 @@ def privacy(quick: bool, rng: Rng, tell: Tell) -> Found:
         ),
     )
     return [figure], cases
+
+
+def general_noise(n: int, d: int, k: int, epsilon: float, delta: float) -> float:
+    """The root mean squared error of a cell that every (ε, δ)-private release has on some database of n rows.
+
+    Notes
+    -----
+    Theorem 4.21 with constants. A′ works on N = ⌊2εn⌋ rows and is (1/2, δ′)-private, δ′ = δ(√e − 1)/(e^ε − 1)
+    (E-CT-10). Of two neighbours one has an error of κ⟨πz, πz⟩² along πz, κ = (1 − t)/4 (E-CT-5). By Chebyshev
+    all but a share 4/m of the directions have ⟨πz, πz⟩ ≥ 3m/4 (E-CT-11), so a random database, or one with a
+    row made ones, has E|S| ≥ N/4 if m ≥ 16, and |S| ≥ N/8 with probability 1/7 (E-CT-9). ‖V‖ ≤ B but for
+    1/N, B the best of (ln(mN) + N ln(1 + (e^t − 1)/m))/t (E-CT-6). Then tr Σ ≥ (N/8) κ (3m/4)²/(mB), and back
+    by 1/(4ε²) and 2^−k.
+
+    Examples
+    --------
+    >>> round(general_noise(100_000, 20, 3, 0.5, 1e-6), 3)
+    0.371
+    """
+    m, rows = math.comb(d, k), math.floor(2 * epsilon * n)
+    if m < 16 or rows < 8:
+        return 0.0
+    spent = delta * math.expm1(0.5) / math.expm1(epsilon)
+    apart = (math.expm1(0.5) + 2 * spent) / (math.exp(0.5) + 1)
+    steps = np.geomspace(1e-3, 30, 400)
+    largest = float(((math.log(m * rows) + rows * np.log1p(np.expm1(steps) / m)) / steps).min())
+    trace = rows / 8 * max(0.0, 1 - apart) / 4 * (3 / 4) ** 2 * m / min(largest, rows)
+    return math.sqrt(trace / (4 * epsilon**2) / (4**k * m))
 
 
 def inner_products(signs: Array, order: int) -> Array:

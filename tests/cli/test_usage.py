@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
+import typer
 
 from tellall import cli
 from tellall.core import files as store
@@ -188,3 +190,37 @@ def test_what_is_no_file_is_written_to_and_not_replaced(tmp_path):
     reader.join(10)
     assert read == ["text\n"]
     assert place.is_fifo()
+
+
+def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
+    from io import StringIO
+
+    from rich.console import Console
+
+    from tellall.cli import options
+
+    said = StringIO()
+    monkeypatch.setattr(options, "_EVERY", 0.02)
+    with options.progress_bar(Console(file=said), "attacking", quiet=False) as progress:
+        progress(1, 3)
+        time.sleep(0.15)
+    lines = said.getvalue().splitlines()
+    assert len(lines) >= 2
+    assert lines[-1] == "attacking: 1 of 3 done, 0 s"
+    with options.progress_bar(Console(file=said), "attacking", quiet=True) as progress:
+        assert progress is None
+
+
+def test_work_that_is_stopped_says_what_was_kept(capsys):
+    from tellall.cli.options import resumable
+
+    def stopped():
+        with resumable(kept=True, words="attacks") as through:
+            through(None)(2, 3)
+            raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit):
+        stopped()
+    assert capsys.readouterr().err == (
+        "tellall: stopped; 2 of 3 attacks are kept; run the same command to go on from here.\n"
+    )

@@ -110,11 +110,15 @@ def audit(
         talk.print(f"On one core this audit takes {expected}; a stopped one goes on where it was.")
     context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
-    with resumable(kept=True), progress_bar(talk, "attacking", quiet=quiet) as progress:
+    pieces = "attacks" if chosen.by is None else "areas"
+    with (
+        resumable(kept=True, words=pieces) as through,
+        progress_bar(talk, "attacking", quiet=quiet) as progress,
+    ):
         result = run(
             people,
             chosen,
-            progress,
+            through(progress),
             processes=1 if jobs < 0 and not on_cpu else jobs or 1,  # a device's memory holds one attack
             device=chosen.device,
             cluster=cluster,
@@ -149,11 +153,13 @@ def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, qu
     from tellall.experiment.remedy import with_remedy
 
     try:
+        places = places_of(people, audit.plan)
+        with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
+            found = with_culprits(people, places, audit, progress)
         with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
-            places = places_of(people, audit.plan)
-            found = with_remedy(places, with_culprits(people, places, audit), progress)
+            found = with_remedy(places, found, progress)
     except KeyboardInterrupt:
-        talk.print("The search for a remedy was stopped; the verdict stands.")
+        talk.print(f"The search for a remedy was stopped; the verdict stands, and is kept in {folder}.")
         return audit
     except (TellallError, MemoryError) as error:
         talk.print(f"The search for a remedy failed; the verdict stands. {one_line(str(error), 300)}")

@@ -64,6 +64,7 @@ __all__ = [
 ]
 
 INCONCLUSIVE = 3  # the exit code when there is no answer
+_EVERY = 30.0  # seconds between two lines about work that goes on, where there is no terminal
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
@@ -254,12 +255,25 @@ def write_study(
 
 
 @contextmanager
-def resumable(*, kept: bool) -> Iterator[None]:
-    """Work that, when stopped, says whether it can be resumed."""
+def resumable(*, kept: bool, words: str = "pieces") -> Iterator[Callable[[Progress | None], Progress]]:
+    """Work that, when stopped, says what of it was kept; its progress goes through the function it gets."""
+    known = (0, 0)
+
+    def through(progress: Progress | None) -> Progress:
+        def tell(done: int, total: int) -> None:
+            nonlocal known
+            known = done, total
+            if progress is not None:
+                progress(done, total)
+
+        return tell
+
     try:
-        yield
+        yield through
     except KeyboardInterrupt:
-        more = "run the same command to go on from here" if kept else "nothing was kept"
+        done, total = known
+        some = f"{done:,} of {total:,} {words} are kept; " if total else ""
+        more = f"{some}run the same command to go on from here" if kept else "nothing was kept"
         typer.echo(f"tellall: stopped; {more}.", err=True)
         raise typer.Exit(INCONCLUSIVE) from None
 
@@ -270,22 +284,53 @@ def watching(talk: Console, *, quiet: bool, kept: bool) -> Watch:
     @contextmanager
     def watch(name: str) -> Iterator[Progress | None]:
         talk.print(name)
-        with resumable(kept=kept), progress_bar(talk, "measuring", quiet=quiet) as progress:
-            yield progress
+        with resumable(kept=kept) as known, progress_bar(talk, "measuring", quiet=quiet) as progress:
+            yield known(progress)
 
     return watch
 
 
 @contextmanager
 def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Progress | None]:
-    """A function that the work calls with (done, total), shown as a bar; None without a terminal."""
-    if quiet or not talk.is_terminal:
+    """A function that the work calls with (done, total): a bar, or without a terminal a line now and then."""
+    if quiet:
         yield None
         return
+    if not talk.is_terminal:
+        with _lines(talk, words) as tell:
+            yield tell
+        return
     from rich import progress as rich_progress
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (SpinnerColumn(), TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with rich_progress.Progress(*columns, console=talk, transient=True) as bar:
         task = bar.add_task(words, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _lines(talk: Console, words: str) -> Iterator[Progress]:
+    """Prints every half minute how much is done, so that a log shows that the work goes on."""
+    from threading import Event, Thread
+    from time import monotonic
+
+    known, began, over = (0, 0), monotonic(), Event()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal known
+        known = done, total
+
+    def repeat() -> None:
+        while not over.wait(_EVERY):
+            done, total = known
+            much = f"{done:,} of {total:,} done, " if total else ""
+            talk.print(f"{words}: {much}{monotonic() - began:.0f} s")
+
+    watch = Thread(target=repeat, daemon=True)
+    watch.start()
+    try:
+        yield tell
+    finally:
+        over.set()
+        watch.join()

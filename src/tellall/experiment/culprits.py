@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import TellallError
+from tellall.core.progress import Progress, counter
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
@@ -30,13 +31,19 @@ _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or m
 People = npt.NDArray[np.bool_]
 
 
-def with_culprits(dataset: Dataset, places: Sequence[Place], audit: Audit) -> Audit:
+def with_culprits(
+    dataset: Dataset, places: Sequence[Place], audit: Audit, progress: Progress | None = None
+) -> Audit:
     """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
-    return replace(audit, culprits=find_culprits(dataset, places, audit))
+    return replace(audit, culprits=find_culprits(dataset, places, audit, progress))
 
 
-def find_culprits(dataset: Dataset, places: Sequence[Place], audit: Audit) -> dict[str, Any] | None:
+def find_culprits(
+    dataset: Dataset, places: Sequence[Place], audit: Audit, progress: Progress | None = None
+) -> dict[str, Any] | None:
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
+
+    ``progress`` is called with (attacks made, attacks in all) after the whole and after each part.
 
     Notes
     -----
@@ -58,15 +65,19 @@ def find_culprits(dataset: Dataset, places: Sequence[Place], audit: Audit) -> di
         learnt[place.people] = learnt_people(risks[0], limits)
     whole = together(outcomes)
     parts = list(_without(releases, places[0].setting))
+    tell = counter(progress, 1 + len(parts[:_MOST_PARTS]))
+    tell(1)
+
+    def added(part: _Rest) -> dict[str, Any] | None:
+        found = _added(part, whole, places, audit.plan.seed, decoder, limits)
+        tell(1)
+        return found
+
     return {
         "of": worst.name,
         "decoder": decoder,
         **_numbers(whole, limits),
-        "parts": [
-            found
-            for part in parts[:_MOST_PARTS]
-            if (found := _added(part, whole, places, audit.plan.seed, decoder, limits)) is not None
-        ],
+        "parts": [found for part in parts[:_MOST_PARTS] if (found := added(part)) is not None],
         "not_tried": [part.name for part in parts[_MOST_PARTS:]],
         "who": who_is_learnt(dataset.public, learnt),
     }

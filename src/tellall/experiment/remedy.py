@@ -238,7 +238,7 @@ class _RemedySearch:
         """
         verdict = Verdict("pass", "What is left passes as it is.", "within the limits")
         for releases in self._sets(one.change, touched=True):
-            for decoder in sorted(decoders, key=lambda name: name != _QUICK):
+            for decoder in sorted(decoders, key=lambda name: name == _QUICK):
                 for draw, verdict in enumerate(self._verdicts(releases, decoder, len(decoders), draws)):
                     if verdict.word != "pass":
                         return replace(one, verdict=verdict, draws=draw + 1, passed=draw)

@@ -174,20 +174,22 @@ def test_sets_that_the_audit_did_not_attack_are_attacked_before_a_release_is_lef
 
 def test_a_search_ends_with_its_budget_and_says_so(people, monkeypatch):
     audit = ta.audit(people, PLAN)
+    places = places_of(people, audit.plan)
     told: list[tuple[int, int]] = []
     monkeypatch.setattr("tellall.experiment.remedy._BUDGET", 0)
     monkeypatch.setattr("tellall.experiment.remedy._LEAST", 3)
-    found = find_remedy(people, audit, lambda done, most: told.append((done, most)))
+    found = find_remedy(places, audit, lambda done, most: told.append((done, most)))
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert not found["found"]
     assert "The search ended after 3 attacks" in found["sentence"]
     assert len(found["tried"]) <= 3
     assert found["not_tried"]
-    assert found == find_remedy(people, audit)
+    assert found == find_remedy(places, audit)
 
 
 def test_the_first_draw_that_fails_ends_the_attack_on_a_change(people):
-    search = _RemedySearch(Setting(people), ta.audit(people, PLAN), None)
+    audit = ta.audit(people, PLAN)
+    search = _RemedySearch(places_of(people, audit.plan), audit, None)
     change = with_noise(search.planned, ["counts"], 0.01, search.setting)
     found = search._attacked(_Tried(change, change.cost(search.setting, 0)), ["least-squares"], 8)
     assert not found.good

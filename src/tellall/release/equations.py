@@ -365,11 +365,12 @@ class Evidence:
         from tellall.release.possible import Certain, join_facts
 
         said = join_facts(self.parts)
-        operator, low, high = self._of_groups(said.operator), said.low, said.high
+        operator, low, high, origin = self._of_groups(said.operator), said.low, said.high, said.origin
         if self.values > 1:
             counts = self.groups.counts.astype(np.float64)
             low, high = np.concatenate([low, counts]), np.concatenate([high, counts])
-        return Certain(operator, low, high, said.gaps)
+            origin = np.concatenate([origin, np.full((counts.size, 2), -1)])
+        return Certain(operator, low, high, said.gaps, origin)
 
     @property
     def grouped(self) -> LinearOperator:

@@ -260,27 +260,32 @@ def stretches_of(
 class Certain:
     """low ≤ operator @ unknowns ≤ high for every secret that is possible.
 
-    ``gaps`` lists, by row, whole numbers between these that do not occur.
+    ``gaps`` lists, by row, whole numbers between these that do not occur. ``origin`` has the index of the
+    release and of the value that each row comes from; −1 for a sum of values, or for no value at all.
     """
 
     operator: LinearOperator
     low: Array
     high: Array
-    gaps: Gaps = ()
+    gaps: Gaps
+    origin: IntArray
 
 
 def join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
     """What is certain from all of these releases, a column of the operator per person."""
     found: list[Certain] = []
-    for part in parts:
+    for release, part in enumerate(parts):
         facts = part.facts
         said = np.flatnonzero(np.isfinite(facts.low) | np.isfinite(facts.high))
         operator = part.source if said.size == facts.low.size else RowSelect(part.source, said)
         row = np.cumsum(np.isin(np.arange(facts.low.size), said)) - 1 if facts.gaps else said
         gaps = tuple((int(row[each]), counts) for each, counts in facts.gaps)
-        found.append(Certain(operator, facts.low[said], facts.high[said], gaps))
+        origin = np.column_stack([np.full(said.size, release), said])
+        found.append(Certain(operator, facts.low[said], facts.high[said], gaps, origin))
         if (more := facts.stretches) is not None:
-            found.append(Certain(_sums(part.source, more.start, more.stop), more.low, more.high))
+            sums, nowhere = _sums(part.source, more.start, more.stop), np.full((more.low.size, 2), -1)
+            nowhere[:, 0] = release
+            found.append(Certain(sums, more.low, more.high, (), nowhere))
     starts = np.cumsum([0, *(each.low.size for each in found)])
     return Certain(
         found[0].operator if len(found) == 1 else Stack([each.operator for each in found]),
@@ -291,6 +296,7 @@ def join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
             for start, each in zip(starts, found, strict=False)
             for row, counts in each.gaps
         ),
+        np.concatenate([each.origin for each in found]),
     )
 
 

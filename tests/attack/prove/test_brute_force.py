@@ -88,16 +88,16 @@ def can_be_controlled(published: np.ndarray, counts: np.ndarray, base: int) -> n
 
 def determined(people: ta.Dataset, release: ta.Release, protect: list[ta.Protection]) -> np.ndarray:
     """Who has the same secret in every secret that can have led to the release."""
-    n = people.n
-    every = np.array(list(product((0, 1), repeat=n)), dtype=np.int64)
+    n, values = people.n, people.levels
+    every = np.array(list(product(range(values), repeat=n)), dtype=np.int64)
     fits = np.ones(len(every), dtype=bool)
     start = 0
     for columns in release.statistic.sets(people.public):
         shape = [people.public.levels[column] for column in columns]
         cell = np.ravel_multi_index(tuple(people.public.codes[c].astype(int) for c in columns), shape)
         inside = (cell[:, None] == np.arange(np.prod(shape))).astype(np.int64)
-        yes = every @ inside
-        counts = np.stack([inside.sum(axis=0) - yes, yes], axis=2).reshape(len(every), -1)
+        counts = np.stack([(every == value) @ inside for value in range(values)], axis=2)
+        counts = counts.reshape(len(every), -1)
         published = release.values[start : start + counts.shape[1]]
         start += counts.shape[1]
         for column, value in enumerate(published):
@@ -110,13 +110,15 @@ def determined(people: ta.Dataset, release: ta.Release, protect: list[ta.Protect
     return np.ptp(every[fits], axis=0) == 0
 
 
-def instance(seed: int, largest: int) -> tuple[ta.Dataset, ta.Release, list[ta.Protection]]:
+def instance(seed: int, largest: int, values: int) -> tuple[ta.Dataset, ta.Release, list[ta.Protection]]:
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(3, largest + 1)), int(rng.integers(2, 5))
     public = np.column_stack([rng.integers(0, rng.integers(2, 4), n) for _ in range(d)])
     secret = (rng.random(n) < rng.choice([0.2, 0.5, 0.8])).astype(int)
-    if len(set(secret)) < 2 or (public == public[0]).all():
-        return instance(seed + 10**6, largest)
+    if values > 2:
+        secret = rng.integers(0, values, n)
+    if len(set(secret)) < values or (public == public[0]).all():
+        return instance(seed + 10**6, largest, values)
     frame = {f"c{j}": public[:, j].astype(str) for j in range(d)} | {"s": secret}
     people = ta.Dataset.from_frame(frame, secret="s")
     count = int(rng.integers(0, 3))
@@ -125,9 +127,9 @@ def instance(seed: int, largest: int) -> tuple[ta.Dataset, ta.Release, list[ta.P
     return people, ta.publish(people, ta.Marginals(ways), protect, rng=seed), protect
 
 
-def check(seed: int, largest: int) -> int:
+def check(seed: int, largest: int, values: int = 2) -> int:
     """The number of people determined; all of them, and nobody else, are proved and guessed right."""
-    people, release, protect = instance(seed, largest)
+    people, release, protect = instance(seed, largest, values)
     sure = determined(people, release, protect)
     attack = ta.reconstruct(release, people.public, "least-squares")
     proved = attack.identified == "proved"
@@ -141,6 +143,17 @@ def check(seed: int, largest: int) -> int:
 
 def test_everybody_who_is_determined_is_proved_and_nobody_else():
     assert sum(check(seed, largest=8) for seed in range(60)) > 50
+
+
+def test_the_same_of_a_secret_of_three_values():
+    assert sum(check(seed, largest=6, values=3) for seed in range(30)) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", [3, 4])
+def test_six_hundred_releases_of_several_values(values):
+    largest = {3: 8, 4: 6}[values]
+    assert sum(check(seed, largest, values) for seed in range(300)) > 100
 
 
 @pytest.mark.slow

@@ -78,9 +78,15 @@ class Enclosure:
 
 
 def enclose(
-    operator: LinearOperator, low: Array, high: Array, *, upper: Array, rounds: int = 50
+    operator: LinearOperator,
+    low: Array,
+    high: Array,
+    *,
+    upper: Array,
+    lower: Array | None = None,
+    rounds: int = 50,
 ) -> Enclosure:
-    """Bounds on every whole-numbered x with 0 ≤ x ≤ upper and low ≤ A x ≤ high.
+    """Bounds on every whole-numbered x with lower ≤ x ≤ upper (0 where not given) and low ≤ A x ≤ high.
 
     Notes
     -----
@@ -97,11 +103,12 @@ def enclose(
     >>> box.lower.tolist(), box.upper.tolist()
     ([1.0, 1.0, 0.0], [1.0, 1.0, 0.0])
     """
-    lower, upper = np.zeros(upper.size), upper.astype(np.float64)
+    least_of = np.zeros(upper.size) if lower is None else lower.astype(np.float64)
+    lower, upper = least_of, upper.astype(np.float64)
     if (low > high + _SLACK).any():
         return Enclosure(lower, upper, empty=True)
     rows = np.flatnonzero(np.isfinite(low) | np.isfinite(high))
-    if not rows.size or not _worth_propagating(operator, low, high, upper):
+    if not rows.size or (not lower.any() and not _worth_propagating(operator, low, high, upper)):
         return Enclosure(lower, upper, empty=False)
     matrix = operator.to_sparse()[rows]
     low_row, high_row = low[rows], high[rows]

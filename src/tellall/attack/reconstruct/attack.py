@@ -14,6 +14,7 @@ from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
+from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
     CONTRADICTION,
     DECODERS,
@@ -130,6 +131,26 @@ class Reconstruction:
         if self._decoded is not None and self._decoded.proved is not None and self.status.settled:
             return 0  # every secret was listed
         return self.proof.undecided
+
+    def reasons(self, person: int) -> tuple[Reason, ...]:
+        """Published values that suffice to prove one person's secret; empty where it is not proved.
+
+        None of them is superfluous. Empty too where a proof takes too many tries to be taken apart.
+        ``person`` is the row in the file of people, from zero.
+        """
+        if not -self.n <= person < self.n:
+            raise invalid("person", f"a row from 0 to {self.n - 1}", person)
+        if self.identified[person] != "proved":
+            return ()
+        group, value = int(self.evidence.groups.index[person]), int(self.guess[person])
+        if self.secret.unknowns == 1:
+            return reasons_for(self.evidence, group, everybody=value == 1)
+        return reasons_for(self.evidence, value * len(self.evidence.groups) + group, everybody=True)
+
+    @cached_property
+    def contradiction(self) -> tuple[Reason, ...]:
+        """Published values that cannot all be true, none of them superfluous; empty where none was found."""
+        return contradiction(self.evidence)
 
     def __repr__(self) -> str:
         if isinstance(self.secret, Real):

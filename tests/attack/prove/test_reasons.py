@@ -1,0 +1,100 @@
+"""Every proof can be checked: the values that it names suffice, and none of them is superfluous."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.attack.prove.test_brute_force import instance
+from tests.conftest import random_people
+
+import tellall as ta
+
+
+def fitting(reasons, n: int, values: int) -> np.ndarray:
+    """Every secret that these constraints allow, one by one: the independent checker."""
+    every = np.array(list(product(range(values), repeat=n)))
+    fits = np.ones(len(every), dtype=bool)
+    for reason in reasons:
+        if values == 2:
+            sums = every @ reason.coefficients
+        else:
+            sums = sum((every == value) @ reason.coefficients[value] for value in range(values))
+        fits &= (sums >= reason.low - 1e-6) & (sums <= reason.high + 1e-6)
+        fits &= ~np.isin(np.rint(sums), reason.gaps)
+    return every[fits]
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_the_values_that_are_named_suffice_and_none_is_superfluous(values):
+    checked = 0
+    for seed in range(12):
+        people, release, _ = instance(seed, 7, values)
+        attack = ta.reconstruct(release, people.public, "least-squares")
+        proved = np.flatnonzero(attack.identified == "proved")
+        for person in proved[:3]:
+            reasons = attack.reasons(int(person))
+            assert reasons
+            assert np.ptp(fitting(reasons, people.n, values)[:, person]) == 0
+            for left_out, reason in enumerate(reasons):
+                if reason.release < 0:
+                    continue  # that everybody has one value, which the list of secrets knows already
+                rest = reasons[:left_out] + reasons[left_out + 1 :]
+                assert np.ptp(fitting(rest, people.n, values)[:, person]) > 0
+            checked += 1
+    assert checked > 10
+
+
+def test_who_is_not_proved_has_no_reasons():
+    people = random_people(12, 2, seed=1)
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(2), ta.Gaussian(3), rng=1), people.public)
+    assert attack.reasons(0) == ()
+    assert attack.undecided == 0
+    with pytest.raises(ta.InvalidInput, match="person must be a row from 0 to 11; got 12"):
+        attack.reasons(12)
+
+
+def test_values_that_contradict_each_other_are_named_and_prove_nothing():
+    people = random_people(10, 3, seed=2)
+    release = ta.publish(people, ta.Marginals(3))
+    values = release.values.copy()
+    values[[0, 1]] += [1, -1]  # the cell has its people still
+    wrong = ta.Release.from_values(release.statistic, values, public=people.public)
+    attack = ta.reconstruct(wrong, people.public)
+    assert attack.status.word == "contradictory"
+    assert not (attack.identified == "proved").any()
+    found = attack.contradiction
+    assert 2 <= len(found) <= 6
+    assert not len(fitting(found, 10, 2))
+    assert all(len(fitting(found[:i] + found[i + 1 :], 10, 2)) for i in range(len(found)))
+    assert {reason.release for reason in found} == {0}
+    assert not ta.reconstruct(release, people.public).contradiction
+
+
+def test_a_search_says_how_many_it_left_open_and_steps_decide():
+    people = random_people(60, 6, seed=3)
+    release = ta.publish(people, ta.Marginals(2), ta.Rounding(3))
+    bounds = ta.reconstruct(release, people.public, "least-squares", proof_effort=0)
+    few = ta.reconstruct(release, people.public, "least-squares", proof_effort=1)
+    whole = ta.reconstruct(release, people.public, "least-squares")
+    again = ta.reconstruct(release, people.public, "least-squares")
+    assert bounds.proof.steps == 0
+    assert few.undecided > 0
+    assert whole.undecided == 0
+    assert whole.proof.steps == again.proof.steps > 0
+    assert (whole.identified == again.identified).all()
+    proved = [(one.identified == "proved").sum() for one in (bounds, few, whole)]
+    assert proved == sorted(proved)
+    with pytest.raises(ta.InvalidInput, match="proof_effort must be a whole number of steps"):
+        ta.reconstruct(release, people.public, proof_effort=-1)
+
+
+def test_ctrl_c_keeps_what_is_proved(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    people = random_people(40, 6, seed=3)
+    release = ta.publish(people, ta.Marginals(2), ta.Rounding(3))
+    monkeypatch.setattr("tellall.attack.prove.proof.settle", stop)
+    attack = ta.reconstruct(release, people.public, "least-squares")
+    assert attack.proof.interrupted
+    assert attack.undecided > 0

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.algebra.operators.base import Array, Dense
 from tellall.algebra.solvers.base import Enclosure
-from tellall.attack.prove.search import Budget, Ends, affordable, settle
-from tellall.attack.prove.system import WholeSystem
+from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
+from tellall.attack.prove.system import Mask, Part, Walker, WholeSystem, moved
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
 
-__all__ = ["EFFORT", "Proof", "check_effort", "prove"]
+__all__ = ["EFFORT", "Budget", "Ends", "Proof", "Settled", "check_effort", "prove", "settle"]
 
 EFFORT = 10_000  # steps, about a millisecond each
 _MOST_ENTRIES = 2_000_000  # of a system that is written out to be searched
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,3 +111,271 @@ def _with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Pr
     open_ = np.asarray(left.reshape(values, -1).any(axis=0) & ~settled)
     undecided = int(evidence.groups.counts[open_].sum())
     return replace(proof, open=open_, undecided=undecided)
+
+
+# The search in one part.
+
+# Steps of one call of the integer solver, about a millisecond each, per thousand entries: where the
+# relaxation settles it, what cuts and heuristics at the root take beyond that, and each further node.
+# Measured on tables of 40 to 300 people. The number of steps depends on the problem, never on the clock.
+_CALL, _ROOT, _NODE = 20.0, 150.0, 5.0
+_LEAST = 3.0  # of any call
+_STRIDE = 1.0  # of a walk, per thousand entries
+_WALKS = 32  # at once
+_FEW_NODES = 1  # of the first search for a solution, before walks are tried
+_LISTED = 10  # unknowns up to which all solutions are listed
+_LIST = Exhaustive(cap=2000, nodes=4000)
+_SHARE = 0.2  # of the steps left: the least that one call may cost in a part that is begun
+_GAP = 0.5  # a solution that moves half as many counts as could move is as good as the best
+
+
+@dataclass
+class Budget:
+    """How many steps are left."""
+
+    steps: float
+    spent: float = 0.0
+
+    def take(self, steps: float) -> None:
+        """Spends them."""
+        self.spent += steps
+
+    @property
+    def left(self) -> float:
+        """What is left, below zero where the last call took more."""
+        return self.steps - self.spent
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Which ends of its range settle a count: at ``zero`` (nobody has it), at its ``size`` (everybody)."""
+
+    size: Array
+    zero: bool
+
+    def met(self, x: Array) -> Mask:
+        """Which counts are at such an end."""
+        return np.asarray((x == self.size) | ((x == 0) & self.zero))
+
+    def take(self, which: npt.NDArray[Any]) -> Ends:
+        """The same for some of the counts."""
+        return Ends(self.size[which], self.zero)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What the search found out about a part.
+
+    Attributes
+    ----------
+    lower, upper
+        Bounds on every count, for every solution.
+    open
+        Counts that may be settled, and were not found out in time.
+    empty
+        Whether there is no solution.
+    count
+        How many solutions there are, where all were listed.
+    """
+
+    lower: Array
+    upper: Array
+    open: Mask
+    empty: bool = False
+    count: int | None = None
+
+
+def affordable(part: Part, budget: Budget) -> bool:
+    """Whether a part is worth beginning with the steps that are left."""
+    return _CALL * part.entries / 1000 <= _SHARE * budget.left
+
+
+def settle(part: Part, ends: Ends, budget: Budget) -> Settled:
+    """Which counts are at one end of their range in every solution.
+
+    Notes
+    -----
+    Few unknowns are listed. Else one solution is found, and only a count at one of its ends in it can be
+    settled. Every further solution must move one of these: max Σ moves subject to Σ moves ≥ 1, by branch and
+    bound on the linear relaxation (HiGHS in SciPy). Each solution shrinks the list, and so does each single
+    step that leads from it to another. Where none is left to be found, the whole list is settled at once.
+    """
+    n = part.columns.size
+    if not n:  # a row whose counts are all known
+        return Settled(part.lower, part.upper, np.zeros(0, dtype=bool), empty=not part.fits(part.lower))
+    if n <= _LISTED:
+        budget.take(_LEAST)
+        found = _list(part)
+        if found is not None:
+            return found
+    return _Search(part, ends, budget).run()
+
+
+def _list(part: Part) -> Settled | None:
+    """All solutions; None if there are too many."""
+    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
+    nobody = np.zeros(part.columns.size, dtype=bool)
+    if (half < 0).any():
+        return Settled(part.lower, part.upper, nobody, empty=True, count=0)
+    problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
+    found = _LIST.prepare(problem).solve(middle)
+    if not found.complete:
+        return None
+    return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count)
+
+
+@dataclass
+class _Search:
+    """The search in one part: what is known so far."""
+
+    part: Part
+    ends: Ends
+    budget: Budget
+    candidates: Mask = field(init=False)
+    held: Array = field(init=False)
+    walker: Walker = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.candidates = np.ones(self.part.columns.size, dtype=bool)
+        self.held = np.zeros(self.part.columns.size)
+        self.walker = Walker(self.part)
+
+    def run(self) -> Settled:
+        if (self.part.low > self.part.high).any():
+            return self._result(empty=True)
+        x, over = self._first()
+        if x is None:
+            return self._result(empty=over)
+        self.candidates, self.held = self.ends.met(x), x
+        self._learn(x)
+        self._walk(x)
+        while self.candidates.any():
+            x, over = self._solve(self._moves())
+            if x is None:
+                return self._result(proved=self.candidates if over else None)
+            self._learn(x)
+            self._walk(x)
+        return self._result()
+
+    def _first(self) -> tuple[Array | None, bool]:
+        """A solution, or whether there is none for sure: by the solver, else by walks from anywhere."""
+        x, over = self._solve(None, nodes=_FEW_NODES)
+        if x is not None or over or not self.walker.able:
+            return (x, over) if x is not None or over else self._solve(None)
+        width = self.part.upper - self.part.lower + 1
+        start = self.part.lower + np.floor(self.walker.rng.random((_WALKS, width.size)) * width)
+        found = self._mended(start, np.zeros(start.shape, dtype=bool))
+        return (found[0], False) if len(found) else self._solve(None)
+
+    def _walk(self, x: Array) -> None:
+        """Walks to further solutions, from this one, until they move no more candidates."""
+        while self.walker.able and self.candidates.any() and self.budget.left > 0:
+            chosen = np.flatnonzero(self.candidates & (x == self.held))
+            if chosen.size > _WALKS:
+                chosen = np.sort(self.walker.rng.choice(chosen, _WALKS, replace=False))
+            before = int(self.candidates.sum())
+            found = self._mended(*moved(x, chosen, self._moves()[chosen]))
+            for each in found:
+                self._learn(each)
+            if before - int(self.candidates.sum()) < max(1, before // 20) or not len(found):
+                return
+            x = found[-1]
+
+    def _mended(self, start: Array, held: Mask) -> Array:
+        """The solutions that walks from these starts end at."""
+        self.budget.take(_LEAST + _STRIDE * start.shape[0] * self.part.entries / 1000)
+        ends, solved = self.walker.mend(start, held)
+        return np.array([x for x in ends[solved] if self.part.fits(x)])
+
+    def _learn(self, x: Array) -> None:
+        """Drops what this solution, or a single step from it, moves."""
+        falls, rises = self.part.movable(x)
+        self.candidates &= (x == self.held) & ~falls & ~rises
+
+    def _moves(self) -> Array:
+        """How each count that may be settled moves away from its end: +1 from zero, −1 from above."""
+        return np.where(self.candidates, np.where(self.held == self.part.lower, 1.0, -1.0), 0.0)
+
+    def _solve(self, moves: Array | None, *, nodes: int | None = None) -> tuple[Array | None, bool]:
+        """A solution that moves something, or whether there is none for sure."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        part, thousands = self.part, self.part.entries / 1000
+        least = max(_LEAST, _CALL * thousands)
+        if self.budget.left < least:
+            return None, False
+        if nodes is None:
+            left = self.budget.left - least - _ROOT * thousands
+            nodes = max(1, int(left / max(_NODE * thousands, 0.1)))
+        matrix, low, high, upper = _with_pieces(part)
+        more = upper.size - part.columns.size
+        cost = np.zeros(upper.size)
+        if moves is not None:
+            cost[: moves.size] = -moves
+            matrix = _stack(matrix, np.concatenate([moves, np.zeros(more)])[None, :])
+            low = np.append(low, moves @ self.held + 1)
+            high = np.append(high, np.inf)
+        lower = np.concatenate([part.lower, np.zeros(more)])
+        found = milp(
+            cost,
+            constraints=LinearConstraint(matrix, low, high),
+            bounds=Bounds(lower, upper),
+            integrality=np.ones(upper.size, dtype=np.int64),
+            options={"node_limit": nodes, "mip_rel_gap": _GAP},
+        )
+        settled = found.status in (0, 2)
+        used = found.mip_node_count if found.mip_node_count is not None else (0 if settled else nodes)
+        hard = used > 0 or not settled
+        self.budget.take(least + (thousands * (_ROOT + _NODE * used) if hard else 0.0))
+        if found.x is None:
+            return None, found.status == 2
+        x = np.rint(found.x[: part.columns.size])
+        if not part.fits(x) or (moves is not None and not moves @ (x - self.held) >= 1):
+            return None, False  # the solver's rounding went wrong: nothing is claimed
+        return x, False
+
+    def _result(self, *, proved: Mask | None = None, empty: bool = False) -> Settled:
+        lower, upper, left = self.part.lower.copy(), self.part.upper.copy(), self.candidates
+        if proved is not None:
+            lower[proved] = upper[proved] = self.held[proved]
+            left = np.zeros_like(left)
+        return Settled(lower, upper, left & (not empty), empty)
+
+
+def _with_pieces(part: Part) -> tuple[Any, Array, Array, Array]:
+    """Matrix, ends and upper bounds, with a choice for each piece of a row that has gaps."""
+    from scipy.sparse import block_diag, csr_array, hstack, vstack
+
+    if not part.gaps:
+        return part.matrix, part.low, part.high, part.upper
+    matrix, low, high, upper = part.matrix, part.low.copy(), part.high.copy(), part.upper
+    ends_low, ends_high, once = [], [], []
+    for row, counts in part.gaps:
+        inside = np.setdiff1d(np.arange(low[row], high[row] + 1), counts)
+        breaks = np.flatnonzero(np.diff(inside) > 1)
+        first = inside[np.concatenate([[0], breaks + 1])] if inside.size else np.ones(1)
+        last = inside[np.concatenate([breaks, [inside.size - 1]])] if inside.size else np.zeros(1)
+        ends_low.append(first)
+        ends_high.append(last)
+        once.append(np.ones((1, first.size)))
+    rows = [row for row, _ in part.gaps]
+    pieces = sum(each.size for each in ends_low)
+    # low_k z_k summed ≤ row ≤ high_k z_k summed, Σ z_k = 1
+    chosen = part.matrix[rows]
+    below = hstack([chosen, -block_diag([each[None, :] for each in ends_low])])
+    above = hstack([chosen, -block_diag([each[None, :] for each in ends_high])])
+    single = hstack([csr_array((len(rows), part.columns.size)), block_diag(once)])
+    wide = hstack([matrix, csr_array((matrix.shape[0], pieces))])
+    k = len(rows)
+    return (
+        csr_array(vstack([wide, below, above, single])),
+        np.concatenate([low, np.zeros(k), np.full(k, -np.inf), np.ones(k)]),
+        np.concatenate([high, np.full(k, np.inf), np.zeros(k), np.ones(k)]),
+        np.concatenate([upper, np.ones(pieces)]),
+    )
+
+
+def _stack(matrix: Any, row: Array) -> Any:
+    from scipy.sparse import csr_array, vstack
+
+    return csr_array(vstack([matrix, csr_array(row)]))

@@ -11,7 +11,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, enclose
-from tellall.attack.prove.search import Budget, Ends, settle
+from tellall.attack.prove.proof import Budget, Ends, settle
 from tellall.attack.prove.system import WholeSystem
 from tellall.release.equations import Evidence
 from tellall.release.possible import Certain

@@ -37,8 +37,9 @@ def only(found, what, where=""):
 def test_every_statement_has_its_verdict(found):
     """A correction is never counted as holding; the logarithm's base decides two rows of E-CT-1."""
     assert len(found.statements) > 50
-    corrections = {"wording": 4, "constant": 5, "gap in the proof": 1}
-    assert found.counts == {"holds": 42, "our own addition": 9, "not tried": 2, **corrections}
+    corrections = {"wording": 7, "constant": 7, "gap in the proof": 3, "false as worded": 1}
+    holding = {"holds": 32, "holds within our range": 37}
+    assert found.counts == {**holding, "our own addition": 9, "not tried": 1, **corrections}
     errata = " ".join(one.where for one in found.statements if one.verdict in corrections)
     for name in ("E-CT-1", "E-CT-2", "E-CT-4", "E-CT-5", "E-CT-7", "E-CT-9"):
         assert name in errata
@@ -103,7 +104,7 @@ def test_private_noise_is_above_the_certified_bound(found):
     for one in by_name(found, "Gaussian noise over the certified lower bound"):
         assert one.value > 1
     assert [one.verdict for one in by_name(found, "tight in d: how much that ratio grows with d")] == [
-        "holds"
+        "holds within our range"
     ] * 3
 
 

@@ -165,7 +165,7 @@ def test_statements_and_objects_are_in_the_paper_s_order_and_the_gravest_verdict
     assert [one.what for one in found.statements] == ["early", "late", "far", "ours"]
     assert [(one.number, one.verdict, one.found) for one in found.index] == [
         ("Lemma 1", "constant", "statement 1"),
-        ("Thm. 2", "constant", "statements 1, 2, 3"),
+        ("Thm. 2", "constant", "statements 1–3"),
         ("Fig. 1", "not tried", "drawn; statement 4"),
     ]
     assert found.index[2].why == "drawn"

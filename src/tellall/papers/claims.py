@@ -242,7 +242,7 @@ def _entry(one: Numbered, statements: Sequence[Statement]) -> IndexEntry:
     verdict: PaperVerdict = next((word for word in _GRAVEST if word in words), "not tried")
     why = ""
     if verdict == "not tried":
-        why = one.why or "nothing in this run is about it"
+        why = one.why or ("as said there" if about else "nothing in this run is about it")
     return IndexEntry(one.number, one.says, verdict, tuple(about), why)
 
 

@@ -120,7 +120,7 @@ class IndexEntry:
     @property
     def found(self) -> str:
         """Where to look, and why there is no more to look at."""
-        listed = ", ".join(map(str, self.statements))
+        listed = ", ".join(_runs(self.statements))
         word = "statement" if len(self.statements) == 1 else "statements"
         return "; ".join(filter(None, (self.why, f"{word} {listed}" if listed else "")))
 
@@ -229,6 +229,23 @@ class PaperRerun:
             head, body, _ = numbers(figure, _TEXT_ROWS)
             parts.append(f"{figure.title}: {figure.y.words}\n" + _columns([tuple(head), *map(tuple, body)]))
         return "\n\n".join([*parts, *self.notes])
+
+
+def _runs(places: tuple[int, ...]) -> list[str]:
+    """Numbers in growing order, those next to each other as one.
+
+    Examples
+    --------
+    >>> _runs((1, 2, 3, 5, 7, 8))
+    ['1–3', '5', '7–8']
+    """
+    ends: list[list[int]] = []
+    for place in places:
+        if ends and place == ends[-1][1] + 1:
+            ends[-1][1] = place
+        else:
+            ends.append([place, place])
+    return [str(first) if first == last else f"{first}–{last}" for first, last in ends]
 
 
 def _columns(rows: list[tuple[str, ...]]) -> str:

@@ -81,8 +81,10 @@ def test_the_command_prints_the_evidence(monkeypatch):
         assert found.exit_code == 0, found.output
         assert words in found.output
         assert "Lemma 25" not in found.output
-    with pytest.raises(InvalidInput, match="about must be a number that a statement names"):
-        robust_tracing.rerun(rng=0).about("E-RT-99")
+    none = run.invoke(app, ["paper", "robust-tracing", "--about", "E-RT-99", "--quiet"])
+    assert none.exit_code != 0
+    with pytest.raises(InvalidInput, match="about must be a number of the paper"):
+        robust_tracing.PAPER.check_about("E-RT-99")
 
 
 @pytest.mark.slow

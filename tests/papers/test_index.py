@@ -15,7 +15,7 @@ from tellall.report.paper import MEANINGS
 from tellall.report.paper_page import render
 
 PAPERS = {
-    name: import_module(f"tellall.papers.{name.replace('-', '_')}")._PAPER
+    name: import_module(f"tellall.papers.{name.replace('-', '_')}").PAPER
     for name in (
         "contingency-tables",
         "linear-reconstruction",

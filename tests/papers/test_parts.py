@@ -21,14 +21,14 @@ from tellall.report.paper_page import render
 EFFORT = {name: quick for name, (quick, _) in linear_reconstruction._EFFORT.items()}
 SHORT = {
     "linear-reconstruction": (
-        linear_reconstruction._PAPER,
+        linear_reconstruction.PAPER,
         [
             partial(part, EFFORT)
             for part in (linear_attacks.bound, linear_matrices.ranks, linear_matrices.low_rank)
         ],
     ),
     "contingency-tables": (
-        contingency_tables._PAPER,
+        contingency_tables.PAPER,
         [
             partial(part, True)
             for part in (
@@ -61,6 +61,6 @@ def test_short_parts_have_their_verdicts(name):
 def test_strong_distributions_and_soundness_of_tracing():
     rng = np.random.default_rng(0)
     cases = [*robust_tracing._strengths(rng, 2), *robust_tracing._soundness(rng, 2)]
-    statements = judged(robust_tracing._PAPER, (), cases)
+    statements = judged(robust_tracing.PAPER, (), cases)
     assert len(statements) >= 5
     assert {one.verdict for one in statements} <= {"holds", "our own addition"}

@@ -50,9 +50,12 @@ def paper(
     if name not in _PAPERS:
         raise invalid("NAME", f"one of {', '.join(_PAPERS)}", name)
     check_page(out)
+    module = import_module(_PAPERS[name])
+    if about:
+        module.PAPER.check_about(about)
     talk = text.talk_console(quiet=quiet)
     with progress_bar(talk, "rerunning", quiet=quiet) as bar:
-        result: PaperRerun = import_module(_PAPERS[name]).rerun(data, quick=not full, rng=seed, progress=bar)
+        result: PaperRerun = module.rerun(data, quick=not full, rng=seed, progress=bar)
     if data != Path():
         result = replace(result, data=str(data))
     if about:

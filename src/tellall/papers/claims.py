@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.errors import invalid
 from tellall.core.progress import Progress, Tell, counter
 from tellall.report.paper import IndexEntry, PaperRerun, PaperVerdict, Statement
 from tellall.report.plot import Figure, Kind, Series, number
@@ -193,6 +194,13 @@ class Paper:
     claims: tuple[Claim, ...]
     notes: tuple[str, ...]
     index: tuple[Numbered | str, ...] = ()
+
+    def check_about(self, words: str) -> None:
+        """Rejects what is no object or place of the paper and no erratum, before a rerun."""
+        named = {one if isinstance(one, str) else one.number for one in self.index}
+        named |= {part for claim in self.claims for part in objects_in(claim.where)}
+        if words not in named:
+            raise invalid("about", "a number of the paper, as “Thm. 3.3”, or an erratum, as “E-LR-1”", words)
 
     def rerun(
         self,

@@ -23,6 +23,7 @@ from tellall.report.paper import PaperRerun
 
 __all__ = [
     "CLAIMS",
+    "PAPER",
     "rerun",
 ]
 
@@ -161,7 +162,7 @@ _NOTES = (
     "the two halves of the combined mechanism are attacked each by itself, its rule is applied by hand.",
     "Certified lower bounds hold for noise that does not depend on the data, one row replaced.",
 )
-_PAPER = Paper(
+PAPER = Paper(
     "contingency-tables",
     "The price of privately releasing contingency tables",
     "Kasiviswanathan, Rudelson, Smith, Ullman, STOC 2010",
@@ -199,4 +200,4 @@ def rerun(
     )
     parts = [(partial(run, quick), work) for run, work in works]
     figures, cases = run_parts(parts, rng, progress)
-    return _PAPER.rerun(figures, cases, rng, quick)
+    return PAPER.rerun(figures, cases, rng, quick)

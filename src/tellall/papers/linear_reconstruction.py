@@ -20,6 +20,7 @@ from tellall.report.paper import PaperRerun
 
 __all__ = [
     "CLAIMS",
+    "PAPER",
     "rerun",
 ]
 
@@ -177,7 +178,7 @@ _NOTES = (
     "1 − γ has small noise, the rest is arbitrary (E-LR-8). Thm 3.2's proof invokes Thm 3.9 for the attack "
     "and means Thm 2.1; before Thm 2.1, ‖e‖ = β√m must be ≤ (E-LR-10).",
 )
-_PAPER = Paper(
+PAPER = Paper(
     "linear-reconstruction",
     "The power of linear reconstruction attacks",
     "Kasiviswanathan, Rudelson, Smith, SODA 2013",
@@ -230,4 +231,4 @@ def rerun(
     effort = {name: both[0 if quick else 1] for name, both in _EFFORT.items()}
     parts = [(partial(part, effort), work) for part, work in _PARTS]
     figures, cases = run_parts(parts, rng, progress)
-    return _PAPER.rerun(figures, cases, rng, quick)
+    return PAPER.rerun(figures, cases, rng, quick)

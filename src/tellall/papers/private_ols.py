@@ -25,6 +25,7 @@ from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "CLAIMS",
+    "PAPER",
     "PaperData",
     "choices",
     "figure_2",
@@ -76,7 +77,7 @@ CLAIMS = (
     *LEMMAS,
 )
 # fmt: on
-_PAPER = Paper(
+PAPER = Paper(
     "private-ols",
     "Privacy-utility tradeoff of OLS with random projections",
     "Lu, Magdon-Ismail, Wei, Zikas",
@@ -169,8 +170,8 @@ def rerun(
     parts: list[Part] = [(partial(both_figures, index), 10) for index in range(len(plans))]
     _, cases = run_parts([*parts, (grown, 1), (lemmas, 1)], rng, progress)
     details = {"figure_2": twos, "figure_3": threes}
-    notes = _PAPER.notes if plans == _PLANS else (_OTHER, *_PAPER.notes)
-    return _PAPER.rerun(figures(twos, threes), cases, rng, quick, details=details, notes=notes)
+    notes = PAPER.notes if plans == _PLANS else (_OTHER, *PAPER.notes)
+    return PAPER.rerun(figures(twos, threes), cases, rng, quick, details=details, notes=notes)
 
 
 def _plans(folder: str | Path) -> tuple[DataPlan, ...]:

@@ -407,8 +407,8 @@ def _impossible(rng: Rng) -> Iterator[NamedCase]:
             ratio = min(ratio, ta.privacy.unbounded_neighbour(b, y, shift).moved / shift)
     yield "moved", {"value": ratio, "tried": tried}
     answers = np.zeros(1000)  # of the mechanism that always answers 0, on data whose fit is x
-    spread = float(np.var(np.abs(answers - float(x[0]) * 1e6)))
-    squared = float(np.mean((answers - float(x[0]) * 1e6) ** 2))
+    away = np.abs(answers - float(x[0]) * 1e6)
+    spread, squared = float(np.var(away - away[0])), float(np.mean(away**2))
     yield "constant answer", {"value": spread, "bound": squared, "mended": spread == 0 < squared}
     b, y = _small(rng, 12)
     x = _fitted(b, y)[0]

@@ -33,6 +33,7 @@ from tellall.report.paper import PaperRerun
 
 __all__ = [
     "CLAIMS",
+    "PAPER",
     "cases",
     "equal_utility",
     "growth",
@@ -148,7 +149,7 @@ _OTHER = (
     "The paper's data (cancer_reg.csv) were not given, so scikit-learn's diabetes patients stand in: its "
     "printed tables are not compared."
 )
-_PAPER = Paper(
+PAPER = Paper(
     "regression-noise",
     "Noise analysis for linear regression reconstruction attacks",
     "Yadav, Koga, 2021",
@@ -186,7 +187,7 @@ def rerun(
     found = collect(load(folder), effort, np.random.default_rng(rng), counter(progress, _EXPERIMENTS))
     notes = _NOTES if found.data.paper else (_OTHER, *_NOTES)
     details = {"table_3": table_3(found)}
-    return _PAPER.rerun(figures(found), cases(found), rng, quick, notes=notes, details=details)
+    return PAPER.rerun(figures(found), cases(found), rng, quick, notes=notes, details=details)
 
 
 def cases(found: Everything) -> Iterator[NamedCase]:

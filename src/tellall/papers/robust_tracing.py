@@ -23,6 +23,7 @@ from tellall.report.plot import Axis, Figure, Rule, Series
 
 __all__ = [
     "CLAIMS",
+    "PAPER",
     "rerun",
 ]
 
@@ -90,7 +91,7 @@ _NOTES = (
     "Printed thresholds are sound but have level δ² (E-RT-1); “hoeffding” is the smaller sound one.",
     "Orders of growth are the theorems'; the simulations show how far from the constants attacks succeed.",
 )
-_PAPER = Paper(
+PAPER = Paper(
     "robust-tracing",
     "Robust traceability from trace amounts",
     "Dwork, Smith, Steinke, Ullman, Vadhan, FOCS 2015",
@@ -116,7 +117,7 @@ def rerun(
         tell(1)
     drawn = _figures(cases, generator, repeats)
     tell(1)
-    return _PAPER.rerun(drawn, cases, rng, quick)
+    return PAPER.rerun(drawn, cases, rng, quick)
 
 
 def _traced(q: Array, people: npt.NDArray[Any], n: int, **options: Any) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
 from tellall.core.progress import Progress, counter
 from tellall.experiment.changes import parts_of
@@ -24,6 +25,7 @@ from tellall.people.dataset import Dataset, Public
 __all__ = ["Crowd", "derivable", "find_culprits", "may_be_shown", "merged", "with_culprits"]
 
 _MOST_PARTS = 20  # that are left out and attacked again
+_EFFORT = EFFORT // 10  # steps of each search for proofs, of which there is one for each part
 _FEW = 5  # a smaller count, or one this near to its group, would tell of single people
 _ALIKE = "people alike in public"
 _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
@@ -48,7 +50,8 @@ def find_culprits(
     Notes
     -----
     The strongest decoder attacks the set again without each of its releases, tables or columns, on the draw
-    of the audit; at most 20 parts. A part can add less than nothing: without it the baselines are others.
+    of the audit; at most 20 parts. Each search for proofs takes a tenth of an audit's steps. A part can add
+    less than nothing: without it the baselines are others.
     Those learnt, proved alone or exposed with a sensitive value, are counted by public column and by how many
     people are alike in public. Values are merged until no count that is shown, or that follows from those
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
@@ -60,7 +63,7 @@ def find_culprits(
     decoder, limits = worst.outcome.asked, audit.limits
     learnt, outcomes = np.zeros(dataset.n, dtype=bool), []
     for place in places:
-        attacks, risks = Trial(place.setting, releases, 1, place.seed(audit.plan.seed)).scored(decoder)
+        attacks, risks = _trial(place, releases, audit.plan.seed).scored(decoder)
         outcomes.append(Outcome.of(attacks, risks, asked=decoder, statistic="", protection=""))
         learnt[place.people] = learnt_people(risks[0], limits)
     whole = together(outcomes)
@@ -81,6 +84,10 @@ def find_culprits(
         "not_tried": [part.name for part in parts[_MOST_PARTS:]],
         "who": who_is_learnt(dataset.public, learnt),
     }
+
+
+def _trial(place: Place, releases: tuple[Planned, ...], seed: int) -> Trial:
+    return Trial(place.setting, releases, 1, place.seed(seed), _EFFORT)
 
 
 def _worst(audit: Audit) -> Finding | None:
@@ -124,7 +131,7 @@ def _added(
 ) -> dict[str, Any] | None:
     """What is given away without a part, and what the part adds; None where the rest cannot be attacked."""
     try:
-        trials = [Trial(place.setting, rest.releases, 1, place.seed(seed)) for place in places]
+        trials = [_trial(place, rest.releases, seed) for place in places]
         left = together([trial.run(decoder) for trial in trials])
     except TellallError:
         return None

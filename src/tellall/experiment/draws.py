@@ -11,7 +11,7 @@ from tellall.algebra.operators.base import Array
 from tellall.algebra.posterior.model import CountPrior
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.many_targets import ManySolutions, ManyTargets
-from tellall.attack.prove.proof import Proof, prove
+from tellall.attack.prove.proof import EFFORT, Proof, prove
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from
 from tellall.attack.reconstruct.reals import Whitened, whiten
 from tellall.attack.secret import Bit, rates_of_bits
@@ -72,11 +72,16 @@ class SharedSystem:
         return found
 
     def attack(
-        self, releases: Sequence[Release], public: Public, proofs: dict[int, Proof] | None = None
+        self,
+        releases: Sequence[Release],
+        public: Public,
+        proofs: dict[int, Proof] | None = None,
+        effort: int = EFFORT,
     ) -> list[Reconstruction | None]:
         """The attack on each release, None where it must be made alone.
 
-        ``proofs`` are those that are known, by the index of the release; new ones are added.
+        ``proofs`` are those that are known, by the index of the release; new ones, found with this effort,
+        are added.
         """
         known = {} if proofs is None else proofs
         alone: list[Reconstruction | None] = [None] * len(releases)
@@ -96,7 +101,7 @@ class SharedSystem:
         each = [linearise(release, public) if bounded else evidence for release in releases]
         for index, one in enumerate(each):
             if index not in known:
-                known[index] = prove(one, Bit(), interruptible=False)
+                known[index] = prove(one, Bit(), effort, interruptible=False)
             each[index] = one.within(known[index].enclosure)
         open_ = [index for index, one in enumerate(each) if not (one.bounded or one.enclosure.empty)]
         if not open_:

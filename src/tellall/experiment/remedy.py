@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
+from tellall.attack.prove.proof import EFFORT
 from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.progress import Progress
@@ -88,7 +90,8 @@ def find_remedy(
     -----
     The changes are a small built-in list: hide values below 5 or 10, round to 3, 5 or 10, both, tables of
     fewer columns, noise, and leaving out a table, a column or a release. They are ordered by what they cost
-    the reader, attacked by the quickest decoder, and the first that stands is checked by every decoder on
+    the reader, attacked by the quickest decoder with proofs by bounds, and the first that stands is checked
+    by every decoder, proofs searched for, on
     every set of releases it touches: once where nothing is random, else on 20 fresh draws, all of which must
     pass (3 for slow decoders). The first attack that does not pass ends it. Noise is searched for last, and
     only up to the cost of what has been found. At most 24 changes are attacked; the others are listed. The
@@ -237,25 +240,28 @@ class _RemedySearch:
         Where all pass, it has that of the last.
         """
         verdict = Verdict("pass", "What is left passes as it is.", "within the limits")
+        effort = 0 if list(decoders) == [_QUICK] != list(self.decoders) else EFFORT
         for releases in self._sets(one.change, touched=True):
+            trials = [
+                Trial(place.setting, releases, draws, place.seed(self.seed), effort) for place in self.places
+            ]
             for decoder in sorted(decoders, key=lambda name: name == _QUICK):
-                for draw, verdict in enumerate(self._verdicts(releases, decoder, len(decoders), draws)):
+                for draw, verdict in enumerate(self._verdicts(trials, decoder, len(decoders))):
                     if verdict.word != "pass":
                         return replace(one, verdict=verdict, draws=draw + 1, passed=draw)
         return replace(one, verdict=verdict, draws=draws, passed=draws)
 
-    def _verdicts(
-        self, releases: tuple[Planned, ...], decoder: str, tried: int, draws: int
-    ) -> Iterator[Verdict]:
+    def _verdicts(self, trials: Sequence[Trial], decoder: str, tried: int) -> Iterator[Verdict]:
         """The verdict on one draw of a set of releases after the other."""
+        draws = trials[0].draws
         if decoder != _QUICK:
             draws = min(draws, max(3, _SLOW_WORK // self.people))
-        name = " + ".join(one.name for one in releases)
+        name = " + ".join(one.name for one in trials[0].releases)
         options: dict[str, Any] = {"asked": decoder, "statistic": "", "protection": "", "tried": tried}
-        trials = [Trial(place.setting, releases, draws, place.seed(self.seed)) for place in self.places]
         try:
             self._attack(decoder)
-            for draw, attacks in enumerate(zip(*(one.attacks(decoder) for one in trials), strict=True)):
+            each = zip(*(one.attacks(decoder) for one in trials), strict=True)
+            for draw, attacks in enumerate(islice(each, draws)):
                 yield self._judged(
                     name,
                     [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tellall.attack.baselines import Baseline, before_any_release, population
-from tellall.attack.prove.proof import Proof
+from tellall.attack.prove.proof import EFFORT, Proof
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from, reconstruct_releases
 from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.attack.secret import Secret
@@ -149,13 +149,14 @@ class Trial:
 
     The draws depend on the seed, the release's stream and the draw's number alone, so that every decoder,
     and every protection of a sweep, meets the same random numbers. The first draw of the first release is
-    what `publish` gives with the same seed.
+    what `publish` gives with the same seed. ``effort`` is how many steps each search for proofs may take.
     """
 
     setting: Setting
     releases: tuple[Planned, ...]
     draws: int = 1
     seed: int = 0
+    effort: int = EFFORT
 
     @cached_property
     def published(self) -> list[tuple[Release, ...]]:
@@ -200,7 +201,7 @@ class Trial:
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
         if len(self.releases) == 1 and decoder in setting.secret.shared_decoders:
             drawn = [releases[0] for releases in self.published]
-            found = setting.shared.attack(drawn, public, self._proofs)
+            found = setting.shared.attack(drawn, public, self._proofs, self.effort)
         for draw, known in enumerate(found):
             yield known or self._alone(draw, decoder)
 
@@ -208,8 +209,10 @@ class Trial:
         """The attack on one draw."""
         public, setting, releases = self.setting.people.public, self.setting, self.published[draw]
         if setting.secret.levels:
-            device, known = setting.device, self._proofs.get(draw)
-            found = reconstruct_releases(releases, public, decoder, device=device, proof=known)
+            known = self._proofs.get(draw)
+            found = reconstruct_releases(
+                releases, public, decoder, device=setting.device, effort=self.effort, proof=known
+            )
             self._proofs[draw] = found.proof
             return found
         evidence = Evidence.together([linearise(release, public) for release in releases])

@@ -99,3 +99,11 @@ def test_the_whole_rerun_gives_every_erratum_its_kinds(paper):
             assert {KINDS[kind] for kind in kinds} <= verdicts, name
             assert not verdicts & {"false as worded"} - {KINDS[kind] for kind in kinds}, name
             assert "not reproduced" not in verdicts, name
+    text = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+    words = re.search(r"^\| paper \| objects \| (.+) \|$", text, re.MULTILINE).group(1).split(" | ")
+    (row,) = re.findall(rf"^\| {paper} \| (.+) \|$", text, re.MULTILINE)
+    objects, *counts = map(int, row.split(" | "))
+    assert objects == len(found.index)
+    assert dict(zip(words, counts, strict=True)) == {
+        word: sum(one.verdict == word for one in found.index) for word in words
+    }

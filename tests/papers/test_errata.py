@@ -63,6 +63,15 @@ def test_its_kind_is_the_verdict_of_a_claim_and_its_command_names_the_paper(name
     assert "false as worded" not in grave  # nothing is called false on a page that is not in the reference
 
 
+def test_the_docs_call_nothing_false_without_numbers_and_an_erratum():
+    text = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").split("## What we found")[1]
+    found = [text[match.start() :][:300] for match in re.finditer(r"false as (worded|printed)(?! \|)", text)]
+    assert len(found) >= 2
+    for words in found:
+        assert re.search(r"E-[A-Z]{2}-\d", words), words
+        assert re.search(r"\d\.\d", words), words
+
+
 def test_the_command_prints_the_evidence(monkeypatch):
     """On the paper whose checks of errata are short; the others' whole reruns are slow tests."""
     experiments = (

@@ -30,8 +30,7 @@ LEMMAS = (
           "Ω̃(min(√n, √(d^k))) and Õ(min(√n, √(d^k))) for rows: polylogarithms are hidden",
           "n = 10⁹, k = {k}, d = {d}: √(d^k) over √(m_k k ln(d/k)), the proof's bound with constant 1",
           "{value:.2f}; the constant c_k of Theorem 2.5 is hidden too: it is below 1/k!, the share of the "
-          "d^k "
-          "rows that differ, and with √(d^k/k!) the ratio is {bound:.2f}", mended("wording")),
+          "d^k rows that differ, and with √(d^k/k!) the ratio is {bound:.2f}", mended("wording")),
     Claim("net", "nets of the sphere", "Prop. 3.2", "at most (1 + 2/α)^n points",
           "greedy nets, n = 2, 3, α = 0.3, 0.5, 1: largest ratio to the bound", verdict=at_most(1.0)),
     Claim("decoupled", "σ_min of products of independent factors", "Thm. 3.4", "Ω̃(√(d^K))",
@@ -62,8 +61,7 @@ LEMMAS = (
     Claim("sparse", "products on sparse vectors", "Lemma 3.13, Lemma 3.16, Lemma 3.17",
           "‖Πu‖ ≥ ct√(d^K m) for all u with few entries that matter, then for all u",
           "K = 2, Γ-random, d = {d}, n = {n}, {tried} sets of l = {sizes} people: the least σ_min/√(d^K) "
-          "over "
-          "the sets", "{values:.3f}; we ask for more than 0.05", at_least(0.05), asymptotic=True),
+          "over the sets", "{values:.3f}; we ask for more than 0.05", at_least(0.05), asymptotic=True),
     Claim("many entries", "rows with many entries", "Lemma 3.14", "|I| > 2^(−s−4) d^s but for exp(−c d^s m)",
           "s = 2, d = 12, m = {m}, {runs} runs: the least |I|/(2^(−s−4) d^s)", verdict=at_least(1.0),
           asymptotic=True),
@@ -76,14 +74,12 @@ LEMMAS = (
     Claim("noise along", "noise that does not depend on the data", "Lemma 4.3, Lemma 4.6",
           "second moment Ω(⟨Δ, Δ⟩²/ε²)",
           "ε from 0.5 to 3; the least second moment of ε-private noise is exactly 1/(2 sinh²(ε/2)) in units "
-          "of "
-          "⟨Δ, Δ⟩: {tried} best laws by linear programming over it, the least; 1e-4 is the solver's",
+          "of ⟨Δ, Δ⟩: {tried} best laws by linear programming over it, the least; 1e-4 is the solver's",
           "{value:.6f}; times ε² it is "
           "{ends}", at_least(1 - 1e-4)),
     Claim("two laws", "two laws with means one apart", "Lemma 4.4", "variance Ω(1/ε²)",
           "ε from 0.01 to 3; sharp: 1/(4 sinh²(ε/2)), {tried} random pairs of laws over it, the least, and "
-          "the "
-          "two-point laws that reach it", "{value:.4f}; {reached:.6f}", at_least(1 - 1e-9)),
+          "the two-point laws that reach it", "{value:.4f}; {reached:.6f}", at_least(1 - 1e-9)),
     Claim("one way", "one-way products", "Prop. 4.5", "tr Σ = Ω(d²/ε²)",
           "Laplace noise at ε = 0.5 over d² times the sharp bound at 2ε, d = 4 to 1024: the least",
           verdict=at_least(1.0)),
@@ -95,8 +91,7 @@ LEMMAS = (
           "the mean is off by {off:.0e} at most; the least probability is {value:.2f}", holds_if("fine")),
     Claim("trace", "the trace of a private noise", "Prop. 4.8", "Ω(m_k²/ε²)",
           "Laplace noise of scale 2m_k/ε over the sharp bound (m_k − 1)²/(2 sinh²(ε/2)), ε = 0.5, m_k = 6 to "
-          "10⁴: "
-          "the least", verdict=at_least(1.0)),
+          "10⁴: the least", verdict=at_least(1.0)),
     Claim("across", "one of two neighbours errs, with δ", "Lemma 4.10, Lemma 4.18",
           "Ω(⟨πz, πz⟩²(1 − δ)²) at ε = 1/2",
           "the repaired Lemma 4.12: a²(1 − δ)/(2(1 + √e)) over a²(1 − δ)², δ from 0 to 0.99: the least",
@@ -123,8 +118,8 @@ LEMMAS = (
           "each of them is long with probability 1/2, hence E|S| ≥ E|R|/2",
           "all rows, (d, k) = (6, 2), (7, 3), (8, 4); which directions have a large error depends on them",
           "R may be the short ones: then E|S| = 0 with E|R| = n/2. By Chebyshev ⟨z, o⟩² ≤ m²/4 but for 4/m "
-          "of "
-          "the rows (seen: {value:.3f} at most, of {bound:.3f}), so E|S| ≥ E|R| − 4n/m, and the lemma stands",
+          "of the rows (seen: {value:.3f} at most, of {bound:.3f}), so E|S| ≥ E|R| − 4n/m, and the lemma "
+          "stands",
           mended("gap in the proof")),
     Claim("markov", "with what probability", "Prop. 4.20, E-CT-9",
           "with probability Ω(1 − 1/n)", "|S| ≤ n, E|S| ≥ n/4, as the proof has it",
@@ -142,8 +137,7 @@ LEMMAS = (
     Claim("dimension", "the VC dimension of conjunctions", "App. A, E-CT-8", "at most k log d",
           "k = 1, d = 2 and 4, all sets of points, log as log₂",
           "it is {value:.0f} and {second:.0f}, where k log₂ d is {bound:g} and 2; ⌊log₂(2^k C(d, k))⌋ is a "
-          "bound. "
-          "For k ≥ 2 none was found above", mended("false as worded")),
+          "bound. For k ≥ 2 none was found above", mended("false as worded")),
     Claim("transform", "from tables to inner products", "Prop. C.1, Cor. C.2", "tr Σ_B ≤ 2^k tr Σ_A",
           "k = 1, 2, 3, {tried} random covariances of a table: largest ratio, by Equation (11)",
           verdict=at_most(1.0)),

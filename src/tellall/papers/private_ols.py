@@ -68,12 +68,10 @@ CLAIMS = (
           "the output is normal as the sketch grows",
           "{data}, ε = {epsilon:g}; the exact law is a Student t",
           "its δ is {few:.3g} × the exact one at {first} rows, {many:.6g} × at {last:,}; we ask for 1 within "
-          "a "
-          "hundredth", holds_if("reached"), asymptotic=True),
+          "a hundredth", holds_if("reached"), asymptotic=True),
     Claim("choices", "the sketch against Gaussian noise: where the verdict flips", "Fig. 2, Sec. 5", _BEST,
           "{data}, ε = {epsilon:g}, exact law, {count} numbers of rows from {first:,} to {last:,}; every "
-          "scaling "
-          "that is usual", "its δ is the smaller at {said}", flips("not reproduced")),
+          "scaling that is usual", "its δ is the smaller at {said}", flips("not reproduced")),
     *LEMMAS,
 )
 # fmt: on
@@ -297,9 +295,9 @@ def _trade_off(two: dict[str, Any]) -> Iterator[NamedCase]:
 
 
 def scalings(features: Array) -> dict[str, Array]:
-    """The features as a reader may have scaled them; the constant column stays one.
+    """The features as a reader may have scaled them.
 
-    The sketch's law is the same for all: they differ by an invertible map of the columns.
+    The sketch's law is the same for all: with the constant column they differ by an invertible map.
     """
     low, high = features.min(axis=0), features.max(axis=0)
     flat = low == high

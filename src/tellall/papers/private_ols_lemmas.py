@@ -63,8 +63,7 @@ LEMMAS = (
           "no (ε, δ)-private M has Var ‖M(D) − f(D)‖ ≤ A on every D, by Sec. 5 the sum of the coordinates' "
           "variances", "M answers 0 on every D",
           "private with ε = δ = 0 and of variance {value:g} on every D; with the mean squared error of Lemma "
-          "6, "
-          "here {bound:.3g} on one D, it stands", mended("false as worded")),
+          "6, here {bound:.3g} on one D, it stands", mended("false as worded")),
     Claim("moved", "one row moves least squares as far as one likes", "Lemma 7",
           "for every D some neighbour D′ is more than a away",
           "{tried} random D with a row of zeros, a = 1 to 10⁶: least ratio of the move to a",
@@ -114,8 +113,7 @@ LEMMAS = (
     Claim("projection form", "δ of a projection to r rows", "Lemma 11, E-PO-1", "its closed form D → D′",
           "p = {p:g}, r = {r}, ε = {epsilon:g}",
           "the form gives {bound:.3g}, the exact δ is {value:.4g}, by {draws:,} draws {seen:.4g} ± "
-          "{error:.1g}; "
-          "it takes r times a chi-square of one degree for one of r", mended("false as worded")),
+          "{error:.1g}; it takes r times a chi-square of one degree for one of r", mended("false as worded")),
 )
 # fmt: on
 

@@ -31,6 +31,7 @@ __all__ = [
     "at_least",
     "at_most",
     "attributes_for",
+    "binomial",
     "case_of",
     "counter",
     "filled",
@@ -61,6 +62,20 @@ _GRAVEST: tuple[PaperVerdict, ...] = (
     "holds within our range",
     "holds",
 )
+
+
+def binomial(successes: Any, trials: int, chance: float) -> Any:
+    """The probability of so many successes of so many trials.
+
+    Examples
+    --------
+    >>> binomial(np.arange(3), 2, 0.5).tolist()
+    [0.25, 0.5, 0.25]
+    """
+    from scipy.special import binom, xlog1py, xlogy
+
+    failures = np.subtract(trials, successes)
+    return binom(trials, successes) * np.exp(xlogy(successes, chance) + xlog1py(failures, -chance))
 
 
 class Joined(tuple[float, ...]):

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations, product
 
 import numpy as np
-from scipy.stats import binom
 
-from tellall.papers.claims import Array, Joined, NamedCase
+from tellall.papers.claims import Array, Joined, NamedCase, binomial
 from tellall.papers.contingency_mechanisms import inner_products
 
 __all__ = [
@@ -99,7 +98,7 @@ def _composed(count: int, epsilon: float, delta: float) -> float:
     for told in range(count + 1):
         for right in range(count - told + 1):
             guessed = count - told
-            chance = binom.pmf(told, count, delta) * binom.pmf(right, guessed, truth)
+            chance = binomial(told, count, delta) * binomial(right, guessed, truth)
             loss = math.inf if told else (2 * right - guessed) * epsilon
             total += float(chance) * max(0.0, -math.expm1(count * epsilon - loss))
     return total

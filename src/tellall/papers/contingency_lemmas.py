@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from tellall.core.progress import Tell
 from tellall.papers.claims import Array, Claim, Found, Joined, NamedCase, at_least, at_most, holds_if, mended
@@ -295,6 +295,6 @@ def _inequalities(rng: Rng) -> Iterator[NamedCase]:
     largest = 0.0
     for p in (0.01, 0.05, 0.1, 0.2, 0.25):
         for d in range(1, 60):
-            seen = float(binom.sf(math.ceil(d / 2) - 1, d, p))
+            seen = float(bdtrc(math.ceil(d / 2) - 1, d, p))
             largest = max(largest, seen / (4 * p) ** (d / 2))
     yield "sums of squares", {"value": largest}

@@ -14,6 +14,7 @@ import tellall as ta
 from tellall.papers.claims import (
     Array,
     Claim,
+    Joined,
     NamedCase,
     at_least,
     at_most,
@@ -104,6 +105,12 @@ LEMMAS = (
           "γ²/(256α²) = {bound:.3g}, so at least one, with probability 1 − 2δ",
           _POOLED + ": share of runs with one or more",
           verdict=at_least(1 - 2 * DELTA), asymptotic=True),
+    Claim("necessity", "with one reference person, d must grow as n²", "Sec. III",
+          tested="exact means of n = {sizes}, d = n²/{part}, {runs} runs: share of members whom the score "
+          "names "
+          "where 5 % of outsiders are named",
+          ours="{values:.2f}: no more as n grows, so that d/n² decides; the paper proves that d = Ω(n²) is "
+          "needed"),
     Claim("left out", "what Propositions 26 and 28 leave out", "Prop. 26, Prop. 28, Fig. 2, E-RT-6",
           "no condition d ≥ 64(n + √log(1/δ)); any α; q in {{−1, 1}}^d",
           "n = {n}, δ = {delta:g}",
@@ -309,6 +316,20 @@ def _simulated(rng: Rng, repeats: int) -> Cases:
     case = {**case_of(share_of(below)), "least": min(sums), "mended": fine, "release": "exact means"}
     yield "half", {**case, **words}
     yield from _with_pool(rng, repeats)
+    yield from _necessity(rng, repeats)
+
+
+def _necessity(rng: Rng, repeats: int) -> Cases:
+    """The power of the score of Figure 1 at an exact level, where d is a fixed part of n²."""
+    sizes, part, runs, values = (10, 20, 40), 4, 4 * repeats, []
+    for n in sizes:
+        d, named = n * n // part, []
+        for _ in range(runs):
+            people = people_of(rng.uniform(-1, 1, d), 2 * n + 1, rng).astype(np.float32)
+            scores = (people[:-1] - people[-1]) @ people[:n].mean(axis=0)
+            named.append(float((scores[:n] > np.quantile(scores[n:], 0.95)).mean()))
+        values.append(float(np.mean(named)))
+    yield "necessity", {"values": Joined(values), "sizes": Joined(sizes), "part": part, "runs": runs}
 
 
 def _with_pool(rng: Rng, repeats: int) -> Cases:

@@ -211,7 +211,13 @@ class Trial:
         if setting.secret.levels:
             known = self._proofs.get(draw)
             found = reconstruct_releases(
-                releases, public, decoder, device=setting.device, effort=self.effort, proof=known
+                releases,
+                public,
+                decoder,
+                device=setting.device,
+                effort=self.effort,
+                proof=known,
+                interruptible=False,
             )
             self._proofs[draw] = found.proof
             return found

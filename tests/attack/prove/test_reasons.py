@@ -78,6 +78,7 @@ def test_a_search_says_how_many_it_left_open_and_steps_decide():
     whole = ta.reconstruct(release, people.public, "least-squares")
     again = ta.reconstruct(release, people.public, "least-squares")
     assert bounds.proof.steps == 0
+    assert bounds.undecided >= few.undecided
     assert few.undecided > 0
     assert whole.undecided == 0
     assert whole.proof.steps == again.proof.steps > 0
@@ -98,3 +99,15 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch):
     attack = ta.reconstruct(release, people.public, "least-squares")
     assert attack.proof.interrupted
     assert attack.undecided > 0
+
+
+def test_ctrl_c_ends_an_experiment(monkeypatch):
+    from tellall.experiment.trial import Planned, Setting, Trial
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tellall.attack.prove.proof.settle", stop)
+    setting = Setting(random_people(40, 6, seed=3))
+    with pytest.raises(KeyboardInterrupt):
+        Trial(setting, (Planned("tables", ta.Marginals(2), (ta.Rounding(3),)),)).attack()

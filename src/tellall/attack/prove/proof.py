@@ -72,7 +72,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     """
     box, groups = evidence.enclosure, len(evidence.groups)
     nobody = np.zeros(groups, dtype=bool)
-    if not isinstance(secret, Code) or box.empty or not effort or not (box.lower < box.upper).any():
+    if not isinstance(secret, Code) or box.empty or not (box.lower < box.upper).any():
         return Proof(box, nobody)
     certain = evidence.certain
     if not certain.low.size:
@@ -80,7 +80,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     entries = float((certain.operator.squared() @ (box.lower < box.upper).astype(np.float64)).sum())
     unknowns = evidence.system.size
     left = np.zeros(unknowns.size, dtype=bool)
-    if entries > _MOST_ENTRIES:
+    if entries > _MOST_ENTRIES or not effort:
         return _with_open(evidence, secret, Proof(box, nobody), box.lower < box.upper)
     lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
     system = WholeSystem.left_open(certain, box)

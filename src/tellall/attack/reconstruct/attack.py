@@ -247,14 +247,18 @@ def reconstruct_releases(
     device: str = "cpu",
     effort: int = EFFORT,
     proof: Proof | None = None,
+    interruptible: bool = True,
 ) -> Reconstruction:
-    """What `reconstruct` gives for releases that have been checked; the ``proof`` where it is known."""
+    """What `reconstruct` gives for releases that have been checked; the ``proof`` where it is known.
+
+    With ``interruptible`` Ctrl-C ends the search for proofs and nothing else.
+    """
     levels = releases[0].levels
     where = find_device(device) if levels else HOST
     with where.short_of_memory():
         evidence = Evidence.together([linearise(release, public, device=where) for release in releases])
         moved = evidence if where is HOST else evidence.on(where)
-        known = proof or prove(evidence, Secret.of(levels), effort)
+        known = proof or prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
         return reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=known)
 
 

@@ -101,11 +101,14 @@ def find_remedy(
     With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
     is. Areas of too few people to be attacked are left out, and the sentence says so.
     """
+    from threadpoolctl import threadpool_limits
+
     if audit.verdict.word == "pass":
         return None
     if not places:
         return _document(None, "No area has people enough to be attacked; publish nothing by area.")
-    return _RemedySearch(places, audit, progress).run()
+    with threadpool_limits(limits=1):  # so that sums are the same on every machine
+        return _RemedySearch(places, audit, progress).run()
 
 
 class _RemedySearch:

@@ -125,7 +125,7 @@ _WALKS = 32  # at once
 _FEW_NODES = 1  # of the first search for a solution, before walks are tried
 _LISTED = 10  # unknowns up to which all solutions are listed
 _LIST = Exhaustive(cap=2000, nodes=4000)
-_SHARE = 0.2  # of the steps left: the least that one call may cost in a part that is begun
+_SHARE = 0.2  # of the steps left: the most that one call, hard at the root, may cost in a part that is begun
 _GAP = 0.5  # a solution that moves half as many counts as could move is as good as the best
 
 
@@ -187,7 +187,7 @@ class Settled:
 
 def affordable(part: Part, budget: Budget) -> bool:
     """Whether a part is worth beginning with the steps that are left."""
-    return _CALL * part.entries / 1000 <= _SHARE * budget.left
+    return (_CALL + _ROOT) * part.entries / 1000 <= _SHARE * budget.left
 
 
 def settle(part: Part, ends: Ends, budget: Budget) -> Settled:

@@ -56,6 +56,8 @@ def find_culprits(
     people are alike in public. Values are merged until no count that is shown, or that follows from those
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
     """
+    from threadpoolctl import threadpool_limits
+
     worst = _worst(audit)
     if audit.verdict.word == "pass" or worst is None or not places:
         return None
@@ -63,7 +65,8 @@ def find_culprits(
     decoder, limits = worst.outcome.asked, audit.limits
     learnt, outcomes = np.zeros(dataset.n, dtype=bool), []
     for place in places:
-        attacks, risks = _trial(place, releases, audit.plan.seed).scored(decoder)
+        with threadpool_limits(limits=1):  # as every attack of the audit
+            attacks, risks = _trial(place, releases, audit.plan.seed).scored(decoder)
         outcomes.append(Outcome.of(attacks, risks, asked=decoder, statistic="", protection=""))
         learnt[place.people] = learnt_people(risks[0], limits)
     whole = together(outcomes)

@@ -27,7 +27,8 @@ _BASE = 300 << 20  # the program, its libraries and the best predictor from publ
 _VECTORS = 40  # numbers kept per equation and per unknown while solving
 _SQUARES = 5  # matrices of the unknowns that are held at once where they are factorised
 FACTORISED = 10_000  # unknowns up to which that is done
-_WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out, twice
+_WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out
+_COPIES = 6  # of them at once, in numbers of eight bytes: whole, without zeros, and of distinct rows
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
     if unknowns <= FACTORISED:
         host += 8 * _SQUARES * unknowns * unknowns
         if rows * unknowns <= _WRITTEN_OUT:
-            host += 2 * 8 * rows * unknowns
+            host += _COPIES * 8 * rows * unknowns
     if device.name == "cpu":
         return host, 0
     there = sum(statistic.memory(public, packed=True) for statistic in statistics)

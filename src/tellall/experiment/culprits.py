@@ -25,7 +25,7 @@ from tellall.people.dataset import Dataset, Public
 __all__ = ["Crowd", "derivable", "find_culprits", "may_be_shown", "merged", "with_culprits"]
 
 _MOST_PARTS = 20  # that are left out and attacked again
-_EFFORT = EFFORT // 10  # steps of each search for proofs, of which there is one for each part
+_EFFORT = EFFORT // 10  # steps of the search for proofs, which is run again for every part left out
 _FEW = 5  # a smaller count, or one this near to its group, would tell of single people
 _ALIKE = "people alike in public"
 _SIZES = ((1, 1, "1"), (2, 4, "2 to 4"), (5, 9, "5 to 9"), (10, np.inf, "10 or more"))
@@ -50,8 +50,9 @@ def find_culprits(
     Notes
     -----
     The strongest decoder attacks the set again without each of its releases, tables or columns, on the draw
-    of the audit; at most 20 parts. Each search for proofs takes a tenth of an audit's steps. A part can add
-    less than nothing: without it the baselines are others.
+    of the audit; at most 20 parts. Proofs are searched for in a tenth of the audit's steps, so that fewer
+    people may be proved here than there. A part can add less than nothing: without it the baselines are
+    others.
     Those learnt, proved alone or exposed with a sensitive value, are counted by public column and by how many
     people are alike in public. Values are merged until no count that is shown, or that follows from those
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.

@@ -211,7 +211,7 @@ class Paper:
     index: tuple[Numbered | str, ...] = ()
 
     def check_about(self, words: str) -> None:
-        """Rejects what is no object or place of the paper and no erratum, before a rerun."""
+        """Refuses words that name nothing in the paper and no erratum, before anything is run."""
         named = {one if isinstance(one, str) else one.number for one in self.index}
         named |= {part for claim in self.claims for part in objects_in(claim.where)}
         if words not in named:

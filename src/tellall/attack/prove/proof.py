@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, Dense
 from tellall.algebra.solvers.base import Enclosure
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
-from tellall.attack.prove.system import Mask, Part, Walker, WholeSystem, moved
+from tellall.attack.prove.system import Component, Mask, Walker, WholeSystem, moved
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -185,12 +185,12 @@ class Settled:
     count: int | None = None
 
 
-def affordable(part: Part, budget: Budget) -> bool:
+def affordable(part: Component, budget: Budget) -> bool:
     """Whether a part is worth beginning with the steps that are left."""
     return (_CALL + _ROOT) * part.entries / 1000 <= _SHARE * budget.left
 
 
-def settle(part: Part, ends: Ends, budget: Budget) -> Settled:
+def settle(part: Component, ends: Ends, budget: Budget) -> Settled:
     """Which counts are at one end of their range in every solution.
 
     Notes
@@ -211,7 +211,7 @@ def settle(part: Part, ends: Ends, budget: Budget) -> Settled:
     return _Search(part, ends, budget).run()
 
 
-def _list(part: Part) -> Settled | None:
+def _list(part: Component) -> Settled | None:
     """All solutions; None if there are too many."""
     middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
     nobody = np.zeros(part.columns.size, dtype=bool)
@@ -228,7 +228,7 @@ def _list(part: Part) -> Settled | None:
 class _Search:
     """The search in one part: what is known so far."""
 
-    part: Part
+    part: Component
     ends: Ends
     budget: Budget
     candidates: Mask = field(init=False)
@@ -258,7 +258,7 @@ class _Search:
         return self._result()
 
     def _first(self) -> tuple[Array | None, bool]:
-        """A solution, or whether there is none for sure: by the solver, else by walks from anywhere."""
+        """A solution, or whether it is certain that none exists: by the solver, then by random walks."""
         x, over = self._solve(None, nodes=_FEW_NODES)
         if x is not None or over or not self.walker.able:
             return (x, over) if x is not None or over else self._solve(None)
@@ -297,7 +297,7 @@ class _Search:
         return np.where(self.candidates, np.where(self.held == self.part.lower, 1.0, -1.0), 0.0)
 
     def _solve(self, moves: Array | None, *, nodes: int | None = None) -> tuple[Array | None, bool]:
-        """A solution that moves something, or whether there is none for sure."""
+        """A solution that moves something, or whether it is certain that none exists."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         part, thousands = self.part, self.part.entries / 1000
@@ -342,7 +342,7 @@ class _Search:
         return Settled(lower, upper, left & (not empty), empty)
 
 
-def _with_pieces(part: Part) -> tuple[Any, Array, Array, Array]:
+def _with_pieces(part: Component) -> tuple[Any, Array, Array, Array]:
     """Matrix, ends and upper bounds, with a choice for each piece of a row that has gaps."""
     from scipy.sparse import block_diag, csr_array, hstack, vstack
 

@@ -12,7 +12,7 @@ from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Enclosure
 from tellall.release.possible import Certain, Gaps
 
-__all__ = ["Part", "Walker", "WholeSystem", "moved"]
+__all__ = ["Component", "Walker", "WholeSystem", "moved"]
 
 _NEAR = 1e-6  # floating-point room of an end
 _HASHES = 2  # 64-bit fingerprints of a row
@@ -121,7 +121,7 @@ class WholeSystem:
         gaps = tuple((place[row], counts) for row, counts in self.gaps)
         return self._with(self.matrix[leader], low, high, gaps, self.rows[leader])
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Component]:
         """The systems that share no unknown, smallest first; unknowns in no row are left out."""
         from scipy.sparse import block_array
         from scipy.sparse.csgraph import connected_components
@@ -143,7 +143,7 @@ class WholeSystem:
             columns = np.sort(by_label[start:stop])
             inside = tuple((place, gaps[row]) for place, row in enumerate(rows.tolist()) if row in gaps)
             found.append(
-                Part(
+                Component(
                     self.matrix[rows][:, columns].tocsr(),
                     self.low[rows],
                     self.high[rows],
@@ -159,7 +159,7 @@ class WholeSystem:
         )
 
 
-class Part(WholeSystem):
+class Component(WholeSystem):
     """Some unknowns of a system with all rows about them; ``columns`` and ``rows`` are the system's."""
 
     def fits(self, x: Array) -> bool:
@@ -203,7 +203,7 @@ class Walker:
     (tabu search). Moves are whole numbers, so that the walks are the same on every machine.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Component) -> None:
         self.part = part
         self.rng = np.random.default_rng(0)
         size = part.matrix.shape[0] * part.matrix.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +16,13 @@ from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
-    CONTRADICTION,
     DECODERS,
     Decoded,
     DecodedCounts,
-    Misfit,
     decode,
     find_misfit,
     misfitting_share,
+    with_misfit,
 )
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
@@ -46,7 +45,6 @@ __all__ = [
 ]
 
 _Mask = npt.NDArray[np.bool_]
-_Any = TypeVar("_Any", bound=Decoded)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -296,7 +294,7 @@ def reconstruct_from(
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
         numbers, assumed = decode_reals(evidence, check_bounds(bounds), decompose)
         sure = numbers.std
-        decoded = _with_misfit(numbers, find_misfit(numbers, evidence), len(evidence.rows))
+        decoded = with_misfit(numbers, find_misfit(numbers, evidence), len(evidence.rows))
     share = decoded.value / evidence.system.size
     unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, sure))
     estimate, guess, sure = secret.conclude(*unknowns)
@@ -360,7 +358,7 @@ def _decode_open(
         assumed = held / evidence.n if rates is None else rates
         found = DecodedCounts(value, Status("solved"), "bounds", chance=chance)
         misfit = find_misfit(found, evidence)
-    return _with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty), assumed
+    return with_misfit(found, misfit, len(evidence.rows), empty=evidence.enclosure.empty), assumed
 
 
 def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> Array:
@@ -394,29 +392,6 @@ def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mas
         lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (lower, upper))
     settled = secret.settles(lower == size, upper == 0)
     return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))
-
-
-_OTHERS = "declare the noise they have, or bring the people whom they are about"
-
-
-def _with_misfit(decoded: _Any, misfit: Misfit, values: int, *, empty: bool = False) -> _Any:
-    """The decoder's answer, its status changed where no secret comes near the published values.
-
-    ``empty`` says that the bounds leave no secret at all.
-    """
-    stats = {**decoded.stats, "misfit": misfit.excess, "misfits": float(misfit.values)}
-    minimises = decoded.name not in ("posterior", "exhaustive")
-    said = ""
-    if empty and not misfit.values:
-        said = f"no secret of these people satisfies the published values; {_OTHERS}"
-    elif misfit.excess > CONTRADICTION and minimises:
-        missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
-        said = f"{missed}; {_OTHERS}"
-    elif misfit.values and decoded.status.word != "contradictory":
-        do, it = ("does", "it has") if misfit.values == 1 else ("do", "they have")
-        some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
-        said = f"{some}; look for a mistake, declare the noise {it}, or bring the people whom they are about"
-    return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
 
 
 # What makes confidences doubtful, whatever the decoder found.

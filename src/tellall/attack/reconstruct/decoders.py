@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ __all__ = [
     "find_misfit",
     "misfitting_share",
     "nearest",
+    "with_misfit",
 ]
 
 _LISTED = 24  # unknowns up to which "auto" lists every secret that fits
@@ -60,6 +61,9 @@ class Decoded:
     name: str
     stats: dict[str, float] = field(default_factory=dict)
     proved: npt.NDArray[np.bool_] | None = None
+
+
+AnyDecoded = TypeVar("AnyDecoded", bound=Decoded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,6 +339,7 @@ CONTRADICTION = 5.0  # residuals this many times the declared noise are not bad 
 _BEYOND_LUCK = 20.0  # nor is a single one this large, of millions and under any law without gross errors
 _SUSPECT = 1.5  # exact counts are usually met within half their spread
 _LOOSE = 1e-3  # of the ridge, where only the equations should count
+_ADVICE = "declare the noise they have, or bring the people whom they are about"
 
 
 @dataclass(frozen=True)
@@ -377,6 +382,26 @@ def find_misfit(decoded: Decoded, evidence: Evidence, undecided: Undecided | Non
         return Misfit(excess)
     misfits = int((_beyond(evidence, missed) > CONTRADICTION).sum())
     return Misfit(excess, misfits or int(exact and _contradict(undecided, solution.value)))
+
+
+def with_misfit(decoded: AnyDecoded, misfit: Misfit, values: int, *, empty: bool = False) -> AnyDecoded:
+    """The decoder's answer, its status changed where no secret comes near the published values.
+
+    ``empty`` says that the bounds leave no secret at all.
+    """
+    stats = {**decoded.stats, "misfit": misfit.excess, "misfits": float(misfit.values)}
+    minimises = decoded.name not in ("posterior", "exhaustive")
+    said = ""
+    if empty and not misfit.values:
+        said = f"no secret of these people satisfies the published values; {_ADVICE}"
+    elif misfit.excess > CONTRADICTION and minimises:
+        missed = f"the best secret misses the values by {misfit.excess:.1f} times the declared noise"
+        said = f"{missed}; {_ADVICE}"
+    elif misfit.values and decoded.status.word != "contradictory":
+        do, it = ("does", "it has") if misfit.values == 1 else ("do", "they have")
+        some = f"{misfit.values:,} of {values:,} values {do} not fit the others"
+        said = f"{some}; look for a mistake, declare the noise {it}, or bring the people whom they are about"
+    return replace(decoded, status=Status("contradictory", said) if said else decoded.status, stats=stats)
 
 
 def misfitting_share(evidence: Evidence, value: Array) -> Array:

@@ -103,7 +103,10 @@ class Variant(NamedTuple):
     """One way to prepare columns and secret, beside the paper's Table 3.
 
     `distance` is the mean |log₁₀(ours/the paper's)| over the cells where digits are printed; `error` ours at
-    scale 1 under Gaussian noise, `utility` the least over regressions of the mean utility ratio there.
+    scale 1 under Gaussian noise. What Figures 3 to 5 say: `small` is the largest error at scale 0.001;
+    `sinks` the least utility ratio of a regression at scale 1 under Gaussian or Laplace noise, `stays` the
+    largest under the truncated normal; `times` the errors under Gaussian and Laplace noise over the truncated
+    normal's of the same scale.
     """
 
     n: int
@@ -111,7 +114,10 @@ class Variant(NamedTuple):
     unit: str
     distance: float
     error: float
-    utility: float
+    small: float
+    sinks: float
+    stays: float
+    times: tuple[float, float]
 
     @property
     def name(self) -> str:
@@ -128,10 +134,22 @@ def variants(data: RegressionData, size: Sequence[int], repeats: int, rng: Rng) 
         for how in PREPARATIONS:
             for unit in UNITS:
                 ours = noise_sweep(data, n, scales, repeats, rng, how=how, unit=unit)
-                error = ours.error.mean(axis=2)
+                error, last = ours.error.mean(axis=2), ours.utility[:, -1].mean(axis=1)
                 distance = float(np.abs(np.log10(error / paper))[paper >= _SEEN].mean())
-                least = float(ours.utility[0, -1].mean(axis=0).min())
-                found.append(Variant(n, how, unit, distance, float(error[0, -1]), least))
+                gaussian, laplace = np.exp(np.log(error[:2] / error[2]).mean(axis=1))
+                found.append(
+                    Variant(
+                        n,
+                        how,
+                        unit,
+                        distance,
+                        float(error[0, -1]),
+                        small=float(error[:, 0].max()),
+                        sinks=float(last[:2].min()),
+                        stays=float(last[2].max()),
+                        times=(float(gaussian), float(laplace)),
+                    )
+                )
     return tuple(sorted(found, key=lambda one: one.distance))
 
 
@@ -194,7 +212,13 @@ def _margin(values: Array) -> float:
 
 
 def fair(
-    data: RegressionData, n: int, levels: Sequence[float], samples: int, draws: int, rng: Rng
+    data: RegressionData,
+    n: int,
+    levels: Sequence[float],
+    samples: int,
+    draws: int,
+    rng: Rng,
+    how: str = "standardised",
 ) -> tuple[Fair, ...]:
     """The families at equal standard deviation, then at equal utility.
 
@@ -207,7 +231,7 @@ def fair(
     factor = np.empty((len(FAMILIES), samples))
     left, noise = [], []
     for k in range(samples):
-        models, secret = _drawn(data, n, rng)
+        models, secret = _drawn(data, n, rng, how)
         theta = models.fit(secret)
         drawn = np.stack([law_of_std(one, 1.0).sample((theta.size, draws), rng) for one in FAMILIES])
         factor[:, k] = [float(np.abs(models.attack(one)).mean()) for one in drawn]
@@ -382,7 +406,11 @@ def _bits_utility(people: ta.Dataset, clean: Array, noisy: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Everything:
-    """What every experiment found; ``variants`` and ``nearest`` only on the paper's own data."""
+    """What every experiment found; ``variants``, ``nearest`` and ``otherwise`` on the paper's own data only.
+
+    ``otherwise`` has the families at equal utility in the other preparations of the columns; scaling the
+    secret changes nothing there.
+    """
 
     data: RegressionData
     sizes: Mapping[int, tuple[float, float]]
@@ -391,6 +419,7 @@ class Everything:
     variants: tuple[Variant, ...]
     nearest: NoiseSweep | None
     fair: tuple[Fair, ...]
+    otherwise: Mapping[str, tuple[Fair, ...]]
     trade_off: TradeOff
     known: tuple[Compared, ...]
     logistic: Mapping[int, Array]
@@ -427,7 +456,13 @@ def collect(
     if near:
         how, unit = near[0].how, near[0].unit
         nearest = noise_sweep(data, near[0].n, SCALES, effort["repeats"], rng, how=how, unit=unit)
-    levels = (1.05, 1.2, 1.5, 2.0, 3.0)
+    levels, draws = (1.05, 1.2, 1.5, 2.0, 3.0), effort["fair_draws"]
+
+    def families(m: int, how: str, samples: int, some: int) -> tuple[Fair, ...]:
+        return fair(data, m, levels, samples, some, rng, how)
+
+    equal = done(families(n, "standardised", effort["fair_samples"], draws))
+    others = [(m, how) for m in (10, n) for how in PREPARATIONS if (m, how) != (n, "standardised")]
     return Everything(
         data,
         table_2,
@@ -435,7 +470,11 @@ def collect(
         sweep,
         near,
         nearest,
-        fair=done(fair(data, n, levels, effort["fair_samples"], effort["fair_draws"], rng)),
+        fair=equal,
+        otherwise={
+            f"columns {how}, n = {m}": families(m, how, effort["other_samples"], draws)
+            for m, how in (others if data.paper else ())
+        },
         trade_off=done(trade_off(data, n, effort["stds"], effort["trade_repeats"], rng)),
         known=done(known(effort["known"], real_sample, _LINEAR)),
         logistic=done(logistic_sizes(data, bit_sizes, bits, rng)),

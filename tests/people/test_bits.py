@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.people import bits as bits_room
 from tellall.people import columns as collecting
-from tellall.people.bits import Bits, between, group_rows, take_people
+from tellall.people.bits import Bits, group_rows, take_people
 from tellall.people.columns import Numbers
 from tellall.people.dataset import Public
 
@@ -38,7 +38,7 @@ def test_bits_read_like_the_array(size: tuple[int, int, int]) -> None:
     assert np.array_equal(bits[some], codes[some])
     who = np.random.default_rng(size[2]).integers(0, size[1], 2 * size[1])
     assert np.array_equal(take_people(bits, who), take_people(codes, who))
-    assert np.array_equal(between(bits, 8, 31), between(codes, 8, 31))
+    assert np.array_equal(bits[:, 8:31], codes[:, 8:31])
     assert bits.constant.tolist() == [len(set(row)) == 1 for row in codes.tolist()]
 
 

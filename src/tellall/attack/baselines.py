@@ -14,7 +14,7 @@ from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowScale, RowSelect, Stack
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
-from tellall.people.bits import Patterns, group_rows
+from tellall.people.bits import Patterns
 from tellall.people.dataset import Public
 from tellall.release.statistics.base import Statistic
 
@@ -262,7 +262,7 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
     for statistic in statistics:
         zeros = np.zeros(statistic.size_for(public, secret.levels))
         parts.append(statistic.comparable().equations(public, zeros))
-    groups = group_rows(np.stack([part.alike for part in parts]))
+    groups = public.alike([part.alike for part in parts])
     operator = Stack([part.operator for part in parts])
     values = [operator.take(value * public.n + groups.first) for value in range(secret.unknowns)]
     rows = values[0] if len(values) == 1 else Stack(values)
@@ -270,7 +270,7 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
     size = groups.counts.astype(np.float64)
     energy = square @ size
     scale = np.sqrt((square.squared() @ size) / np.where(energy > 0, energy, 1.0))
-    probe = np.random.default_rng(_SEED).random(len(groups))
+    probe = np.random.default_rng(_SEED).random(size.size)
     image = np.abs(rows @ probe) / np.where(energy > 0, scale, 1.0)
     shown = np.flatnonzero(energy > 0)
     _, first, repeats = np.unique(image[shown], return_index=True, return_counts=True)

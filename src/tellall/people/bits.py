@@ -15,7 +15,6 @@ __all__ = [
     "PACKED",
     "Bits",
     "Patterns",
-    "between",
     "group_rows",
     "take_people",
 ]
@@ -106,6 +105,9 @@ class Bits:
     def __getitem__(self, indices: Any) -> Any:
         if isinstance(indices, int | np.integer):
             return self._row(self.packed[indices])
+        if isinstance(indices, tuple):  # columns, and a range of people that begins at a multiple of 8
+            columns, people = indices
+            return self[columns].between(people.start, people.stop)
         return Bits(self.packed[indices], self.people)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
@@ -156,11 +158,6 @@ class Bits:
 
     def _row(self, packed: Bytes) -> Bytes:
         return np.unpackbits(packed, count=self.people)
-
-
-def between(codes: IntArray | Bits, start: int, stop: int) -> IntArray:
-    """The codes (columns × people) of the people from start, a multiple of 8, to stop, as an array."""
-    return np.asarray(codes.between(start, stop)) if isinstance(codes, Bits) else codes[:, start:stop]
 
 
 def take_people(codes: IntArray | Bits, people: IntArray) -> IntArray | Bits:

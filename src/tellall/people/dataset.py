@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.progress import Progress
 from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, take_people
 from tellall.people.columns import (
     Array,
@@ -27,6 +28,7 @@ from tellall.people.columns import (
     is_numeric,
     telling,
 )
+from tellall.people.counting.tally import Counts, tabulate, with_secret
 from tellall.people.shape import Shape
 
 __all__ = [
@@ -175,6 +177,12 @@ class Public(Outline):
     def patterns(self) -> Patterns:
         """The distinct rows with their multiplicities."""
         return group_rows(self.codes)
+
+    def alike(self, labels: Sequence[IntArray]) -> Patterns:
+        """The people who have all labels in common; the distinct rows, where the labels are theirs."""
+        if all(each is self.patterns.index for each in labels):
+            return self.patterns
+        return group_rows(np.stack(labels))
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
@@ -361,6 +369,13 @@ class Dataset:
     def patterns(self) -> Patterns:
         """The distinct public rows with their multiplicities."""
         return self.public.patterns
+
+    def tabulate(
+        self, sets: Sequence[tuple[int, ...]], *, secret: bool, progress: Progress | None = None
+    ) -> Counts:
+        """People in each cell of the tables of these columns, by index; the secret last, if it is in them."""
+        levels, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
+        return tabulate(self.public.codes, self.secret if secret else None, levels, sets, progress)
 
     def take(self, people: IntArray) -> Dataset:
         """Some of the people, with the same columns and categories."""

@@ -244,7 +244,11 @@ class Evidence:
     @classmethod
     def together(cls, parts: Sequence[Evidence]) -> Evidence:
         """The evidence of several releases at once."""
-        return cls(tuple(part for evidence in parts for part in evidence.parts))
+        whole = cls(tuple(part for evidence in parts for part in evidence.parts))
+        groups = [evidence.__dict__.get("groups") for evidence in parts]  # where they are found already
+        if groups[0] is not None and all(each is groups[0] for each in groups):
+            whole.__dict__["groups"] = groups[0]
+        return whole
 
     def at(self, target: Array) -> Evidence:
         """The same equations of one release with other values; what follows from the equations is kept."""

@@ -99,7 +99,10 @@ def linearise(
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
     notes = _inconsistent_totals(release, view, tables, counts)
     more = (equations.alike, facts, equations.skipped, notes, complete)
-    return Evidence((ReleaseEquations(equations.operator, index, rows, noise, *more),))
+    evidence = Evidence((ReleaseEquations(equations.operator, index, rows, noise, *more),))
+    if equations.alike is view.patterns.index:
+        evidence.__dict__["groups"] = view.patterns  # where cached properties are kept
+    return evidence
 
 
 def _complete_tables(

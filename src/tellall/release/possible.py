@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect, Stack
 from tellall.algebra.operators.sparse import Sparse
+from tellall.algebra.solvers.base import Gaps
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.statistics.base import CellLayout
@@ -25,8 +26,6 @@ _NEAR = 1e-9  # floating-point room of a bound on counts
 _DECIMALS = 1e-6  # how far an exact count may be off because it was written down as a share
 _WIDEST_GAPS = 1000  # counts between the least and the largest, up to which gaps are listed
 _MOST_STRETCHES = 200_000  # cells in all stretches of all tables
-
-Gaps = tuple[tuple[int, IntArray], ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -190,7 +190,7 @@ def test_bad_statistics_and_protections_get_one_clear_sentence(fair, make, says)
 
 def test_tables_beyond_reason_are_refused_before_memory_is(monkeypatch, fair):
     release = ta.publish(fair, ta.Marginals(4))
-    monkeypatch.setattr("tellall.people.counting.count.MOST_CELLS", 1000)
+    monkeypatch.setattr("tellall.people.counting.tally.MOST_CELLS", 1000)
     with pytest.raises(ta.InvalidInput, match="manageable size"):
         ta.publish(fair, ta.Marginals(4))
     monkeypatch.setattr(marginals, "_MOST_CELLS", 1000)

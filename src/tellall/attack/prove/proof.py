@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Dense
-from tellall.algebra.solvers.base import Enclosure
+from tellall.algebra.solvers.base import Component, Enclosure, Mask, Walker, WholeSystem, moved
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
-from tellall.attack.prove.system import Component, Mask, Walker, WholeSystem, moved
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -70,8 +69,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     every machine with the same version of SciPy. With ``interruptible`` Ctrl-C ends the search and keeps
     what is proved.
     """
-    box, groups = evidence.enclosure, len(evidence.groups)
-    nobody = np.zeros(groups, dtype=bool)
+    box, nobody = evidence.enclosure, np.zeros(evidence.groups.counts.size, dtype=bool)
     if not isinstance(secret, Code) or box.empty or not (box.lower < box.upper).any():
         return Proof(box, nobody)
     certain = evidence.certain
@@ -83,7 +81,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     if entries > _MOST_ENTRIES or not effort:
         return _with_open(evidence, secret, Proof(box, nobody), box.lower < box.upper)
     lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
-    system = WholeSystem.left_open(certain, box)
+    system = WholeSystem.left_open(certain.operator, certain.low, certain.high, certain.gaps, box)
     for part in system.parts():
         place = system.columns[part.columns]
         left[place] = True

@@ -10,9 +10,8 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Enclosure, enclose
+from tellall.algebra.solvers.base import Enclosure, WholeSystem, enclose
 from tellall.attack.prove.proof import Budget, Ends, settle
-from tellall.attack.prove.system import WholeSystem
 from tellall.release.equations import Evidence
 from tellall.release.possible import Certain
 
@@ -72,7 +71,7 @@ class _Rows:
         tight = enclose(some.operator, some.low, some.high, upper=box.upper, lower=box.lower)
         if tight.empty:
             return True
-        system = WholeSystem.left_open(some, tight)
+        system = WholeSystem.left_open(some.operator, some.low, some.high, gaps, tight)
         budget = Budget(_EFFORT)
         nobody = Ends(np.full(system.columns.size, -1.0), zero=False)  # nothing to settle
         return any(

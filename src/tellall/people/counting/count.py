@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, combinations
+from itertools import accumulate, combinations
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,14 @@ import numpy.typing as npt
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.core.progress import Progress
-from tellall.people.bits import between
 from tellall.people.counting.stored import Stored, scan
-from tellall.people.counting.tally import CellTally
+from tellall.people.counting.tally import refuse_too_many, with_secret
 from tellall.people.dataset import Dataset, Outline, Public
 
 __all__ = [
-    "MOST_CELLS",
     "Cells",
     "count_cells",
 ]
-
-MOST_CELLS = 50_000_000
-_STEP = 2**20  # people between two calls of progress, at most
-_ENTRIES = 2**27  # codes unpacked at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,18 +115,10 @@ def count_cells(
     layout: Outline = people if isinstance(people, Public) else people.public
     levels, name = _secret_levels(people, secret)
     sets = _sets(layout, ways, attributes, int(levels > 0))
-    sizes, names = layout.levels, layout.names
-    if levels:
-        sizes, names = (*sizes, levels), (*names, name)
-        sets = [(*chosen, len(layout.levels)) for chosen in sets]
-    _refuse_too_many(_cells(sizes, sets))
-    return Cells(names, sizes, sets, _counts(people, sizes, sets, progress))
-
-
-def _refuse_too_many(cells: int) -> None:
-    if cells > MOST_CELLS:
-        advice = "Use fewer columns, ways or bins, or choose tables."
-        raise invalid("tables", "of a manageable size (cells)", f"{cells:,}", advice)
+    holder = Dataset(people) if isinstance(people, Public) else people
+    counts = holder.tabulate(sets, secret=levels > 0, progress=progress)
+    names = (*layout.names, name) if levels else layout.names
+    return Cells(names, *with_secret(layout.levels, sets, levels), counts)
 
 
 def _cells_of_all(levels: Sequence[int], k: int) -> int:
@@ -142,41 +128,6 @@ def _cells_of_all(levels: Sequence[int], k: int) -> int:
         for size in range(k, 0, -1):
             sums[size] += level * sums[size - 1]
     return sums[k]
-
-
-def _cells(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
-    """About how many cells all tables have: floats are exact enough for a limit."""
-    logs = np.log2(np.array([*sizes, 1], dtype=np.float64))
-    lengths = np.fromiter(map(len, sets), dtype=np.intp, count=len(sets))
-    longest = int(lengths.max(initial=0))
-    padded = np.full((len(sets), longest), len(sizes), dtype=np.intp)
-    padded[np.arange(longest) < lengths[:, None]] = np.fromiter(chain.from_iterable(sets), dtype=np.intp)
-    return int(np.rint(np.minimum(np.exp2(logs[padded].sum(axis=1)), 2.0**62).sum()))
-
-
-def _counts(
-    people: Dataset | Public | Stored,
-    sizes: Sequence[int],
-    sets: Sequence[tuple[int, ...]],
-    progress: Progress | None,
-) -> npt.NDArray[np.int64]:
-    if isinstance(people, Stored):
-        codings = [*people.codings, *([people.secret] if len(sizes) > len(people.codings) else [])]
-        known = [coding for coding in codings if coding is not None]
-        return people.engine.count(known, sets, progress or people.progress)
-    view = people if isinstance(people, Public) else people.public
-    secret: npt.NDArray[Any] | None = None
-    if len(sizes) > len(view.codes):
-        assert isinstance(people, Dataset)
-        secret = people.secret
-    tally = CellTally(sizes, sets, view.n)
-    step = max(2**14, min(_STEP, _ENTRIES // max(len(sizes), 1) // 64 * 64))
-    for begin in range(0, view.n, step):
-        rows = list(between(view.codes, begin, begin + step))
-        tally.add(rows if secret is None else [*rows, secret[begin : begin + step]])
-        if progress:
-            progress(min(begin + step, view.n), view.n)
-    return tally.counts()
 
 
 def _secret_levels(people: Dataset | Public | Stored, secret: bool | None) -> tuple[int, str]:
@@ -200,7 +151,7 @@ def _sets(
     if attributes is None:
         least, most = with_secret, d + with_secret
         k = whole("ways", ways, least, most) - with_secret
-        _refuse_too_many(_cells_of_all(layout.levels, k))  # before the sets are listed
+        refuse_too_many(_cells_of_all(layout.levels, k))  # before the sets are listed
         return list(combinations(range(d), k))
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
         raise invalid("attributes", "a list of sets of columns", attributes)

@@ -16,6 +16,7 @@ from tellall.core.progress import Progress
 from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
+from tellall.people.counting.tally import Counts, with_secret
 from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
 
 __all__ = [
@@ -72,6 +73,14 @@ class Stored:
     def levels(self) -> int:
         """How many values the secret has."""
         return len(self.meaning)
+
+    def tabulate(
+        self, sets: Sequence[tuple[int, ...]], *, secret: bool, progress: Progress | None = None
+    ) -> Counts:
+        """As of a Dataset."""
+        _, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
+        last = [self.secret] if secret and self.secret is not None else []
+        return self.engine.count([*self.codings, *last], sets, progress or self.progress)
 
     def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
         """Each category of a public column with its people in memory, where two people or more have it."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.errors import invalid
+from tellall.core.progress import Progress
+
 __all__ = [
     "KERNELS",
+    "MOST_CELLS",
     "CellTally",
     "Counts",
     "Runs",
@@ -22,7 +26,10 @@ __all__ = [
     "choose",
     "count_ones",
     "pack",
+    "refuse_too_many",
     "runs_of",
+    "tabulate",
+    "with_secret",
 ]
 
 Codes = Sequence[npt.NDArray[np.integer[Any]]]
@@ -31,7 +38,10 @@ Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
 _Group = tuple[tuple[int, ...], Indices, Indices]  # a shape, the tables that have it, their columns
 
+MOST_CELLS = 50_000_000
 _CHUNK = 2**18  # people packed at a time
+_STEP = 2**20  # people between two calls of progress, at most
+_ENTRIES = 2**27  # codes unpacked at once
 _MOST_KEYS = 2**62
 # measured, in nanoseconds: an AND-count (for each person, and in any case), each of the 2^k parts of all
 # tables of one shape, and one table by its codes (for each person and column, and in any case)
@@ -43,6 +53,58 @@ KERNELS = ("numba", "numpy")
 WORTH_COMPILING = 200_000_000
 _IN_CACHE = 2**15  # words of all planes together that stay in a core's cache
 _IN_CACHE_NUMPY = 2**17  # the same where each call costs microseconds
+
+
+def tabulate(
+    codes: Any,
+    secret: npt.NDArray[Any] | None,
+    levels: Sequence[int],
+    sets: Sequence[tuple[int, ...]],
+    progress: Progress | None = None,
+) -> Counts:
+    """The cells of all tables one after the other, in C order, of people in memory.
+
+    ``codes`` is columns × people, an array or Bits; the secret, where given, is the last column.
+    """
+    n = codes.shape[1]
+    tally = CellTally(levels, sets, n)
+    step = max(2**14, min(_STEP, _ENTRIES // max(len(levels), 1) // 64 * 64))
+    for begin in range(0, n, step):
+        rows = list(np.asarray(codes[:, begin : begin + step]))
+        tally.add(rows if secret is None else [*rows, secret[begin : begin + step]])
+        if progress:
+            progress(min(begin + step, n), n)
+    return tally.counts()
+
+
+def with_secret(
+    public: Sequence[int], sets: Sequence[tuple[int, ...]], secret: int
+) -> tuple[tuple[int, ...], Sequence[tuple[int, ...]]]:
+    """The categories of all columns, and the columns of each table, with a secret of this many values.
+
+    An error where the tables have too many cells.
+    """
+    levels = (*public, secret) if secret else tuple(public)
+    sets = [(*chosen, len(public)) for chosen in sets] if secret else sets
+    refuse_too_many(_count_of_cells(levels, sets))
+    return levels, sets
+
+
+def refuse_too_many(cells: int) -> None:
+    """An error where tables have more cells than can be counted."""
+    if cells > MOST_CELLS:
+        advice = "Use fewer columns, ways or bins, or choose tables."
+        raise invalid("tables", "of a manageable size (cells)", f"{cells:,}", advice)
+
+
+def _count_of_cells(levels: Sequence[int], sets: Sequence[tuple[int, ...]]) -> int:
+    """About how many cells all tables have: floats are exact enough for a limit."""
+    logs = np.log2(np.array([*levels, 1], dtype=np.float64))
+    lengths = np.fromiter(map(len, sets), dtype=np.intp, count=len(sets))
+    longest = int(lengths.max(initial=0))
+    padded = np.full((len(sets), longest), len(levels), dtype=np.intp)
+    padded[np.arange(longest) < lengths[:, None]] = np.fromiter(chain.from_iterable(sets), dtype=np.intp)
+    return int(np.rint(np.minimum(np.exp2(logs[padded].sum(axis=1)), 2.0**62).sum()))
 
 
 class CellTally:

@@ -15,7 +15,6 @@ from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import group_rows
-from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
@@ -124,8 +123,7 @@ class Marginals(Statistic):
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
         if not dataset.levels:
             raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
-        counts = count_cells(dataset, attributes=self.sets(dataset.public), secret=True).counts
-        return counts / self.units(dataset.public)
+        return dataset.tabulate(self.sets(dataset.public), secret=True) / self.units(dataset.public)
 
     def size_for(self, public: Outline, levels: int) -> int:
         return self.size(public) // 2 * whole("levels", levels, 2, also=", for a table")

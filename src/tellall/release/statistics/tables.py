@@ -10,7 +10,6 @@ from typing import Never
 from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.core.checks import whole
 from tellall.core.errors import CannotLinearise, invalid
-from tellall.people.counting.count import count_cells
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.statistics.base import Statistic, check_scale, check_sets
@@ -89,8 +88,7 @@ class Tables(Statistic):
         return float(public.n) if self.scale == "fractions" else 1.0
 
     def values(self, dataset: Dataset | Stored) -> Array:
-        counts = count_cells(dataset, attributes=self.sets(dataset.public), secret=False).counts
-        return counts / self.units(dataset.public)
+        return dataset.tabulate(self.sets(dataset.public), secret=False) / self.units(dataset.public)
 
     def equations(self, public: Public, values: Array) -> Never:
         raise CannotLinearise(

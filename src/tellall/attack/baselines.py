@@ -68,6 +68,11 @@ class Baseline:
             given = np.take_along_axis(chance, np.asarray(values, dtype=np.intp)[:, None], axis=1)[:, 0]
         return np.clip(given, _LEAST, _MOST)
 
+    def take(self, people: IntArray) -> Baseline:
+        """The guesses for some of the people."""
+        parts = (None if part is None else part[people] for part in (self.probability, self.width))
+        return Baseline(self.name, self.guess[people], *parts)
+
     def accuracy(self, truth: Truth) -> float:
         """The share of people whose bit or category is guessed right."""
         return float(np.mean(self.guess == truth))

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array
+from tellall.algebra.operators.base import Array, IntArray
 from tellall.attack.baselines import Baseline, typical
 from tellall.attack.baselines import baselines as all_baselines
 from tellall.attack.reconstruct.attack import Reconstruction
@@ -295,7 +295,8 @@ def score(
     -----
     Baselines and intervals are functions of people and release. A release that moves
     nobody's estimate from the prior by more than 0.001 tells nothing; the attacker then guesses the majority,
-    so that pure noise scores the majority's accuracy whatever the secret's rate.
+    so that pure noise scores the majority's accuracy whatever the secret's rate. Judged are the people whom
+    the releases are about, without those whose secret the attacker was told.
     """
     as_rng(rng)
     if isinstance(reconstruction, Tracing):
@@ -303,20 +304,29 @@ def score(
     if not isinstance(reconstruction, Reconstruction):
         raise invalid("reconstruction", "what ta.reconstruct returns", type(reconstruction).__name__)
     truth = reconstruction.secret.check(secret, reconstruction.n)
+    judged = np.flatnonzero(reconstruction.judged)
     if baselines is None:
-        statistics = [release.statistic for release in reconstruction.releases]
-        baselines = all_baselines(statistics, reconstruction.public, truth, reconstruction.secret)
+        statistics, public = [release.statistic for release in reconstruction.releases], reconstruction.public
+        if judged.size < reconstruction.n:
+            statistics = [statistic.take(judged, public) for statistic in statistics]
+            public = public.take(judged)
+        baselines = all_baselines(statistics, public, truth[judged], reconstruction.secret)
     if not isinstance(baselines, Sequence) or not baselines:
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     if not all(isinstance(baseline, Baseline) for baseline in baselines):
         raise invalid("baselines", "one Baseline or more, or None", baselines)
-    return _risk(reconstruction, truth, baselines)
+    if judged.size < reconstruction.n:
+        baselines = [one.take(judged) if one.guess.size == reconstruction.n else one for one in baselines]
+    return _risk(reconstruction, truth[judged], baselines, judged)
 
 
-def _risk(attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline]) -> Risk:
-    guess = attack.guess
-    confidence = attack.confidence if attack.secret.levels else attack.std
-    if attack.secret.levels and np.abs(attack.estimate - attack.prior).max() < _NOTHING_LEARNT:
+def _risk(
+    attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline], judged: IntArray
+) -> Risk:
+    """The risk of the people who are judged, by index; the truth is theirs."""
+    guess = attack.guess[judged]
+    confidence = (attack.confidence if attack.secret.levels else attack.std)[judged]
+    if attack.secret.levels and np.abs(attack.estimate[judged] - attack.prior).max() < _NOTHING_LEARNT:
         usual = typical(truth, attack.secret)
         guess, confidence = usual.guess, usual.chance_of(usual.guess)
     off = {baseline.name: attack.secret.error(baseline.guess, truth) for baseline in baselines}
@@ -327,11 +337,13 @@ def _risk(attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[B
         means = {name: 1 - mean for name, mean in means.items()}
         expected = np.max([baseline.chance_of(guess) for baseline in baselines], axis=0)
     else:
-        confidence = NORMAL * attack.std
+        confidence = NORMAL * confidence
         widths = [baseline.width for baseline in baselines if baseline.width is not None]
         narrowest = np.min(widths, axis=0)
         expected = np.max([_chance_within(one, guess, confidence) for one in baselines], axis=0)
-    proved = _proofs(attack, attack.secret) if isinstance(attack.secret, Code) else np.full(truth.size, "")
+    proved = np.full(truth.size, "")
+    if isinstance(attack.secret, Code):
+        proved = _proofs(attack, attack.secret)[judged]
     contradicted = bool(((proved != "") & (guess != truth)).any()) if attack.secret.levels else False
     return Risk(
         secret=attack.secret,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
-from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
+from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowSelect, Stack
 from tellall.algebra.solvers.base import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
@@ -31,6 +31,8 @@ __all__ = [
     "ReleaseEquations",
     "Rows",
     "System",
+    "columns_of",
+    "labels_among",
 ]
 
 # The least spread that an attack assumes for a count, exact ones included: an attack that is infinitely sure
@@ -76,6 +78,18 @@ class Equations:
     def sums(self) -> Array:
         """The sum of each row of the operator."""
         return self.operator @ np.ones(self.operator.shape[1])
+
+
+def columns_of(people: IntArray, n: int, width: int) -> IntArray:
+    """The columns of some of n people, of ``width`` in all: n for every value of the secret."""
+    return np.asarray((np.arange(width // n)[:, None] * n + people).ravel())
+
+
+def labels_among(alike: IntArray, people: IntArray, n: int) -> IntArray:
+    """The labels of some of n people, and one further label for all the others."""
+    out = np.full(n, alike.max(initial=-1) + 1)
+    out[people] = alike
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +167,8 @@ class ReleaseEquations:
         What is odd about the values; they are used anyway.
     tables
         The tables among the values that can be said in contrasts; None without such.
+    columns
+        Which columns are those of the people of the release, where they are not everybody's.
     """
 
     source: LinearOperator
@@ -164,6 +180,14 @@ class ReleaseEquations:
     skipped: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     tables: CompleteTables | None = None
+    columns: IntArray | None = None
+
+    def among(self, people: IntArray, n: int) -> ReleaseEquations:
+        """The same about some of n people, by index; the columns of the others are zero."""
+        width = self.source.shape[1] // max(people.size, 1) * n
+        columns = columns_of(people, n, width)
+        source = BlockDiagonal([self.source], [columns], width)
+        return replace(self, source=source, alike=labels_among(self.alike, people, n), columns=columns)
 
     @property
     def operator(self) -> LinearOperator:
@@ -181,7 +205,10 @@ class ReleaseEquations:
 
     def contrasts(self, tables: str) -> Contrasts | None:
         """The contrasts of its complete tables; see `CompleteTables.contrasts`."""
-        return None if self.tables is None else self.tables.contrasts(tables)
+        said = None if self.tables is None else self.tables.contrasts(tables)
+        if said is None or self.columns is None:
+            return said
+        return replace(said, operator=BlockDiagonal([said.operator], [self.columns], self.source.shape[1]))
 
     @cached_property
     def hidden(self) -> Self | None:
@@ -273,6 +300,14 @@ class Evidence:
     def n(self) -> int:
         """How many people."""
         return self.parts[0].alike.size
+
+    @cached_property
+    def covered(self) -> npt.NDArray[np.bool_]:
+        """Whom the releases are about."""
+        out = np.zeros(self.n, dtype=bool)
+        for part in self.parts:
+            out[slice(None) if part.columns is None else part.columns[part.columns < self.n]] = True
+        return out
 
     @property
     def values(self) -> int:

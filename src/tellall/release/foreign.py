@@ -17,6 +17,7 @@ from tellall.people.dataset import Dataset, Public, as_public, left_out_note
 from tellall.people.readers import read_table
 from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
+from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients
 from tellall.release.statistics.losses import FitLoss, loss_of
@@ -186,6 +187,7 @@ def release_from_fits(
     *,
     columns: Sequence[Any] | None = None,
     noise: Noise | None = None,
+    where: Where | None = None,
 ) -> Release:
     """The release of the coefficients of one or several fitted models.
 
@@ -200,6 +202,9 @@ def release_from_fits(
         The columns of each model, where the objects do not know their names.
     noise
         What was done to the coefficients, for example ``Rounding(1e-4)`` where four decimals are printed.
+    where
+        Whom of these people they were fitted to: a condition such as ``"sex = 'f'"``, or a mask (the
+        complete cases, say). Everybody where not given.
 
     Notes
     -----
@@ -216,6 +221,9 @@ def release_from_fits(
     >>> release_from_fits(fit, people)
     Release of 1 linear fit on 2 columns: 2 values; exact
     """
+    if where is not None:
+        some = _chosen(public, where)
+        return release_from_fits(results, some, columns=columns, noise=noise).about(where)
     view = as_public(public)
     several = isinstance(results, Sequence) and not hasattr(results, "params")
     fits = [read_fit(one) for one in (results if several else [results])]
@@ -253,6 +261,7 @@ def read_coefficients(
     tolerance: float = 0.0,
     noise: Noise | None = None,
     levels: int | None = None,
+    where: Where | None = None,
 ) -> Release:
     """The release of a printed table of coefficients: a row per coefficient with block, term and value.
 
@@ -272,8 +281,10 @@ def read_coefficients(
         What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed.
     levels
         2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
+    where
+        Whom of these people they were fitted to; see `release_from_fits`.
     """
-    view = as_public(public)
+    view = as_public(public) if where is None else as_public(_chosen(public, where))
     models = _models(read_table(table) if isinstance(table, str | Path) else table)
     printed = {any(_is_intercept(term) for term in terms) for terms in models.values()}
     if len(printed) > 1:
@@ -297,7 +308,14 @@ def read_coefficients(
         tolerance=tolerance,
     )
     wanted_levels = _levels(public) if levels is None else levels
-    return Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
+    release = Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
+    return release if where is None else release.about(where)
+
+
+def _chosen(public: Public | Dataset | npt.ArrayLike, where: Where) -> Public | Dataset:
+    """The people whom a release is about."""
+    people = public if isinstance(public, Dataset) else as_public(public)
+    return people.take(people_where(where, as_public(people)))
 
 
 def _levels(public: object) -> int:

@@ -21,6 +21,7 @@ from tellall.release.protections.protection import Exact, Noise, Protection, Sum
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
+from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout, tables_of
 from tellall.release.statistics.marginals import Marginals
 
@@ -53,11 +54,17 @@ def linearise(
     known of a suppressed value is an interval, apart from the equations). The target
     is the value on the count scale less the part that does not depend on the secret, so that ``operator @
     secret == target`` on an exact release. Where more than half of the counts are of the people without the
-    secret, all are turned round first.
+    secret, all are turned round first. Of a release about some of the people the columns of the others are
+    zero.
     """
     if not isinstance(release, Release):
         raise invalid("release", "a Release", type(release).__name__)
     view = as_public(public)
+    if isinstance(release.statistic, Among):
+        people = release.statistic.people(view)
+        inner = replace(release, statistic=release.statistic.statistic)
+        (part,) = linearise(inner, view.take(people), device=device).parts
+        return Evidence((part.among(people, view.n),))
     _check_people(release, view)
     counts, noise = count_scale(release, view)
     hidden = np.isnan(counts)
@@ -125,7 +132,8 @@ def _check_people(release: Release, view: Public) -> None:
         )
     if release.shape is not None and release.shape != view.shape:
         different = release.shape.difference(view.shape)
-        raise invalid("public", "the people the release was made for", different)
+        advice = "" if release.shape.people == view.n else "Say with where= whom of them it is about."
+        raise invalid("public", "the people the release was made for", different, advice)
     expected = release.statistic.size_for(view, release.levels)
     if release.values.size != expected:
         raise invalid(

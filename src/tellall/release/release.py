@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,7 +29,9 @@ from tellall.release.protections.protection import (
     noise_of,
     prepare,
 )
+from tellall.release.statistics.among import Among, Where, as_among, as_where
 from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.conditions import Condition, Mask, Subset
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
@@ -78,6 +80,20 @@ class Release:
         """The law of the error of a value, in the units of what is published."""
         return noise_of(self.protections)
 
+    @property
+    def where(self) -> str | npt.NDArray[np.bool_] | None:
+        """Whom it is about: a condition in words, a mask over everybody, or None for everybody."""
+        if not isinstance(self.statistic, Among):
+            return None
+        subset = self.statistic.where
+        return subset.bits if isinstance(subset, Mask) else subset.text
+
+    def about(self, where: Where | Subset) -> Release:
+        """The same release, known to be about these people alone; what it names by index stays as it is."""
+        if isinstance(self.statistic, Among):
+            raise invalid("where", "left out, since the release says whom it is about", where)
+        return replace(self, statistic=Among(self.statistic, as_where(where)))
+
     @classmethod
     def from_values(
         cls,
@@ -88,16 +104,25 @@ class Release:
         noise: Noise | None = None,
         protect: Protection | Sequence[Protection] | None = None,
         levels: int = 2,
+        where: Where | None = None,
     ) -> Release:
         """The release that an outsider builds from published numbers (NaN where suppressed).
 
         ``protect`` is what is known to have been done to them, in order, where that is more than noise: with
         ``Suppression(10)`` in it a missing value is known to be under 10. ``levels`` is how many values the
-        secret has, zero where it is a real number.
+        secret has, zero where it is a real number. ``where`` says whom of the public the numbers are about:
+        a condition such as ``"sex = 'f'"``, or a mask.
         """
         view = as_public(public)
         if not isinstance(statistic, Statistic):
             raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
+        if where is not None:
+            among = as_among(statistic, where, view)
+            part = among.part(view)
+            inner = cls.from_values(
+                among.statistic, values, public=part, noise=noise, protect=protect, levels=levels
+            )
+            return inner.about(among.where)
         try:
             array = np.asarray(values, dtype=np.float64).ravel()
         except (TypeError, ValueError):
@@ -122,7 +147,8 @@ class Release:
         Notes
         -----
         What is saved is what is published: the values, what they are, and what ``published_too`` lists.
-        No seed, and nothing computed from rows but the values.
+        No seed, and nothing computed from rows but the values. Whom it is about is saved where that is a
+        condition; a mask says who is in, and is not.
         """
         file = _as_path(path)
         if not file.parent.is_dir():
@@ -143,9 +169,14 @@ class Release:
         return batch.text(file, files.dump(document))
 
     @classmethod
-    def load(cls, path: str | Path) -> Release:
-        """The release that was saved there."""
-        return _from_document(_as_path(path))
+    def load(cls, path: str | Path, where: Where | None = None) -> Release:
+        """The release that was saved there.
+
+        ``where`` is whom it is about, where that is not everybody and not saved with it: a mask over the
+        people that the attacker knows, or a condition.
+        """
+        release = _from_document(_as_path(path))
+        return release if where is None else release.about(where)
 
     def __repr__(self) -> str:
         missing = int(np.isnan(self.values).sum())
@@ -163,7 +194,10 @@ def _as_path(path: str | Path) -> Path:
 def _document(release: Release) -> dict[str, Any]:
     """The document of a release, without its values."""
     shape = release.shape
-    names = release.columns
+    names, statistic, where = release.columns, release.statistic, None
+    if isinstance(statistic, Among):
+        where = statistic.where.text if isinstance(statistic.where, Condition) else None
+        statistic = statistic.statistic
     levels = shape.levels if shape else (1,) * len(names)
     cuts = shape.cuts if shape else (None,) * len(names)
     return {
@@ -171,7 +205,8 @@ def _document(release: Release) -> dict[str, Any]:
         "document": "release",
         "tellall": __version__,
         "description": release.statistic.describe(),
-        "statistic": catalogue.to_plain(release.statistic),
+        "statistic": catalogue.to_plain(statistic),
+        "where": where,
         "protect": [catalogue.published(protection) for protection in release.protections],
         "columns": [
             {"name": name, "levels": level, "cuts": None if cut is None else list(cut)}
@@ -228,9 +263,10 @@ def _from_document(path: Path) -> Release:
         )
     protections = tuple(catalogue.build("protection", plain) for plain in checked.protect)
     noise_of(protections)  # a protection without a number that publishing fills in would pass for exact
+    statistic = catalogue.build("statistic", checked.statistic)
     return Release(
         values=values,
-        statistic=catalogue.build("statistic", checked.statistic),
+        statistic=statistic if checked.where is None else Among(statistic, as_where(checked.where)),
         protections=protections,
         columns=names,
         shape=shape,
@@ -244,9 +280,14 @@ def publish(
     protect: Protection | Sequence[Protection] | None = None,
     rng: Rng = None,
     *,
+    where: Where | None = None,
     device: str = "cpu",
 ) -> Release:
     """The release of a statistic of these people after its protections.
+
+    ``where`` says that it is about some of them alone: a condition on public columns such as
+    ``"sex = 'f' and age < 40"`` (the language of :class:`SubsetCounts`), or a mask of one bit per person.
+    A condition is saved with the release; a mask says who is in, and never is.
 
     People in a store (`scan`) publish tables, protected by what changes values alone; the
     release is the one that the same people would give in memory. ``device`` ("cpu", "cuda", "cuda:1") is
@@ -264,7 +305,14 @@ def publish(
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     if isinstance(dataset, Stored):
+        if where is not None:
+            raise invalid("where", "left out, for people in a store", where, "Load them first.")
         return _publish_stored(dataset, statistic, as_protections(protect), rng)
+    if where is not None:
+        statistic = as_among(statistic, where, dataset.public)
+    if isinstance(statistic, Among):
+        some = dataset.take(statistic.people(dataset.public))
+        return publish(some, statistic.statistic, protect, rng, device=device).about(statistic.where)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
     protections = prepare(as_protections(protect), settled, view)
@@ -300,10 +348,14 @@ class Computed:
     statistic: Statistic
     dataset: Dataset
     clean: Array
+    where: Subset | None = None
 
     @classmethod
     def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
-        """The statistic of these people, settled and computed."""
+        """The statistic of these people, settled and computed; of those alone whom it is about."""
+        if isinstance(statistic, Among):
+            some = dataset.take(statistic.people(dataset.public))
+            return replace(cls.of(statistic.statistic, some), where=statistic.where)
         settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
         return cls(settled, dataset, settled.values(dataset))
 
@@ -311,4 +363,5 @@ class Computed:
         """The release after prepared protections: what :func:`publish` gives with the same generator."""
         view = self.dataset.public
         values = carry_out(prepared, self.dataset, self.statistic, rng, clean=self.clean)
-        return Release(values, self.statistic, prepared, view.names, view.shape, self.dataset.levels)
+        about = self.statistic if self.where is None else Among(self.statistic, self.where)
+        return Release(values, about, prepared, view.names, view.shape, self.dataset.levels)

@@ -34,6 +34,8 @@ def public():
         ("45 <= age", [1, 2, 5]),
         ("40 < age < 50", [1, 5]),
         ("age == 45", [1, 5]),
+        ("age = 45", [1, 5]),
+        ("sex='f' and age=62", [2]),
         ("age != 45", [0, 2, 4]),  # the missing age differs from nothing
         ("not age == 45", [0, 2, 3, 4]),
         ("age in [31, 62]", [0, 2]),
@@ -107,7 +109,7 @@ def test_any_text_is_read_or_refused(text):
         ("(age >= 40", "'\\)' where it has its end"),
         ("age >= 40)", "the end where it has '\\)'"),
         ("age >= 40 sex == 'f'", "'and', 'or' or the end where it has 'sex'"),
-        ("age = 40", "without the sign '='"),
+        ("age ~ 40", "without the sign '~'"),
         ("age >= 40; import os", "without the sign ';'"),
         ("__import__('os').system('true')", "a comparison"),
         ("age in 40", "a list such as"),

@@ -90,6 +90,11 @@ class Reconstruction:
         return self.guess.size
 
     @property
+    def judged(self) -> _Mask:
+        """Whom a score is about: the people of the releases, without those whose secret was known before."""
+        return self.evidence.covered
+
+    @property
     def confidence(self) -> Array:
         """The model's probability that each guess is right, in [0.5, 1] for bits; numbers have `std`."""
         if isinstance(self.secret, Real):

@@ -98,6 +98,10 @@ class ReleaseDocument(_Strict):
     tellall: Annotated[str, Field(max_length=100)]
     description: Annotated[str, Field(max_length=10_000)]
     statistic: Described
+    where: Annotated[
+        str | None,
+        Field(max_length=10_000, description="Whom it is about: a condition; default everybody."),
+    ] = None
     protect: list[Described]
     columns: list[ColumnDocument]
     people: Annotated[int, Field(ge=0)] | None = None

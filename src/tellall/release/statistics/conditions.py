@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
     | (?P<quoted>`[^`]+`)
     | (?P<name>[^\W\d][\w.]*)
-    | (?P<sign>==|!=|<=|>=|<|>|\(|\)|\[|\]|,)
+    | (?P<sign>==|!=|<=|>=|<|>|=|\(|\)|\[|\]|,)
     )""",
     re.VERBOSE,
 )
@@ -210,6 +210,8 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
         kind, word = str(match.lastgroup), str(match.group(match.lastgroup or 0))
         if kind == "quoted":
             kind, word = "name", word[1:-1]
+        elif word == "=" and kind == "sign":
+            word = "=="
         elif kind == "name" and word in _WORDS:
             kind = "word"
         yield kind, word
@@ -237,9 +239,9 @@ class Condition:
 
     Notes
     -----
-    Numbers are compared as they are, also where tables cut them into bins; text by its value, with ==, != and
-    in. A missing value satisfies no comparison (so ``not age < 40`` holds for people whose age is missing,
-    ``age >= 40`` does not). O(n) per comparison.
+    One sign = means the same as two. Numbers are compared as they are, also where tables cut them into bins;
+    text by its value, with =, != and in. A missing value satisfies no comparison (so ``not age < 40`` holds
+    for people whose age is missing, ``age >= 40`` does not). O(n) per comparison.
 
     Examples
     --------
@@ -395,5 +397,6 @@ def members(subset: Subset, public: Public, parameter: str = "subsets") -> Bits:
     if isinstance(subset, Condition):
         return subset.mask(public)
     if subset.people != public.n:
-        raise invalid(parameter, f"masks of one bit per person ({public.n})", f"{subset.people} bits")
+        rule = "masks" if parameter == "subsets" else "a mask"
+        raise invalid(parameter, f"{rule} of one bit per person ({public.n})", f"{subset.people} bits")
     return subset.bits

@@ -65,6 +65,7 @@ from .promise.least_squares.sketched import SketchedLeastSquares as SketchedLeas
 from .promise.least_squares.table import ProfileTable as ProfileTable
 from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
+from .release.crosstab import from_crosstab as from_crosstab
 from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
 from .release.foreign import read_coefficients as read_coefficients
@@ -97,6 +98,7 @@ from .release.statistics.base import Statistic as Statistic
 from .release.statistics.boolean import is_degenerate as is_degenerate
 from .release.statistics.boolean import multilinear as multilinear
 from .release.statistics.boolean import truth_table as truth_table
+from .release.statistics.cell_counts import CellCounts as CellCounts
 from .release.statistics.error_rates import ErrorRates as ErrorRates
 from .release.statistics.estimators import Estimator as Estimator
 from .release.statistics.marginals import Marginals as Marginals

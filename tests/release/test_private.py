@@ -29,6 +29,9 @@ STATISTICS = {
     "Marginals": ta.Marginals(2),
     "Marginals in fractions": ta.Marginals(2, scale="fractions"),
     "Tables": Tables(2),
+    "CellCounts": ta.CellCounts(
+        ["income", "north"], [["≤ 30000", "> 30000"], ["0", "1"]], [(0, 1, 1), (-1, 0, 0)]
+    ),
     "Predicates": ta.Predicates("and", ways=2),
     "SubsetCounts": ta.SubsetCounts(["income > 30000", "north == 1"]),
     "SubsetCounts of masks": ta.SubsetCounts(MASKS),

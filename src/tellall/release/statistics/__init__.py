@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.error_rates import ErrorRates
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
@@ -12,6 +13,7 @@ from tellall.release.statistics.subset_counts import SubsetCounts
 from tellall.release.statistics.tables import Tables
 
 __all__ = [
+    "CellCounts",
     "ErrorRates",
     "Estimator",
     "Marginals",

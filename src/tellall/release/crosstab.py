@@ -1,0 +1,342 @@
+"""Crosstabs made elsewhere: a printed table becomes a release, its labels matched to columns and values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.core.checks import one_of
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.dataset import Dataset, Public
+from tellall.release.grids import Grid, grid_of_frame
+from tellall.release.printed import Codes, Known, PrintedTable, Variable, codes_of, understand
+from tellall.release.protections.protection import Protection, as_protections
+from tellall.release.release import Release
+from tellall.release.statistics.cell_counts import TOTAL, CellCounts
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.tables import Tables
+
+__all__ = ["from_crosstab", "release_of_grid"]
+
+_SAME = 1e-6  # how far a count may be off that was written down as a share
+_NORMALIZED = ("index", "columns", "all")
+
+
+def from_crosstab(
+    frame: Any,
+    public: Public | Dataset | npt.ArrayLike,
+    protect: Protection | Sequence[Protection] | None = None,
+    absent: str = "zero",
+    *,
+    secret: str | None = None,
+    meaning: Sequence[Any] | None = None,
+    normalize: str | None = None,
+) -> Release:
+    """The release of a pandas crosstab or pivot table of counts; labels decide, positions never.
+
+    Parameters
+    ----------
+    frame
+        The table, with names of columns on its axes: ``pd.crosstab``, ``pivot_table(aggfunc="count")``,
+        ``groupby(...).size()``. An axis without a name is matched by its labels.
+    public
+        The people. One axis may be a column that they do not have: that is the secret.
+    protect
+        What was done to the counts, as for `publish`; nothing where left out.
+    absent
+        What a combination of labels that the table does not show means: "zero" (nobody) or "unknown". A
+        missing value in a cell that it does show is always one that was hidden.
+    secret
+        The name of the secret; taken from the dataset, or the one axis that is no public column.
+    meaning
+        All values of the secret, in the order of their codes. By default those of the dataset, or those that
+        the table shows: numbers ascending, then text.
+    normalize
+        "index", "columns" or "all", where the table shows shares; read off its numbers where left out.
+
+    Notes
+    -----
+    Totals are equations of their own where cells are hidden, unless they are the sums of the cells shown.
+    Shares without further protection become the counts they came from. A table of other people than these is
+    refused, as far as its totals show it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"sex": ["f", "m", "m"], "ill": [1, 0, 1]})
+    >>> people = Dataset.from_frame(table, secret="ill")
+    >>> from_crosstab(pd.crosstab(table.ill, table.sex), people)
+    Release of 1 chosen 2-way table: 4 values; exact
+    """
+    known = Known.of(public, secret, meaning)
+    return release_of_grid(grid_of_frame(frame), known, protect, absent=absent, normalize=normalize)
+
+
+def release_of_grid(
+    grid: Grid,
+    known: Known,
+    protect: Protection | Sequence[Protection] | None = None,
+    *,
+    absent: str = "zero",
+    normalize: str | None = None,
+) -> Release:
+    """The release of a printed table; see `from_crosstab`."""
+    one_of("absent", absent, ("zero", "unknown"))
+    if normalize not in (None, *_NORMALIZED):
+        raise invalid("normalize", "'index', 'columns', 'all' or left out", normalize)
+    table, grid, variables = understand(grid, known)
+    done = as_protections(protect)
+    blurred = any(not part.hides for part in done)
+    shares = _shares(grid, variables, normalize, blurred=blurred)
+    if shares is not None and blurred:
+        return _fractions(table, shares, protect, absent)
+    if shares is not None:
+        table = _as_counts(table, grid, variables, shares)
+    if not blurred:
+        _check_people(table, absent)
+    return _release(table, protect, absent, blurred=blurred)
+
+
+# Shares: counts divided by the number of people in the row, in the column, or in all.
+
+
+def _body(grid: Grid, variables: Sequence[Variable]) -> tuple[list[int], list[int]]:
+    """The rows and columns that are no totals."""
+    down = grid.down
+    rows = [i for i, row in enumerate(grid.rows) if TOTAL not in codes_of(row, variables[:down])]
+    columns = [j for j, line in enumerate(grid.columns) if TOTAL not in codes_of(line, variables[down:])]
+    return rows, columns
+
+
+def _shares(
+    grid: Grid, variables: Sequence[Variable], normalize: str | None, *, blurred: bool
+) -> tuple[str, float] | None:
+    """Of what the values are shares, and what a whole is (1, or 100 for percentages); None for counts."""
+    body = grid.take(*_body(grid, variables)).values
+    shown = body[~np.isnan(body)]
+    whole = bool(np.all(np.abs(shown - np.rint(shown)) < 1e-9))
+    if normalize is None and (whole or (blurred and shown.max(initial=0) > 1)):
+        return None
+    room = 0.02 * max(body.shape) if blurred else _SAME
+    for kind in _NORMALIZED if normalize is None else (normalize,):
+        axis = {"index": 1, "columns": 0, "all": None}[kind]
+        sums = np.atleast_1d(body.sum(axis=axis))
+        for total in (1.0, 100.0):
+            if np.all(np.isnan(sums) | (np.abs(sums - total) < room * total)) and (
+                normalize is not None or not np.isnan(sums).all()
+            ):
+                return kind, total
+    rule = "a table of whole counts, or of shares that add up to 1 (or 100) by row, by column or in all"
+    advice = "Rounded shares need protect=Rounding(...); where cells are hidden say normalize=."
+    raise invalid("frame", rule, "other numbers", advice)
+
+
+def _as_counts(
+    table: PrintedTable, grid: Grid, variables: Sequence[Variable], shares: tuple[str, float]
+) -> PrintedTable:
+    """The counts that shares came from: multiplied by the people they are shares of."""
+    kind, total = shares
+    people = table.people()
+    kept = _kept(table, grid, variables, kind)
+    sizes: dict[Codes, float] = {}
+    if table.meaning and len(table.columns) in kept:
+        sizes = _unknown_sizes(table, kept, people, total)
+    else:
+        for cell, many in people.items():
+            base = tuple(cell[at] if at in kept else TOTAL for at in range(len(cell)))
+            sizes[base] = sizes.get(base, 0) + many
+    counts: dict[Codes, float] = {}
+    for cell, value in table.values.items():
+        if TOTAL in cell:
+            continue  # a share of a share says nothing that the cells do not
+        base = tuple(code if at in kept else TOTAL for at, code in enumerate(cell))
+        size = sizes.get(base if len(table.columns) in kept else base[: len(table.columns)], 0)
+        count = value / total * size
+        if not np.isnan(count) and abs(count - round(count)) > _SAME * max(size, 1):
+            advice = "Rounded shares need protect=Rounding(...)."
+            raise invalid("frame", "shares of these people, to full precision", "others", advice)
+        counts[cell] = count if np.isnan(count) else float(round(count))
+    return PrintedTable(table.public, table.columns, table.labels, table.meaning, counts)
+
+
+def _kept(table: PrintedTable, grid: Grid, variables: Sequence[Variable], kind: str) -> set[int]:
+    """The variables, by their place in a cell, within whose categories shares add up."""
+    if kind == "all":
+        return set()
+    inside = range(grid.down) if kind == "index" else range(grid.down, len(variables))
+    places = {index: place for place, index in enumerate(table.columns)}
+    found = (variables[at].index for at in inside)
+    return {len(table.columns) if index is None else places[index] for index in found}
+
+
+def _unknown_sizes(
+    table: PrintedTable, kept: set[int], people: dict[Codes, int], total: float
+) -> dict[Codes, float]:
+    """How many people have each value of the secret, where shares are shares of them.
+
+    The people of each combination of public categories are known, and are the sum over values of share ×
+    size: as many equations as combinations for as many sizes as values.
+    """
+    groups: dict[Codes, list[Codes]] = {}
+    for cell in people:
+        groups.setdefault(tuple(c if at in kept else TOTAL for at, c in enumerate(cell)), []).append(cell)
+    values = range(len(table.meaning))
+    sizes: dict[Codes, float] = {}
+    for base, cells in groups.items():
+        share = np.array([[table.values.get((*cell, v), np.nan) / total for v in values] for cell in cells])
+        if np.isnan(share).any() or np.linalg.matrix_rank(share) < len(table.meaning):
+            advice = "Give a table of counts, or shares by the other axis."
+            raise invalid("frame", "shares of known numbers of people", "shares of unknown ones", advice)
+        found = np.linalg.lstsq(share, np.array([people[cell] for cell in cells], dtype=float), rcond=None)[0]
+        sizes.update({(*base, value): float(np.rint(found[value])) for value in values})
+    return sizes
+
+
+def _fractions(table: PrintedTable, shares: tuple[str, float], protect: Any, absent: str) -> Release:
+    """Shares of all people that were changed afterwards, as fractions."""
+    kind, total = shares
+    if kind != "all" or total != 1 or not table.meaning or not _aligned(table):
+        advice = "Give counts, or fractions of all people (normalize='all')."
+        raise invalid("protect", "left out for shares of rows or columns, and percentages", kind, advice)
+    values = _filled(table, absent)
+    return Release.from_values(
+        _marginals(table, "fractions"),
+        values,
+        public=table.public,
+        protect=protect,
+        levels=len(table.meaning),
+    )
+
+
+# From cells to a release.
+
+
+def _check_people(table: PrintedTable, absent: str) -> None:
+    """Refuses a table without noise that cannot be about these people."""
+    if any(value < 0 for value in table.values.values()):
+        raise invalid("frame", "a table of numbers of people", "numbers below zero")
+    if absent == "zero" and (gone := _dropped(table)):
+        raise invalid("frame", "a table of all these people", gone, "Say absent='unknown'.")
+    for cell, count in table.people().items():
+        shown = [
+            table.values.get((*cell, v) if table.meaning else cell) for v in range(len(table.meaning) or 1)
+        ]
+        if all(value is None for value in shown):
+            if absent == "zero":
+                place = f"none for the {count} with {_named(table, cell)}"
+                raise invalid("frame", "a table of all these people", place, "Say absent='unknown'.")
+            continue
+        least = sum(value for value in shown if value is not None and not np.isnan(value))
+        open_ended = any(np.isnan(value) if value is not None else absent != "zero" for value in shown)
+        if least > count or (not open_ended and least < count):
+            got = f"{least:g} of the {count} with {_named(table, cell)}"
+            raise invalid("frame", "a table of these people", got, "Is it about some of them only?")
+
+
+def _dropped(table: PrintedTable) -> str:
+    """How many people have a value that is under no label of the table; missing values are dropped anyway."""
+    for index, codes in zip(table.columns, table.codes, strict=True):
+        column = table.public.columns[index]
+        missing = np.asarray(table.public.codes[index]) == column.levels - 1 if column.gaps else False
+        if outside := int(((codes < 0) & ~missing).sum()):
+            return f"no label for the {column.name} of {outside} of them"
+    return ""
+
+
+def _named(table: PrintedTable, cell: Codes) -> str:
+    words = (
+        f"{table.public.names[index]} {labels[code]}"
+        for index, labels, code in zip(table.columns, table.labels, cell, strict=True)
+    )
+    return ", ".join(words) or "everybody"
+
+
+def _release(table: PrintedTable, protect: Any, absent: str, *, blurred: bool) -> Release:
+    if not table.meaning:
+        return _public_table(table, protect, absent)
+    levels = len(table.meaning)
+    totals = [cell for cell in table.values if TOTAL in cell[:-1] and cell[-1] != TOTAL]
+    aligned = _aligned(table)
+    if totals and (_dropped(table) or (not blurred and _say_nothing(table, totals))):
+        totals = []
+    if aligned and not totals:
+        values = _filled(table, absent)
+        return Release.from_values(
+            _marginals(table, "counts"), values, public=table.public, protect=protect, levels=levels
+        )
+    cells = _every_cell(table)
+    names = [table.public.names[index] for index in table.columns]
+    chosen = [*cells, *sorted(totals)]
+    statistic = CellCounts(names, table.labels, chosen, levels)
+    fill = 0.0 if absent == "zero" else np.nan
+    values = np.array([table.values.get(cell, fill) for cell in chosen])
+    return Release.from_values(statistic, values, public=table.public, protect=protect, levels=levels)
+
+
+def _every_cell(table: PrintedTable) -> list[Codes]:
+    return list(product(*(range(len(labels)) for labels in table.labels), range(len(table.meaning))))
+
+
+def _say_nothing(table: PrintedTable, totals: Sequence[Codes]) -> bool:
+    """Whether totals are sums of the cells that are shown, so that they say nothing of hidden ones."""
+    cells = {cell: value for cell, value in table.values.items() if TOTAL not in cell}
+    if not any(map(np.isnan, cells.values())):
+        return True
+    for total in totals:
+        parts = [
+            value
+            for cell, value in cells.items()
+            if all(want in (TOTAL, code) for want, code in zip(total, cell, strict=True))
+        ]
+        value = table.values[total]
+        if not np.isnan(value) and value != np.nansum(parts):
+            return False
+    return True
+
+
+def _aligned(table: PrintedTable) -> bool:
+    """Whether the table's categories are those of the public columns."""
+    return all(
+        set(labels) <= set(table.public.columns[index].labels)
+        for index, labels in zip(table.columns, table.labels, strict=True)
+    )
+
+
+def _marginals(table: PrintedTable, scale: str) -> Marginals:
+    names = [table.public.names[index] for index in table.columns]
+    return Marginals(len(names) + 1, [names], scale=scale)
+
+
+def _filled(table: PrintedTable, absent: str) -> Array:
+    """All cells in the categories of the public columns, in C order."""
+    shape = [table.public.levels[index] for index in table.columns]
+    out = np.full((*shape, len(table.meaning) or 1), 0.0 if absent == "zero" else np.nan)
+    for axis, index in enumerate(table.columns):
+        column = table.public.columns[index]
+        if column.gaps and column.labels[-1] not in table.labels[axis]:
+            out[(slice(None),) * axis + (column.levels - 1,)] = np.nan  # people whom the table drops
+    for cell, value in table.values.items():
+        if TOTAL not in cell:
+            places = [
+                table.public.columns[index].labels.index(labels[code])
+                for index, labels, code in zip(table.columns, table.labels, cell, strict=False)
+            ]
+            out[(*places, cell[-1] if table.meaning else 0)] = value
+    return out.ravel()
+
+
+def _public_table(table: PrintedTable, protect: Any, absent: str) -> Release:
+    if not table.columns or not _aligned(table):
+        raise _says_nothing()
+    names = [table.public.names[index] for index in table.columns]
+    statistic = Tables(len(names), [names])
+    return Release.from_values(statistic, _filled(table, absent), public=table.public, protect=protect)
+
+
+def _says_nothing() -> InvalidInput:
+    return invalid("frame", "a table with the secret on one of its axes", "public columns alone")

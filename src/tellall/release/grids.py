@@ -1,0 +1,187 @@
+"""Grids: printed tables as they lie on paper, rows and columns under labels, before anybody is counted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.core.errors import invalid
+from tellall.people.columns import is_missing
+from tellall.people.labels import label_text
+
+__all__ = ["TOTALS", "Grid", "as_number", "grid_of_frame", "grid_of_rows"]
+
+TOTALS = ("all", "total", "totals", "sum", "margin", "grand total", "(all)", "overall")
+_HIDDEN = ("", "x", "xx", "*", "**", "c", "[c]", "(c)", "s", "[x]", ":", ".", "..", "...", "-", "–", "—")
+_LARGEST = 1_000_000  # cells
+
+Line = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """A printed table.
+
+    Attributes
+    ----------
+    names
+        The variables, those of the rows and then those of the columns; None where a header names none.
+    rows, columns
+        For each line its label of each variable.
+    values
+        Rows × columns, NaN where nothing is shown.
+    """
+
+    names: tuple[str | None, ...]
+    rows: tuple[Line, ...]
+    columns: tuple[Line, ...]
+    values: Array
+
+    @property
+    def down(self) -> int:
+        """How many of the variables are those of the rows."""
+        return len(self.rows[0]) if self.rows else 0
+
+    def labels(self, variable: int) -> list[str]:
+        """The labels of one variable, each once, in the order of the table."""
+        lines, at = (self.rows, variable) if variable < self.down else (self.columns, variable - self.down)
+        return list(dict.fromkeys(line[at] for line in lines))
+
+    def without(self, variable: int) -> Grid:
+        """The same without a variable that has one label."""
+        names = self.names[:variable] + self.names[variable + 1 :]
+        if variable < self.down:
+            return replace(self, names=names, rows=tuple(_drop(line, variable) for line in self.rows))
+        at = variable - self.down
+        return replace(self, names=names, columns=tuple(_drop(line, at) for line in self.columns))
+
+    def take(self, rows: Sequence[int], columns: Sequence[int]) -> Grid:
+        """Some of the lines."""
+        return Grid(
+            self.names,
+            tuple(self.rows[i] for i in rows),
+            tuple(self.columns[j] for j in columns),
+            self.values[np.ix_(list(rows), list(columns))],
+        )
+
+
+def _drop(line: Line, at: int) -> Line:
+    return line[:at] + line[at + 1 :]
+
+
+def grid_of_frame(frame: Any) -> Grid:
+    """The grid of a pandas crosstab, pivot table, or series of counts."""
+    index = getattr(frame, "index", None)
+    if index is None or not hasattr(index, "names") or isinstance(frame, Mapping):
+        raise invalid("frame", "a pandas crosstab or pivot table", type(frame).__name__)
+    columns = getattr(frame, "columns", None)
+    names = [*index.names, *(columns.names if columns is not None else ())]
+    rows = tuple(map(_line, index))
+    across = ((),) if columns is None else tuple(map(_line, columns))
+    if not rows or not across or len(rows) * len(across) > _LARGEST:
+        size = f"{len(rows)} × {len(across)} cells"
+        raise invalid("frame", f"a table of 1 to {_LARGEST:,} cells", size)
+    try:
+        values = np.asarray(frame.to_numpy(dtype=float, na_value=np.nan), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid("frame", "a table of numbers, missing where hidden", "text in its cells") from None
+    if np.isinf(values).any():
+        raise invalid("frame", "a table of finite numbers", "an infinite one")
+    said = tuple(None if name is None else str(name) for name in names)
+    return Grid(said, rows, across, values.reshape(len(rows), len(across)))
+
+
+def _line(label: Any) -> Line:
+    return tuple(map(label_text, label)) if isinstance(label, tuple) else (label_text(label),)
+
+
+def as_number(text: str) -> float | None:
+    """The number in a cell, NaN where nothing is shown; None where the cell holds anything else.
+
+    Examples
+    --------
+    >>> as_number("1,234"), as_number("12.5 %"), as_number("<10"), as_number("north")
+    (1234.0, 12.5, nan, None)
+    """
+    plain = text.strip().removesuffix("%").strip()
+    if plain.lower() in _HIDDEN or plain.lower() == "nan" or re.fullmatch(r"[<≤]\s*\d+", plain):
+        return float("nan")
+    if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", plain):
+        plain = plain.replace(",", "")
+    if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?", plain) is None:
+        return None
+    number = float(plain)
+    return number if np.isfinite(number) else None
+
+
+def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where: str) -> Grid:
+    """The grid of a table in a file, as pandas writes it or as one types it into a spreadsheet.
+
+    Parameters
+    ----------
+    lines
+        The cells of each line, as text or as numbers.
+    variables
+        The names that variables may have: columns of people.
+    where
+        What an error calls the file; errors name lines and columns of it, never what is in them.
+
+    Notes
+    -----
+    One line of headers: the first names are those of variables, whose labels stand below them; the others
+    are labels of a variable that has no name here. Several lines of headers: each begins with the name of its
+    variable; a line with the names of the rows' variables and nothing else ends them.
+    """
+    cells = [[_cell(value) for value in line] for line in lines]
+    cells = [line for line in cells if any(line)]
+    width = max((len(line) for line in cells), default=0)
+    if len(cells) < 2 or width < 2 or len(cells) * width > _LARGEST:
+        raise invalid("table", "a line of headers and lines of numbers under it", where)
+    cells = [[*line, *[""] * (width - len(line))] for line in cells]
+    last = _names_line(cells)
+    if last is None:
+        known = {name.lower() for name in variables}
+        down = next((j for j, text in enumerate(cells[0]) if j and text.lower() not in known), width)
+        names: list[str | None] = [*(name or None for name in cells[0][:down]), None]
+        columns = tuple((text,) for text in cells[0][down:])
+        first = 1
+        if down == width:  # a table of single counts has a header over them too
+            down, names = width - 1, [*(name or None for name in cells[0][: width - 1]), None]
+            columns = ((cells[0][-1],),)
+    else:
+        down = next(j for j in range(width, 0, -1) if cells[last][j - 1])
+        names = [name or None for name in cells[last][:down]]
+        heads = cells[:last]
+        names += [next((text for text in head[:down][::-1] if text), None) for head in heads]
+        columns = tuple(zip(*(head[down:] for head in heads), strict=True))
+        first = last + 1
+    values = np.empty((len(cells) - first, width - down))
+    for i, line in enumerate(cells[first:]):
+        for j, text in enumerate(line[down:]):
+            number = as_number(text)
+            if number is None:
+                place = f"other text in line {first + i + 1:,}, column {down + j + 1:,} of {where}"
+                raise invalid("table", "numbers under its headers, or a mark for a hidden one", place)
+            values[i, j] = number
+    return Grid(tuple(names), tuple(tuple(line[:down]) for line in cells[first:]), columns, values)
+
+
+def _names_line(cells: Sequence[Sequence[str]]) -> int | None:
+    """The line that names the rows' variables under several lines of headers; None without one."""
+    for number, line in enumerate(cells[1:6], start=1):
+        filled = [bool(text) for text in line]
+        count = filled.index(False) if False in filled else len(filled)
+        if 0 < count < len(line) and not any(filled[count:]) and as_number(line[0]) is None:
+            above = cells[number - 1]
+            if all(above[count:]) and not any(above[: count - 1]):
+                return number
+    return None
+
+
+def _cell(value: Any) -> str:
+    return "" if is_missing(value) else label_text(value)

@@ -1,0 +1,238 @@
+"""Printed tables understood: which axis is which column, which labels are totals, which cell has which value.
+
+Labels decide, positions never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public, as_public
+from tellall.people.labels import code_people, label_text, own_label, reads_all
+from tellall.release.grids import TOTALS, Grid
+from tellall.release.statistics.cell_counts import TOTAL
+
+__all__ = ["Codes", "Known", "PrintedTable", "Variable", "codes_of", "understand"]
+
+Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret's last; TOTAL for a total
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known before a table is read: the people, and the secret's name and values, if they are."""
+
+    public: Public
+    secret: str | None
+    meaning: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, public: Any, secret: str | None = None, meaning: Sequence[Any] | None = None) -> Known:
+        """What the arguments of a reader say."""
+        view = as_public(public)
+        values = None if meaning is None else tuple(map(label_text, meaning))
+        if isinstance(public, Dataset) and public.secret is not None:
+            if secret not in (None, public.secret_name):
+                raise invalid("secret", f"that of the people, {public.secret_name}", secret)
+            if not public.levels:
+                raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it.")
+            return cls(view, public.secret_name, values or public.meaning)
+        if secret is not None and secret in view.names:
+            raise invalid("secret", "a column that is not among the public ones", f"'{secret}'")
+        return cls(view, secret, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A variable of a table: a public column, or the secret (index None), and its categories."""
+
+    index: int | None
+    labels: tuple[str, ...]
+
+    def code(self, label: str) -> int:
+        """The place of a label; TOTAL where it is none of the categories."""
+        return self.labels.index(label) if label in self.labels else TOTAL
+
+
+@dataclass(frozen=True, eq=False)
+class PrintedTable:
+    """Values by cell. Variables are in the order of the public columns, the secret last."""
+
+    public: Public
+    columns: tuple[int, ...]
+    labels: tuple[tuple[str, ...], ...]
+    meaning: tuple[str, ...]
+    values: dict[Codes, float]
+
+    @property
+    def codes(self) -> IntArray:
+        """Columns × people: each person's category, −1 for none."""
+        found = [
+            code_people(self.public, index, labels)
+            for index, labels in zip(self.columns, self.labels, strict=True)
+        ]
+        return np.stack(found) if found else np.zeros((0, self.public.n), dtype=np.int64)
+
+    def people(self) -> dict[Codes, int]:
+        """How many people each combination of categories has, those of none left out."""
+        codes = self.codes
+        rows, counts = np.unique(codes[:, (codes >= 0).all(axis=0)].T, axis=0, return_counts=True)
+        if not self.columns:
+            return {(): self.public.n}
+        return {tuple(map(int, row)): int(count) for row, count in zip(rows, counts, strict=True)}
+
+
+def understand(grid: Grid, known: Known) -> tuple[PrintedTable, Grid, list[Variable]]:
+    """The values of a grid by cell, the grid with the columns' own labels, and its variables in its order."""
+    variables, grid, known = _understood(_without_titles(_with_totals(grid), known), known)
+    return _as_table(grid, variables, known), grid, variables
+
+
+# Which variable is which column, and which labels are totals.
+
+
+def _without_titles(grid: Grid, known: Known) -> Grid:
+    """The grid without levels that only say what was counted: no name, and one label."""
+    at = 0
+    while at < len(grid.names):
+        labels = grid.labels(at)
+        if grid.names[at] is None and len(labels) == 1 and not _candidates(labels, known):
+            if labels[0].lower() in ("mean", "sum", "median", "std", "var", "min", "max"):
+                raise invalid("frame", "a table of counts or shares of people", f"'{labels[0]}'")
+            grid = grid.without(at)
+        else:
+            at += 1
+    return grid
+
+
+def _candidates(labels: Sequence[str], known: Known) -> list[str]:
+    """The columns to which an axis without a name may belong, by its labels."""
+    shown = [label for label in labels if label.lower() not in TOTALS and label]
+    if not shown:
+        return []
+    view = known.public
+    found = [name for index, name in enumerate(view.names) if reads_all(view, index, shown)]
+    if known.secret is not None and known.meaning is not None and set(shown) <= set(known.meaning):
+        found.append(known.secret)
+    return found
+
+
+def _with_totals(grid: Grid) -> Grid:
+    """The grid with a total in every place of a line of totals: pandas leaves all but the first empty."""
+
+    def full(line: tuple[str, ...]) -> tuple[str, ...]:
+        total = next((label for label in line if label.lower() in TOTALS), None)
+        return line if total is None else tuple(label or total for label in line)
+
+    return replace(grid, rows=tuple(map(full, grid.rows)), columns=tuple(map(full, grid.columns)))
+
+
+def _understood(grid: Grid, known: Known) -> tuple[list[Variable], Grid, Known]:
+    """The variables in the order of the grid, the grid with their own labels, and all that is known now."""
+    names = [_name_of(grid, at, known) for at in range(len(grid.names))]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise invalid("frame", "a table with each column once", f"'{twice}' twice")
+    view, secret = known.public, known.secret
+    strangers = [name for name in names if name not in view.names]
+    if secret is None and len(strangers) == 1 and not _left_out(view, strangers[0]):
+        secret = strangers[0]
+    found, words = [], []
+    for at, name in enumerate(names):
+        index = None if name == secret else view.position(name, "frame")
+        column = None if index is None else view.columns[index]
+        own = (known.meaning or ()) if column is None else column.labels
+        gaps = column is not None and column.gaps
+        words.append({label: own_label(label, own, gaps=gaps) for label in grid.labels(at)})
+        shown = _labels_only(words[at].values(), own)
+        if index is None:
+            own = known.meaning or _found_meaning(name, shown)
+            known = Known(view, name, own)
+            if unknown := [label for label in shown if label not in own]:
+                raise invalid("label", f"a value of the secret '{name}'", f"'{unknown[0]}'")
+        found.append(Variable(index, own if index is None else shown))
+    down = grid.down
+
+    def told(line: tuple[str, ...], first: int) -> tuple[str, ...]:
+        return tuple(words[first + at][label] for at, label in enumerate(line))
+
+    rows = tuple(told(line, 0) for line in grid.rows)
+    return found, replace(grid, rows=rows, columns=tuple(told(c, down) for c in grid.columns)), known
+
+
+def _left_out(view: Public, name: str) -> bool:
+    return any(reason.startswith(f"{name}: ") for reason in view.left_out)
+
+
+def _name_of(grid: Grid, at: int, known: Known) -> str:
+    """What column an axis is: by its name, else by its labels."""
+    name = grid.names[at]
+    if name is not None:
+        return name
+    labels, given = grid.labels(at), {name for name in grid.names if name is not None}
+    found = [name for name in _candidates(labels, known) if name not in given]
+    if not found and known.meaning is None and (known.secret or "") not in given:
+        return known.secret or "the secret"
+    shown = ", ".join(labels[:4])
+    if len(found) != 1:
+        got = f"an axis without a name ({shown}) that fits {' and '.join(found[:3]) or 'no column'}"
+        raise invalid("frame", "a table whose axes have the names of columns", got, "Name the axis.")
+    return found[0]
+
+
+def _labels_only(labels: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
+    """The labels of a variable without those of totals, in an order that no table decides."""
+    kept = {label for label in labels if label in own or label.lower() not in TOTALS}
+    order = {label: place for place, label in enumerate(own)}
+    return tuple(sorted(kept, key=lambda label: (order.get(label, len(order)), label)))
+
+
+def _found_meaning(secret: str, shown: Sequence[str]) -> tuple[str, ...]:
+    if len(shown) < 2:
+        got = f"a table that shows {len(shown)} of them"
+        raise invalid("meaning", f"the values of the secret '{secret}', two or more", got)
+    return sort_values(shown)
+
+
+def sort_values(labels: Sequence[str]) -> tuple[str, ...]:
+    """Values of a secret in the order of their codes: numbers ascending, else text.
+
+    Examples
+    --------
+    >>> sort_values(["10", "9"]), sort_values(["yes", "no"])
+    (('9', '10'), ('no', 'yes'))
+    """
+    try:
+        return tuple(sorted(set(labels), key=float))
+    except ValueError:
+        return tuple(sorted(set(labels)))
+
+
+def _as_table(grid: Grid, variables: Sequence[Variable], known: Known) -> PrintedTable:
+    """The values by cell, whatever the order of rows, columns and variables."""
+    order = sorted(
+        (at for at, each in enumerate(variables) if each.index is not None),
+        key=lambda at: variables[at].index or 0,
+    )
+    secret = [at for at, each in enumerate(variables) if each.index is None]
+    values: dict[Codes, float] = {}
+    for (row, column), value in zip(product(grid.rows, grid.columns), grid.values.ravel(), strict=True):
+        codes = codes_of((*row, *column), variables)
+        cell = tuple(codes[at] for at in (*order, *secret))
+        if cell in values:
+            raise invalid("frame", "a table with each combination of labels once", "one of them twice")
+        values[cell] = float(value)
+    meaning = known.meaning or () if secret else ()
+    columns = tuple(variables[at].index or 0 for at in order)
+    return PrintedTable(known.public, columns, tuple(variables[at].labels for at in order), meaning, values)
+
+
+def codes_of(line: Sequence[str], variables: Sequence[Variable]) -> list[int]:
+    """The category of each label of a line."""
+    return [each.code(label) for each, label in zip(variables, line, strict=True)]

@@ -393,9 +393,9 @@ class Walker:
     (tabu search). Moves are whole numbers, so that the walks are the same on every machine.
     """
 
-    def __init__(self, part: Component) -> None:
+    def __init__(self, part: Component, rng: np.random.Generator | None = None) -> None:
         self.part = part
-        self.rng = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0) if rng is None else rng
         size = part.matrix.shape[0] * part.matrix.shape[1]
         self.able = bool(size <= _MOST and not part.gaps and (np.abs(part.matrix.data) == 1).all())
         if self.able:
@@ -403,26 +403,36 @@ class Walker:
             self.plus, self.minus = np.maximum(dense, 0), np.maximum(-dense, 0)
             self.matrix = dense
 
-    def mend(self, start: Array, held: Mask) -> tuple[Array, Mask]:
-        """Where walks from each start end, and which of them at a solution; ``held`` counts never move."""
+    def mend(
+        self, start: Array, held: Mask | None = None, ends: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Mask]:
+        """Where walks from each start come nearest to a solution, and which of them come to one.
+
+        ``held`` counts never move. ``ends`` are other ends of the rows, for each walk its own.
+        """
         part, rng = self.part, self.rng
-        low, high = part.low.astype(np.float32), part.high.astype(np.float32)
         x = start.astype(np.float32)
         walks, n = x.shape
+        shape = (walks, part.low.size)
+        low, high = (
+            np.broadcast_to(each, shape).astype(np.float32) for each in ends or (part.low, part.high)
+        )
         image = x @ self.matrix.T
-        until = np.where(held, np.inf, 0.0).astype(np.float32)
+        best, beyond = x.copy(), np.full(walks, np.inf, dtype=np.float32)
+        until = np.where(held, np.inf, 0.0).astype(np.float32) if held is not None else np.zeros_like(x)
         going, at = np.arange(walks), np.arange(walks)
-        solved = np.zeros(walks, dtype=bool)
         for step in range(_STRIDES):
-            here = image[going]
-            right = ((here >= low) & (here <= high)).all(axis=1)
-            solved[going[right]] = True
-            going = going[~right]
+            here, least, most = image[going], low[going], high[going]
+            misfit = (np.maximum(least - here, 0) + np.maximum(here - most, 0)).sum(axis=1)
+            nearer = misfit < beyond[going]
+            best[going[nearer]], beyond[going[nearer]] = x[going[nearer]], misfit[nearer]
+            off = misfit > 0
+            going = going[off]
             if not going.size:
                 break
-            here, now = here[~right], x[going]
-            up = (here >= high).astype(np.float32) - (here < low)
-            down = (here <= low).astype(np.float32) - (here > high)
+            here, least, most, now = here[off], least[off], most[off], x[going]
+            up = (here >= most).astype(np.float32) - (here < least)
+            down = (here <= least).astype(np.float32) - (here > most)
             rise, fall = up @ self.plus + down @ self.minus, down @ self.plus + up @ self.minus
             tabu = until[going] > step
             rise[tabu | (now >= part.upper)] = np.inf
@@ -437,7 +447,7 @@ class Walker:
             x[going, column] += change
             image[going] += change[:, None] * self.matrix[:, column].T
             until[going, column] = np.maximum(until[going, column], step + 1 + _TABU)
-        return x.astype(np.float64), solved
+        return best.astype(np.float64), beyond == 0
 
 
 def moved(x: Array, chosen: npt.NDArray[np.intp], change: Array) -> tuple[Array, Mask]:

@@ -15,7 +15,20 @@ from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
 
-__all__ = ["EFFORT", "Budget", "Ends", "Proof", "Settled", "check_effort", "prove", "settle"]
+__all__ = [
+    "EFFORT",
+    "Budget",
+    "Ends",
+    "Proof",
+    "Settled",
+    "Wish",
+    "affordable",
+    "check_effort",
+    "find_solution",
+    "list_solutions",
+    "prove",
+    "settle",
+]
 
 EFFORT = 10_000  # steps, about a millisecond each
 _MOST_ENTRIES = 2_000_000  # of a system that is written out to be searched
@@ -174,6 +187,8 @@ class Settled:
         Whether there is no solution.
     count
         How many solutions there are, where all were listed.
+    solution
+        One of them, where one was found.
     """
 
     lower: Array
@@ -181,6 +196,7 @@ class Settled:
     open: Mask
     empty: bool = False
     count: int | None = None
+    solution: Array | None = None
 
 
 def affordable(part: Component, budget: Budget) -> bool:
@@ -200,17 +216,18 @@ def settle(part: Component, ends: Ends, budget: Budget) -> Settled:
     """
     n = part.columns.size
     if not n:  # a row whose counts are all known
-        return Settled(part.lower, part.upper, np.zeros(0, dtype=bool), empty=not part.fits(part.lower))
+        empty = not part.fits(part.lower)
+        return Settled(part.lower, part.upper, np.zeros(0, dtype=bool), empty, int(not empty), part.lower)
     if n <= _LISTED:
         budget.take(_LEAST)
-        found = _list(part)
+        found = list_solutions(part)
         if found is not None:
             return found
     return _Search(part, ends, budget).run()
 
 
-def _list(part: Component) -> Settled | None:
-    """All solutions; None if there are too many."""
+def list_solutions(part: Component) -> Settled | None:
+    """What all solutions have in common; None if there are too many to list."""
     middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
     nobody = np.zeros(part.columns.size, dtype=bool)
     if (half < 0).any():
@@ -219,7 +236,8 @@ def _list(part: Component) -> Settled | None:
     found = _LIST.prepare(problem).solve(middle)
     if not found.complete:
         return None
-    return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count)
+    first = found.solutions[0].astype(np.float64) if found.count else None
+    return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count, solution=first)
 
 
 @dataclass
@@ -262,7 +280,7 @@ class _Search:
             return (x, over) if x is not None or over else self._solve(None)
         width = self.part.upper - self.part.lower + 1
         start = self.part.lower + np.floor(self.walker.rng.random((_WALKS, width.size)) * width)
-        found = self._mended(start, np.zeros(start.shape, dtype=bool))
+        found = self._mended(start)
         return (found[0], False) if len(found) else self._solve(None)
 
     def _walk(self, x: Array) -> None:
@@ -279,7 +297,7 @@ class _Search:
                 return
             x = found[-1]
 
-    def _mended(self, start: Array, held: Mask) -> Array:
+    def _mended(self, start: Array, held: Mask | None = None) -> Array:
         """The solutions that walks from these starts end at."""
         self.budget.take(_LEAST + _STRIDE * start.shape[0] * self.part.entries / 1000)
         ends, solved = self.walker.mend(start, held)
@@ -296,41 +314,12 @@ class _Search:
 
     def _solve(self, moves: Array | None, *, nodes: int | None = None) -> tuple[Array | None, bool]:
         """A solution that moves something, or whether it is certain that none exists."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
-        part, thousands = self.part, self.part.entries / 1000
-        least = max(_LEAST, _CALL * thousands)
-        if self.budget.left < least:
-            return None, False
-        if nodes is None:
-            left = self.budget.left - least - _ROOT * thousands
-            nodes = max(1, int(left / max(_NODE * thousands, 0.1)))
-        matrix, low, high, upper = _with_pieces(part)
-        more = upper.size - part.columns.size
-        cost = np.zeros(upper.size)
-        if moves is not None:
-            cost[: moves.size] = -moves
-            matrix = _stack(matrix, np.concatenate([moves, np.zeros(more)])[None, :])
-            low = np.append(low, moves @ self.held + 1)
-            high = np.append(high, np.inf)
-        lower = np.concatenate([part.lower, np.zeros(more)])
-        found = milp(
-            cost,
-            constraints=LinearConstraint(matrix, low, high),
-            bounds=Bounds(lower, upper),
-            integrality=np.ones(upper.size, dtype=np.int64),
-            options={"node_limit": nodes, "mip_rel_gap": _GAP},
-        )
-        settled = found.status in (0, 2)
-        used = found.mip_node_count if found.mip_node_count is not None else (0 if settled else nodes)
-        hard = used > 0 or not settled
-        self.budget.take(least + (thousands * (_ROOT + _NODE * used) if hard else 0.0))
-        if found.x is None:
-            return None, found.status == 2
-        x = np.rint(found.x[: part.columns.size])
-        if not part.fits(x) or (moves is not None and not moves @ (x - self.held) >= 1):
-            return None, False  # the solver's rounding went wrong: nothing is claimed
-        return x, False
+        if moves is None:
+            return find_solution(self.part, self.budget, nodes=nodes)
+        needed = moves @ self.held + 1
+        wish = Wish(-moves, moves[None, :], np.array([needed]), np.array([np.inf]))
+        x, over = find_solution(self.part, self.budget, wish, nodes=nodes)
+        return (None, False) if x is not None and moves @ x < needed else (x, over)
 
     def _result(self, *, proved: Mask | None = None, empty: bool = False) -> Settled:
         lower, upper, left = self.part.lower.copy(), self.part.upper.copy(), self.candidates
@@ -338,6 +327,68 @@ class _Search:
             lower[proved] = upper[proved] = self.held[proved]
             left = np.zeros_like(left)
         return Settled(lower, upper, left & (not empty), empty)
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a solution x, with choices of 0 or 1 after it, must have too, and a cost that is to be small.
+
+    low ≤ matrix @ (x, choices) ≤ high; there are as many choices as ``cost`` is longer than x.
+    """
+
+    cost: Array
+    matrix: Any = None
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def find_solution(
+    part: Component, budget: Budget, wish: Wish | None = None, *, nodes: int | None = None
+) -> tuple[Array | None, bool]:
+    """A solution, or whether it is certain that none exists: by branch and bound (HiGHS in SciPy).
+
+    The cost is brought to within half of the least possible, not below. An answer that floating point
+    spoilt counts as none found.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, hstack, vstack
+
+    n, thousands = part.columns.size, part.entries / 1000
+    least = max(_LEAST, _CALL * thousands)
+    if budget.left < least:
+        return None, False
+    if nodes is None:
+        left = budget.left - least - _ROOT * thousands
+        nodes = max(1, int(left / max(_NODE * thousands, 0.1)))
+    matrix, low, high, upper = _with_pieces(part)
+    more, cost = upper.size - n, np.zeros(upper.size)
+    lower = np.concatenate([part.lower, np.zeros(more)])
+    if wish is not None:
+        choices = wish.cost.size - n
+        cost = np.concatenate([wish.cost[:n], np.zeros(more), wish.cost[n:]])
+        lower = np.concatenate([lower, np.zeros(choices)])
+        upper = np.concatenate([upper, np.ones(choices)])
+        if wish.matrix is not None:
+            given = csr_array(wish.matrix)
+            rows = hstack([given[:, :n], csr_array((given.shape[0], more)), given[:, n:]])
+            wide = hstack([matrix, csr_array((matrix.shape[0], choices))]) if choices else matrix
+            matrix = csr_array(vstack([wide, rows]))
+            low, high = np.concatenate([low, wish.low]), np.concatenate([high, wish.high])
+    found = milp(
+        cost,
+        constraints=LinearConstraint(matrix, low, high),
+        bounds=Bounds(lower, upper),
+        integrality=np.ones(upper.size, dtype=np.int64),
+        options={"node_limit": nodes, "mip_rel_gap": _GAP},
+    )
+    settled = found.status in (0, 2)
+    used = found.mip_node_count if found.mip_node_count is not None else (0 if settled else nodes)
+    hard = used > 0 or not settled
+    budget.take(least + (thousands * (_ROOT + _NODE * used) if hard else 0.0))
+    if found.x is None:
+        return None, found.status == 2
+    x = np.rint(found.x[:n])
+    return (x, False) if part.fits(x) else (None, False)
 
 
 def _with_pieces(part: Component) -> tuple[Any, Array, Array, Array]:
@@ -371,9 +422,3 @@ def _with_pieces(part: Component) -> tuple[Any, Array, Array, Array]:
         np.concatenate([high, np.full(k, np.inf), np.zeros(k), np.ones(k)]),
         np.concatenate([upper, np.ones(pieces)]),
     )
-
-
-def _stack(matrix: Any, row: Array) -> Any:
-    from scipy.sparse import csr_array, vstack
-
-    return csr_array(vstack([matrix, csr_array(row)]))

@@ -15,7 +15,7 @@ from tellall.attack.prove.proof import Budget, Ends, settle
 from tellall.release.equations import Evidence
 from tellall.release.possible import Certain
 
-__all__ = ["Reason", "contradiction", "reasons_for"]
+__all__ = ["Reason", "contradicting_rows", "contradiction", "reasons_for"]
 
 _TESTS = 400  # sets of rows that are tried at most
 _EFFORT = 500.0  # steps for each of them
@@ -47,10 +47,10 @@ class Reason:
 
 
 class _Rows:
-    """The certain rows of some evidence, of which sets are tried."""
+    """Certain rows, of which sets are tried."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence, self.certain = evidence, evidence.certain
+    def __init__(self, certain: Certain) -> None:
+        self.certain = certain
         self.matrix: Any = self.certain.operator.to_sparse().tocsr()
         self.gaps = dict(self.certain.gaps)
         self.tests = 0
@@ -90,17 +90,18 @@ class _Rows:
         order = breadth_first_order(links, m + unknown, directed=False, return_predecessors=False)
         return np.asarray(order[order < m])
 
-    def reasons(self, rows: IntArray) -> tuple[Reason, ...]:
-        index, values = self.evidence.groups.index, self.evidence.values
-        found = []
-        for row in np.sort(rows).tolist():
-            by_group = self.matrix[[row]].toarray().reshape(values, -1)
-            people = by_group[:, index]
-            release, value = self.certain.origin[row].tolist()
-            gaps = tuple(map(int, self.gaps.get(row, ())))
-            ends = float(self.certain.low[row]), float(self.certain.high[row])
-            found.append(Reason(release, value, people[0] if values == 1 else people, *ends, gaps))
-        return tuple(found)
+
+def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Reason, ...]:
+    index, values = evidence.groups.index, evidence.values
+    found = []
+    for row in np.sort(chosen).tolist():
+        by_group = rows.matrix[[row]].toarray().reshape(values, -1)
+        people = by_group[:, index]
+        release, value = rows.certain.origin[row].tolist()
+        gaps = tuple(map(int, rows.gaps.get(row, ())))
+        ends = float(rows.certain.low[row]), float(rows.certain.high[row])
+        found.append(Reason(release, value, people[0] if values == 1 else people, *ends, gaps))
+    return tuple(found)
 
 
 def reasons_for(evidence: Evidence, unknown: int, *, everybody: bool) -> tuple[Reason, ...]:
@@ -109,7 +110,7 @@ def reasons_for(evidence: Evidence, unknown: int, *, everybody: bool) -> tuple[R
     The rows nearest to the count are tried first, then twice as many, and what suffices is made irreducible:
     without any of them the rest would not suffice, as far as the search can tell.
     """
-    rows, size = _Rows(evidence), evidence.system.size.astype(np.float64)
+    rows, size = _Rows(evidence.certain), evidence.system.size.astype(np.float64)
     box = Enclosure(np.zeros(size.size), size, empty=False)
     if everybody:
         box.upper[unknown] -= 1
@@ -119,18 +120,27 @@ def reasons_for(evidence: Evidence, unknown: int, *, everybody: bool) -> tuple[R
     while many < 2 * order.size:
         chosen = order[:many]
         if rows.impossible(chosen, box):
-            return rows.reasons(_irreducible(chosen, lambda some: rows.impossible(some, box)))
+            return _reasons(evidence, rows, _irreducible(chosen, lambda some: rows.impossible(some, box)))
         many *= 2
     return ()
 
 
 def contradiction(evidence: Evidence) -> tuple[Reason, ...]:
     """Values that cannot all be true, none of them superfluous; none where nothing was found."""
-    rows, size = _Rows(evidence), evidence.system.size.astype(np.float64)
-    box, every = Enclosure(np.zeros(size.size), size, empty=False), np.arange(evidence.certain.low.size)
+    rows, size = _Rows(evidence.certain), evidence.system.size.astype(np.float64)
+    return _reasons(evidence, rows, _contradicting(rows, Enclosure(np.zeros(size.size), size, empty=False)))
+
+
+def contradicting_rows(certain: Certain, upper: Array) -> IntArray:
+    """Rows that no whole numbers from zero to ``upper`` satisfy, none of them superfluous; maybe none."""
+    return _contradicting(_Rows(certain), Enclosure(np.zeros(upper.size), upper, empty=False))
+
+
+def _contradicting(rows: _Rows, box: Enclosure) -> IntArray:
+    every = np.arange(rows.certain.low.size)
     if not rows.impossible(every, box):
-        return ()
-    return rows.reasons(_irreducible(every, lambda some: rows.impossible(some, box)))
+        return every[:0]
+    return _irreducible(every, lambda some: rows.impossible(some, box))
 
 
 def _irreducible(rows: IntArray, suffices: Callable[[IntArray], bool]) -> IntArray:

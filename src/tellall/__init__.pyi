@@ -4,6 +4,8 @@ from . import testing as testing
 from .attack.blackbox.estimate import estimate_profile as estimate_profile
 from .attack.blackbox.mechanism import MechanismAudit as MechanismAudit
 from .attack.blackbox.mechanism import audit_mechanism as audit_mechanism
+from .attack.prove.rows import PossibleRows as PossibleRows
+from .attack.prove.rows import rows_from_tables as rows_from_tables
 from .attack.reconstruct.attack import Reconstruction as Reconstruction
 from .attack.reconstruct.attack import reconstruct as reconstruct
 from .attack.reconstruct.rows import reconstruct_rows as reconstruct_rows
@@ -70,6 +72,7 @@ from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
 from .release.foreign import read_coefficients as read_coefficients
 from .release.foreign import release_from_fits as release_from_fits
+from .release.joint import CountTable as CountTable
 from .release.linearise import linearise as linearise
 from .release.profile import PrivacyProfile as PrivacyProfile
 from .release.protections.additive import Gaussian as Gaussian

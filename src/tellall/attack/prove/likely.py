@@ -1,0 +1,131 @@
+"""Likely rows: how often each is in random solutions of published tables, beside a model of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.attack.prove.proof import EFFORT, Budget, Wish, find_solution
+from tellall.attack.prove.ranges import Ranges
+from tellall.attack.prove.system import Component, Walker
+from tellall.release.joint import Joint
+
+__all__ = ["maximum_entropy", "random_starts", "share_of_solutions"]
+
+_ROUNDS = 500  # of fitting
+_NEAR = 1e-6  # a fit whose cells are this near to the tables' is done
+_LITTLE = 0.1  # what a noisy count below zero is taken for, so that the model rules nothing out
+_FEW = 10  # solutions of a part that walks must find; else the integer solver is asked for these
+
+
+def maximum_entropy(joint: Joint) -> Array:
+    """How often each row is expected in the model of largest entropy that has these tables.
+
+    Notes
+    -----
+    Iterative proportional fitting: every table in turn scales the rows of its cells to its counts, until
+    nothing moves. A count that is only known to lie in an interval is taken for its middle, and tables that
+    disagree on the number of people are scaled to one.
+    """
+    targets = [_target(joint, number) for number in range(len(joint.tables))]
+    totals = [float(each.sum()) for each in targets if not np.isnan(each).any()]
+    total = float(joint.people) if joint.people is not None else float(np.mean(totals)) if totals else 1.0
+    allowed = joint.upper > 0
+    model = np.where(allowed, total / max(1, int(allowed.sum())), 0.0)
+    for _ in range(_ROUNDS):
+        before = model
+        for place, target in zip(joint.places, targets, strict=True):
+            fitted = np.bincount(place, model, target.size)
+            wanted = target * (total / target.sum()) if target.sum() > 0 else target
+            ratio = np.divide(wanted, fitted, out=np.zeros_like(fitted), where=fitted > 0)
+            model = model * np.where(np.isnan(ratio), 1.0, ratio)[place]
+        if np.abs(model - before).max(initial=0.0) <= _NEAR:
+            break
+    return model
+
+
+def _target(joint: Joint, number: int) -> Array:
+    """What the model's cells of a table should come to; NaN where nothing is known."""
+    at = np.flatnonzero((joint.certain.origin == number)[:, 0] & (joint.certain.origin[:, 1] >= 0))
+    low, high, value = joint.certain.low[at], joint.certain.high[at], joint.target[at]
+    bounded = np.isfinite(high) & (low <= high)
+    middle = (np.maximum(low, 0.0) + np.where(bounded, high, 0.0)) / 2
+    return np.where(bounded, middle, np.maximum(value, _LITTLE))
+
+
+def random_starts(model: Array, draws: int, rng: np.random.Generator) -> Array:
+    """Draws from the model, a row each: independent Poisson counts."""
+    return rng.poisson(model, (draws, model.size)).astype(np.float64)
+
+
+def share_of_solutions(
+    joint: Joint, found: Ranges, model: Array, draws: int, rng: np.random.Generator
+) -> tuple[Array, str]:
+    """For each row the share of random solutions that hold it, and what they are.
+
+    Returns "solutions" where every draw has all tables, "fits" where some tables have noise without a bound
+    and draws come as near as they can to one draw of what was there before it, and "model" where there are
+    too many rows to be searched: then the shares are the model's own.
+
+    Notes
+    -----
+    Each draw starts at people drawn from the maximum-entropy model and is mended by a random walk of single
+    steps until it has all tables (see `Walker`). So solutions near the model are found more often than far
+    ones, as are those that many walks lead to: a share is no probability, and ranks well.
+    """
+    starts = random_starts(model, draws, rng)
+    soft = ~np.isfinite(joint.certain.high) & ~np.isnan(joint.target)
+    share = np.where(found.lower > 0, 1.0, np.where(found.upper > 0, 1 - np.exp(-model), 0.0))
+    if soft.any():
+        return _from_fits(joint, found, share, starts, np.flatnonzero(soft), rng)
+    kind = "solutions"
+    for part, place in found.parts:
+        solutions = _solutions(part, starts[:, place], rng)
+        if len(solutions):
+            share[place] = (np.array(solutions) > 0).mean(axis=0)
+        else:
+            kind = "model"
+    return share, kind
+
+
+def _solutions(part: Component, starts: Array, rng: np.random.Generator) -> Sequence[Array]:
+    """Random solutions of a part: by walks, and where these find few, by the integer solver."""
+    walker, found = Walker(part, rng), []
+    if walker.able:
+        ends, solved = walker.mend(np.clip(starts, part.lower, part.upper))
+        found = [x for x in ends[solved] if part.fits(x)]
+    budget = Budget(EFFORT / 10)
+    while len(found) < min(_FEW, len(starts)) and budget.left > 0:
+        x, _ = find_solution(part, budget, Wish(rng.normal(size=part.columns.size)))
+        if x is None:
+            break
+        found.append(x)
+    return found
+
+
+def _from_fits(
+    joint: Joint, found: Ranges, share: Array, starts: Array, soft: IntArray, rng: np.random.Generator
+) -> tuple[Array, str]:
+    """The shares of draws that come nearest to noisy tables, each with its own draw of the noise."""
+    certain, open_ = joint.certain, np.flatnonzero(found.lower < found.upper)
+    hard = np.flatnonzero(np.isfinite(certain.high))
+    rows = np.concatenate([hard, soft])
+    matrix = certain.operator.to_sparse()
+    held = (matrix @ np.where(found.lower < found.upper, 0.0, found.lower))[rows]
+    upper = np.minimum(found.upper[open_], float(starts.max(initial=1.0)) + 1)
+    lower, none = found.lower[open_], np.zeros(rows.size)
+    part = Component(matrix[rows][:, open_], none, none, lower, upper, (), open_, rows)
+    walker = Walker(part, rng)
+    if not walker.able:
+        return share, "model"
+    noise = rng.normal(size=(len(starts), soft.size)) * joint.spread[soft]
+    drawn = np.maximum(np.rint(joint.target[soft] - noise), 0.0)
+    ends: list[npt.NDArray[np.floating]] = []
+    for side in (certain.low, certain.high):
+        ends.append(np.hstack([np.tile(side[hard], (len(starts), 1)), drawn]) - held)
+    nearest, _ = walker.mend(np.clip(starts[:, open_], lower, upper), None, (ends[0], ends[1]))
+    share[open_] = (nearest > 0).mean(axis=0)
+    return share, "fits"

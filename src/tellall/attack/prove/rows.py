@@ -1,0 +1,336 @@
+"""rows_from_tables: which rows of data must be behind published tables, from the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.solvers.base import Status
+from tellall.attack.prove.likely import maximum_entropy, random_starts, share_of_solutions
+from tellall.attack.prove.proof import EFFORT, check_effort
+from tellall.attack.prove.ranges import Ranges, find_ranges
+from tellall.attack.prove.reasons import contradicting_rows
+from tellall.core.checks import is_whole, whole
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public
+from tellall.release.joint import CountTable, Joint, join_tables, tables_in
+from tellall.release.protections.protection import Rng, as_rng
+from tellall.release.release import Release
+
+__all__ = ["CertainRow", "LikelyRow", "PossibleRows", "PublishedCell", "RowScore", "rows_from_tables"]
+
+DRAWS = 100  # random solutions
+_STARTS = 32  # of the search for ranges
+_MOST_LISTED = 100_000  # rows that are ranked
+_FIRST = (1, 3, 10, 30, 100, 300, 1000)
+
+
+class CertainRow(NamedTuple):
+    """A row that is in every solution, and how often it is at least."""
+
+    row: tuple[int, ...]
+    least: int
+
+
+class LikelyRow(NamedTuple):
+    """A row, the share of random solutions that hold it, and its chance in the maximum-entropy model."""
+
+    row: tuple[int, ...]
+    share: float
+    baseline: float
+
+
+class PublishedCell(NamedTuple):
+    """A published cell: the columns of its table, its value of each, and the least and largest count."""
+
+    table: str
+    cell: dict[str, str]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class RowScore:
+    """How many rows were found that are there.
+
+    Attributes
+    ----------
+    certain, wrong
+        Rows said to be certain, and those of them that are not there as often as said.
+    first
+        For some k: how many of the k likeliest rows are there, by share and by the baseline.
+    present
+        How many different rows are there in truth.
+    """
+
+    certain: int
+    wrong: int
+    first: dict[int, tuple[int, int]]
+    present: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PossibleRows:
+    """How often each row of the joint domain can be behind the tables.
+
+    Attributes
+    ----------
+    columns, labels
+        The columns of all tables together, and the values of each; rows are given by their indices.
+    rows
+        The joint domain in C order, the last column changing fastest.
+    lower, upper
+        The least and the largest number of times that each row can occur; ``upper`` is infinite where
+        nothing bounds it.
+    certain
+        Rows in every solution, with their least count.
+    solution
+        One solution, a count per row; None where none was found.
+    unique
+        Whether that is the only solution.
+    likely
+        Rows that can occur, the likeliest first; see `share_of_solutions`.
+    open
+        Rows whose bounds may not be reached, since the steps were used up.
+    status
+        "solved": every bound is reached. "not converged": some are ``open``. "contradictory": no rows have
+        all these tables; nothing is certain then, and ``contradiction`` names cells that cannot all be right.
+    """
+
+    joint: Joint
+    found: Ranges
+    draws: int = DRAWS
+    seed: np.random.SeedSequence | None = field(default=None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.joint.columns
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        return self.joint.labels
+
+    @property
+    def rows(self) -> IntArray:
+        return self.joint.rows
+
+    @property
+    def lower(self) -> Array:
+        return self.found.lower
+
+    @property
+    def upper(self) -> Array:
+        return self.found.upper
+
+    @property
+    def open(self) -> npt.NDArray[np.bool_]:
+        return self.found.open
+
+    @property
+    def certain(self) -> tuple[CertainRow, ...]:
+        at = np.flatnonzero(self.lower > 0)
+        return tuple(
+            CertainRow(tuple(row), int(least))
+            for row, least in zip(self.rows[at].tolist(), self.lower[at], strict=True)
+        )
+
+    @property
+    def solution(self) -> Array | None:
+        return self.found.solution
+
+    @property
+    def unique(self) -> bool:
+        return self.solution is not None and bool((self.lower == self.upper).all())
+
+    @property
+    def status(self) -> Status:
+        if self.found.empty:
+            return Status("contradictory", "no rows have all these tables; one of them must be wrong")
+        left = int(self.open.sum())
+        if left:
+            return Status("not converged", f"{left:,} rows were left open; raise proof_effort")
+        return Status("solved")
+
+    @cached_property
+    def contradiction(self) -> tuple[PublishedCell, ...]:
+        """Cells that cannot all be right, none of them superfluous; none where nothing was found."""
+        if not self.found.empty:
+            return ()
+        certain, tables = self.joint.certain, self.joint.tables
+        ends = np.concatenate([certain.low, certain.high])
+        upper = np.full(self.joint.upper.size, ends[np.isfinite(ends)].max(initial=1.0))
+        cells = []
+        for row in contradicting_rows(certain, upper).tolist():
+            number, cell = certain.origin[row].tolist()
+            name: str = "people"
+            values: dict[str, str] = {}
+            if number >= 0:
+                name = tables[number].describe()
+                values = tables[number].cell(cell) if cell >= 0 else {}
+            cells.append(PublishedCell(name, values, float(certain.low[row]), float(certain.high[row])))
+        return tuple(cells)
+
+    @cached_property
+    def _ranked(self) -> tuple[IntArray, Array, Array, str]:
+        """Rows that can occur in order, all shares, all chances under the model, and what the shares are."""
+        model = maximum_entropy(self.joint)
+        rng = np.random.default_rng(self.seed)
+        share, kind = share_of_solutions(self.joint, self.found, model, self.draws, rng)
+        baseline = -np.expm1(-model)
+        possible = np.flatnonzero(self.upper > 0)
+        order = np.lexsort((possible, -baseline[possible], -share[possible], self.lower[possible] <= 0))
+        return possible[order], share, baseline, kind
+
+    @property
+    def likely(self) -> tuple[LikelyRow, ...]:
+        if self.found.empty:
+            return ()
+        at, share, baseline, _ = self._ranked
+        at = at[:_MOST_LISTED]
+        listed = zip(self.rows[at].tolist(), share[at].tolist(), baseline[at].tolist(), strict=True)
+        return tuple(LikelyRow(tuple(row), *chances) for row, *chances in listed)
+
+    @property
+    def ranked_by(self) -> str:
+        """What ``likely`` counts: "solutions", "fits" to noisy tables, or the "model" alone."""
+        return "model" if self.found.empty else self._ranked[3]
+
+    def named(self, row: Sequence[int]) -> dict[str, str]:
+        """The value of each column in a row."""
+        return {name: labels[code] for name, labels, code in zip(self.columns, self.labels, row, strict=True)}
+
+    def score(self, truth: Dataset | Public | npt.ArrayLike) -> RowScore:
+        """How many of the certain and of the likeliest rows are in the true data.
+
+        ``truth`` is the people, or their rows of codes in the order of ``columns``.
+        """
+        counts = np.bincount(self._codes(truth), minlength=self.lower.size)
+        certain = self.lower > 0
+        wrong = int((counts < self.lower).sum())
+        present = counts > 0
+        first: dict[int, tuple[int, int]] = {}
+        if not self.found.empty:
+            order, _, baseline, _ = self._ranked
+            by_model = order[np.lexsort((order, -baseline[order]))]
+            for k in _FIRST:
+                if k <= order.size:
+                    first[k] = int(present[order[:k]].sum()), int(present[by_model[:k]].sum())
+        return RowScore(int(certain.sum()), wrong, first, int(present.sum()))
+
+    def _codes(self, truth: Dataset | Public | npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """The row of each person, by index."""
+        if isinstance(truth, Dataset | Public):
+            public = truth.public if isinstance(truth, Dataset) else truth
+            secret = truth.secret if isinstance(truth, Dataset) else None
+            columns = []
+            for name in self.columns:
+                if name in public.names:
+                    columns.append(np.asarray(public.codes[public.names.index(name)]))
+                elif secret is not None:
+                    columns.append(np.asarray(secret))
+                else:
+                    raise invalid("truth", f"people with the column '{name}'", ", ".join(public.names))
+            codes = np.array(columns).T.reshape(-1, len(self.columns))
+        else:
+            codes = np.asarray(truth)
+        shape = self.joint.shape
+        if codes.ndim != 2 or codes.shape[1] != len(shape) or codes.dtype.kind not in "iub":
+            raise invalid("truth", f"rows of {len(shape)} codes", f"shape {codes.shape}")
+        if ((codes < 0) | (codes >= np.array(shape))).any():
+            raise invalid("truth", "codes of values that the columns have", "others")
+        return np.asarray(np.ravel_multi_index(tuple(codes.astype(np.intp).T), shape))
+
+    def __repr__(self) -> str:
+        if self.found.empty:
+            return f"PossibleRows of {prod(self.joint.shape):,}: contradictory"
+        people = int(self.lower.sum())
+        return (
+            f"PossibleRows of {self.lower.size:,}: {int((self.upper > 0).sum()):,} can occur, "
+            f"{int((self.lower > 0).sum()):,} are certain ({people:,} people); {self.status.word}"
+        )
+
+
+def rows_from_tables(
+    releases: Release | CountTable | Sequence[Release | CountTable],
+    *,
+    people: int | str | None = "published",
+    proof_effort: int = EFFORT,
+    draws: int = DRAWS,
+    rng: Rng = 0,
+    interruptible: bool = True,
+) -> PossibleRows:
+    """How often each row can be in the data behind published tables; nothing but the tables is known.
+
+    Parameters
+    ----------
+    releases
+        Releases of `Tables` or `Marginals`, or `CountTable`s, about the same people. Columns are matched by
+        name; the tabulated column of Marginals is called "secret". Columns that are in no table are left
+        out.
+    people
+        How many people there are: "published" takes the number that the releases state, None takes no
+        number, or a number.
+    proof_effort
+        Steps of the search for bounds, about a millisecond each; with 0 bounds are propagated alone.
+    draws
+        How many random solutions ``likely`` counts.
+    rng
+        Seed of these draws. Bounds do not depend on it.
+
+    Notes
+    -----
+    With x_r the number of people whose row is r, a cell c of a table says Σ_{r in c} x_r = its count, or
+    that it lies in the interval, or the set, of counts that its protections leave possible. Bounds are the
+    exact extremes of x_r over all whole-numbered solutions (`find_ranges`). Only what is certain is used for
+    them: noise without a bound says nothing for sure, and is used for ``likely`` alone.
+
+    Examples
+    --------
+    >>> from tellall.release.release import publish
+    >>> from tellall.release.statistics.tables import Tables
+    >>> people = Dataset.from_arrays([[0, 0, 1], [0, 1, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
+    >>> found = rows_from_tables(publish(people, Tables(2)))
+    >>> found
+    PossibleRows of 8: 5 can occur, 5 are certain (5 people); solved
+    >>> found.unique, found.certain[0]
+    (True, CertainRow(row=(0, 0, 1), least=1))
+    """
+    given = [releases] if isinstance(releases, Release | CountTable) else list(releases)
+    tables: list[CountTable] = []
+    order: list[str] = []
+    for one in given:
+        if not isinstance(one, Release | CountTable):
+            raise invalid("releases", "releases of tables, or CountTables", type(one).__name__)
+        order += one.columns
+        tables += tables_in(one) if isinstance(one, Release) else [one]
+    if not any(table.columns for table in tables):
+        raise invalid("releases", "one table with columns, or more", "none")
+    effort, draws = check_effort(proof_effort), whole("draws", draws)
+    joint = join_tables(tables, _people(tables, people), order)
+    starts = random_starts(maximum_entropy(joint), _STARTS, np.random.default_rng(0))
+    found = find_ranges(joint.certain, joint.upper, effort, starts, interruptible=interruptible)
+    return PossibleRows(joint, found, draws, _seed(rng))
+
+
+def _people(tables: Sequence[CountTable], people: int | str | None) -> int | None:
+    if people is None or (is_whole(people) and people >= 0):
+        return None if people is None else int(people)
+    if people != "published":
+        raise invalid("people", '"published", a whole number of zero or more, or None', people)
+    said = {table.people for table in tables if table.people is not None}
+    if len(said) > 1:
+        advice = "Give people= their number, or None."
+        raise invalid("releases", "about the same people", f"{min(said):,} and {max(said):,} people", advice)
+    return said.pop() if said else None
+
+
+def _seed(rng: Rng) -> np.random.SeedSequence:
+    """A seed that every reading of the answer starts from anew."""
+    return np.random.SeedSequence(as_rng(rng).integers(0, 2**63).item())

@@ -1,0 +1,335 @@
+"""Tables read together, without any people: what they say of how often each row of all columns occurs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.operators.sparse import Sparse
+from tellall.core.checks import is_whole
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.columns import Column
+from tellall.people.dataset import Outline
+from tellall.people.shape import Shape
+from tellall.release.possible import Certain, Gaps, possible_counts, stretches_of
+from tellall.release.protections.protection import Protection, as_protections, noise_of
+from tellall.release.release import Release
+from tellall.release.statistics.base import CellLayout
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.tables import Tables
+
+__all__ = ["CountTable", "Joint", "join_tables", "tables_in"]
+
+SECRET = "secret"  # what the tabulated column of Marginals is called
+_MOST_ROWS = 1_000_000  # of the joint domain
+_MOST_ENTRIES = 20_000_000  # rows of the joint domain times tables
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """A published table of counts: its columns with all their values, and what stands in each cell.
+
+    Parameters
+    ----------
+    columns
+        The values of each column, by its name; none for a total.
+    counts
+        A count per cell, the last column's values changing fastest; NaN where it is hidden.
+    protect
+        What is known to have been done to the counts, in order; None: they are exact.
+    people
+        How many people the table is about, where that is published.
+
+    Examples
+    --------
+    >>> CountTable({"age": ["0-19", "20+"], "sex": ["f", "m"]}, [[1, 0], [2, 3]])
+    CountTable of age × sex: 4 cells; exact
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    counts: Array
+    protections: tuple[Protection, ...]
+    people: int | None
+    units: float  # what a published value is multiplied with to be a count
+
+    def __init__(
+        self,
+        columns: Mapping[str, Sequence[object]],
+        counts: npt.ArrayLike,
+        protect: Protection | Sequence[Protection] | None = None,
+        people: int | None = None,
+        *,
+        units: float = 1.0,
+    ) -> None:
+        names, labels = _check_columns(columns)
+        try:
+            values = np.array(counts, dtype=np.float64).ravel()
+        except (TypeError, ValueError):
+            raise invalid("counts", "numbers, NaN where hidden", type(counts).__name__) from None
+        cells = prod(map(len, labels))
+        if values.size != cells:
+            raise invalid("counts", f"{cells} numbers, one per cell", f"{values.size}")
+        if np.isinf(values).any():
+            raise invalid("counts", "finite, or NaN where hidden", "an infinite one")
+        if people is not None and (not is_whole(people) or people < 0):
+            raise invalid("people", "a whole number, zero or more, or None", people)
+        given = {
+            "columns": names,
+            "labels": labels,
+            "counts": values,
+            "protections": as_protections(protect),
+            "people": people,
+            "units": float(units),
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def describe(self) -> str:
+        """The names of the columns."""
+        return " × ".join(self.columns) or "total"
+
+    def cell(self, index: int) -> dict[str, str]:
+        """The value of each column in a cell."""
+        places = np.unravel_index(index, tuple(map(len, self.labels))) if self.labels else ()
+        return {
+            name: labels[place] for name, labels, place in zip(self.columns, self.labels, places, strict=True)
+        }
+
+    def __repr__(self) -> str:
+        hidden = int(np.isnan(self.counts).sum())
+        gone = f", {hidden} hidden" if hidden else ""
+        done = ", ".join(map(repr, self.protections)) or "exact"
+        return f"CountTable of {self.describe()}: {self.counts.size} cells{gone}; {done}"
+
+
+def _check_columns(columns: object) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    if not isinstance(columns, Mapping):
+        raise invalid("columns", "the values of each column by its name", type(columns).__name__)
+    labels = []
+    for name, values in columns.items():
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise invalid("columns", f"a list of the values of '{name}'", values)
+        texts = tuple(map(str, values))
+        if not texts or len(set(texts)) < len(texts):
+            raise invalid("columns", f"one or more different values of '{name}'", ", ".join(texts) or "none")
+        labels.append(texts)
+    return tuple(map(str, columns)), tuple(labels)
+
+
+class _Shaped(Outline):
+    """Columns of which only the shape is known."""
+
+    left_out: tuple[str, ...] = ()
+
+    def __init__(self, shape: Shape) -> None:
+        sizes = zip(shape.names, shape.levels, shape.cuts, strict=True)
+        self.columns = tuple(Column(name, _numbered(levels), cuts) for name, levels, cuts in sizes)
+        self._people = shape.people
+
+    @property
+    def n(self) -> int:
+        return self._people
+
+
+def _numbered(levels: int) -> tuple[str, ...]:
+    return tuple(map(str, range(levels)))
+
+
+def tables_in(release: Release) -> list[CountTable]:
+    """The tables of a release, one by one; values have numbers for names, and the secret is called so."""
+    statistic, shape = release.statistic, release.shape
+    if not isinstance(statistic, Tables | Marginals):
+        raise invalid("releases", "of tables (Tables, Marginals or CountTable)", statistic.describe())
+    if statistic.scale not in ("counts", "fractions") or getattr(statistic, "weights", None) is not None:
+        rule = "of tables of people, as counts or as fractions of all of them"
+        raise invalid("releases", rule, statistic.describe())
+    if shape is None:
+        raise invalid("releases", "ones that say how many values each column has", "one that does not")
+    outline = _Shaped(shape)
+    last = {SECRET: _numbered(release.levels)} if isinstance(statistic, Marginals) else {}
+    units = statistic.units(outline)
+    if SECRET in shape.names and last:
+        raise invalid("releases", f"without a public column called '{SECRET}'", "one with it")
+    found, start = [], 0
+    for columns in statistic.tables(outline):
+        names = {shape.names[column]: outline.columns[column].labels for column in columns} | last
+        cells = prod(map(len, names.values()))
+        values = release.values[start : start + cells]
+        found.append(CountTable(names, values, release.protections, shape.people, units=units))
+        start += cells
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """The system that several tables give about the rows of their joint domain.
+
+    Attributes
+    ----------
+    columns, labels
+        The columns of all tables, and the values of each.
+    tables
+        The tables.
+    certain
+        low ≤ operator @ counts ≤ high, a column per row of the joint domain; ``origin`` is the table and its
+        cell, −1 for the number of people or a sum of neighbouring cells.
+    upper
+        The most that each row can occur by any single cell; infinite where nothing bounds it.
+    people
+        How many people the tables are about; None where nobody said.
+    target, spread
+        For each row of the operator the published value as a count, NaN where hidden or not a cell, and the
+        standard deviation of its error.
+    """
+
+    columns: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    tables: tuple[CountTable, ...]
+    certain: Certain
+    upper: Array
+    people: int | None
+    target: Array
+    spread: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of values of each column."""
+        return tuple(map(len, self.labels))
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """The joint domain in C order: a row of codes each."""
+        return np.stack(np.unravel_index(np.arange(prod(self.shape)), self.shape), axis=1)
+
+    @cached_property
+    def places(self) -> tuple[IntArray, ...]:
+        """For each table, the cell of every row of the joint domain."""
+        return tuple(_cells(self.rows, self.columns, self.shape, table) for table in self.tables)
+
+
+def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequence[str] = ()) -> Joint:
+    """What the tables say together; refused where the joint domain is too large to be listed.
+
+    ``people`` is how many there are, where that is known. Columns come in this order, others after them in
+    that of the tables, the secret last.
+    """
+    columns, labels = _columns_of(tables, order)
+    shape = tuple(map(len, labels))
+    size = prod(shape)
+    if size > _MOST_ROWS or size * len(tables) > _MOST_ENTRIES:
+        raise _too_large(columns, shape, size)
+    rows = np.stack(np.unravel_index(np.arange(size), shape), axis=1)
+    upper = np.full(size, np.inf if people is None else float(people))
+    found: list[Certain] = []
+    target, spread = [], []
+    for number, table in enumerate(tables):
+        place = _cells(rows, columns, shape, table)
+        part, law = _facts(number, table, place), noise_of(table.protections).assumed.ordinary
+        cells = table.counts.size
+        np.minimum(upper, part.high[:cells][place], out=upper)
+        found.append(part)
+        gone = np.full(part.low.size - cells, np.nan)
+        target += [table.counts * table.units, gone]
+        std = law.std * table.units
+        spread.append(np.full(part.low.size, std if isfinite(std) else 0.0))
+    if people is not None:
+        every = Sparse(_selection(np.zeros(size, dtype=np.intp), 1))
+        end = np.array([float(people)])
+        found.append(Certain(every, end, end, (), np.array([[-1, -1]])))
+        target.append(end)
+        spread.append(np.zeros(1))
+    certain = _stacked(found)
+    return Joint(
+        columns, labels, tuple(tables), certain, upper, people, np.concatenate(target), np.concatenate(spread)
+    )
+
+
+def _too_large(columns: Sequence[str], shape: Sequence[int], size: int) -> InvalidInput:
+    listed = ", ".join(f"{name} {levels}" for name, levels in zip(columns, shape, strict=True))
+    rule = f"about columns whose values have at most {_MOST_ROWS:,} combinations"
+    return invalid("releases", rule, f"{size:,} ({listed})", "Use fewer columns, or coarser ones.")
+
+
+def _columns_of(
+    tables: Sequence[CountTable], order: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    known: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        for name, labels in zip(table.columns, table.labels, strict=True):
+            if known.setdefault(name, labels) != labels:
+                rule = f"ones in which '{name}' has the same values in the same order"
+                raise invalid("releases", rule, f"{len(known[name])} and {len(labels)} of them, not the same")
+    first = [name for name in dict.fromkeys(order) if name in known]
+    ordered = sorted(dict.fromkeys([*first, *known]), key=lambda name: name == SECRET)
+    return tuple(ordered), tuple(known[name] for name in ordered)
+
+
+def _cells(
+    rows: IntArray, columns: Sequence[str], shape: Sequence[int], table: CountTable
+) -> npt.NDArray[np.intp]:
+    """The cell of a table that each row of the joint domain is in."""
+    flat = np.zeros(rows.shape[0], dtype=np.intp)
+    for name in table.columns:
+        at = columns.index(name)
+        flat = flat * shape[at] + rows[:, at]
+    return flat
+
+
+def _selection(place: npt.NDArray[np.intp], cells: int) -> Any:
+    """Cells × rows of the joint domain: which rows are in which cell."""
+    from scipy.sparse import csr_array
+
+    size = place.size
+    return csr_array((np.ones(size), (place, np.arange(size))), shape=(cells, size))
+
+
+def _facts(number: int, table: CountTable, place: npt.NDArray[np.intp]) -> Certain:
+    """What is certain about the cells of a table, and about sums of neighbouring cells."""
+    from scipy.sparse import csr_array, vstack
+
+    cells = table.counts.size
+    possible = possible_counts(table.counts, table.protections, table.units)
+    operator = _selection(place, cells)
+    layout = CellLayout((tuple(range(len(table.columns))),), (tuple(map(len, table.labels)),))
+    sums = stretches_of(table.counts, layout, table.protections, table.units)
+    origin = np.column_stack([np.full(cells, number), np.arange(cells)])
+    if sums is None:
+        return Certain(Sparse(operator), possible.low, possible.high, possible.gaps, origin)
+    at = np.arange(cells)
+    inside = (at >= sums.start[:, None]) & (at <= sums.stop[:, None])
+    more = csr_array(inside.astype(np.float64)) @ operator
+    return Certain(
+        Sparse(csr_array(vstack([operator, more]))),
+        np.concatenate([possible.low, sums.low]),
+        np.concatenate([possible.high, sums.high]),
+        possible.gaps,
+        np.concatenate(
+            [origin, np.column_stack([np.full(sums.low.size, number), np.full(sums.low.size, -1)])]
+        ),
+    )
+
+
+def _stacked(parts: Sequence[Certain]) -> Certain:
+    from scipy.sparse import csr_array, vstack
+
+    starts = np.cumsum([0, *(each.low.size for each in parts)])
+    gaps: Gaps = tuple(
+        (row + int(start), counts)
+        for start, each in zip(starts, parts, strict=False)
+        for row, counts in each.gaps
+    )
+    return Certain(
+        Sparse(csr_array(vstack([each.operator.to_sparse() for each in parts]))),
+        np.concatenate([each.low for each in parts]),
+        np.concatenate([each.high for each in parts]),
+        gaps,
+        np.concatenate([each.origin for each in parts]),
+    )

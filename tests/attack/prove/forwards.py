@@ -1,0 +1,80 @@
+"""What each protection can publish of a count, written down forwards once more, by its definition."""
+
+import numpy as np
+
+import tellall as ta
+
+Interval = tuple[float, float]  # what a value may be; a single number where both ends are equal
+TABLE = {-1: 0.25, 0: 0.5, 1: 0.25}
+GAPPED = {-2: 0.25, 0: 0.5, 2: 0.25}
+
+ALONE = [
+    ta.Rounding(2),
+    ta.Rounding(3),
+    ta.Rounding(4),
+    ta.Rounding(5),
+    ta.Rounding(2, "random"),
+    ta.Rounding(3, "random"),
+    ta.Rounding(5, "random"),
+    ta.Rounding(3, "controlled"),
+    ta.CellKey(TABLE, key=7),
+    ta.CellKey(GAPPED, key=7),
+    ta.TruncatedNormal(1.0, 0.7),
+    ta.TruncatedNormal(1.0, 1.6),
+    ta.Suppression(2),
+    ta.Suppression(3),
+    ta.Suppression(3, complementary=True),
+    ta.Gaussian(1.0),
+    ta.DiscreteGaussian(0.6),
+]
+
+
+def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list[Interval], bool]:
+    """Everything that a protection can make of these values of a cell of that count, and whether it hides."""
+    out: list[Interval] = []
+    hidden = False
+    for low, high in reached:
+        if isinstance(one, ta.Rounding) and np.isinf(low):
+            out.append((low, high))  # any multiple
+        elif isinstance(one, ta.Rounding):
+            if one.mode == "nearest":
+                first, last = np.round(low / one.base), np.round(high / one.base)
+            else:
+                first, last = np.floor(low / one.base + 1e-9), np.ceil(high / one.base - 1e-9)
+            out += [(m * one.base, m * one.base) for m in np.arange(first, last + 1)]
+        elif isinstance(one, ta.CellKey):
+            out += [(low + e, high + e) for e, _ in one.table] if count else [(low, high)]
+        elif isinstance(one, ta.TruncatedNormal):
+            out.append((low - one.bound, high + one.bound))
+        elif isinstance(one, ta.Suppression):
+            hidden |= low < one.below
+            if high >= one.below:
+                out.append((max(low, one.below), high))
+            if one.complementary:
+                hidden = True  # any cell may be hidden to protect another
+        else:
+            out.append((-np.inf, np.inf))
+    return out, hidden
+
+
+def can_be(published: float, count: int, protect: list[ta.Protection]) -> bool:
+    """Whether a cell of that count can be published like this."""
+    reached, gone = [(float(count), float(count))], False
+    for one in protect:
+        reached, hidden = after(one, reached, count)
+        gone |= hidden
+    if np.isnan(published):
+        return gone
+    return any(low - 1e-9 <= published <= high + 1e-9 for low, high in reached)
+
+
+def can_be_controlled(published: np.ndarray, counts: np.ndarray, base: int) -> np.ndarray:
+    """Whether one random start rounds the cells of a table, one secret per row, to the published ones."""
+    rest = counts % base
+    total = np.cumsum(rest, axis=1)
+    fits = np.zeros(len(counts), dtype=bool)
+    for start in range(base):  # in steps of 1/base: cells are whole numbers
+        passed = (total + start) // base
+        up = np.diff(passed, axis=1, prepend=0)
+        fits |= ((counts - rest + up * base) == published).all(axis=1)
+    return fits

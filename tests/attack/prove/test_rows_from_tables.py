@@ -1,0 +1,220 @@
+"""Rows from tables alone: against every set of people there is, and against an integer solver."""
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, milp
+from tests.attack.prove.forwards import ALONE, can_be, can_be_controlled
+
+import tellall as ta
+
+
+def brute_force(release, shape, people, protect):
+    """The least and the largest count of each row, over all people whose tables may be these."""
+    size = int(np.prod(shape))
+    codes = np.stack(np.unravel_index(np.arange(size), shape))
+    listed = np.array(list(combinations_with_replacement(range(size), people)), dtype=np.intp)
+    every = np.zeros((len(listed), size), dtype=np.int64)
+    np.add.at(every, (np.arange(len(listed))[:, None], listed.reshape(len(listed), people)), 1)
+    fits, start = np.ones(len(every), dtype=bool), 0
+    for columns in release.statistic.sets(_Levels(shape)):
+        levels = [shape[column] for column in columns]
+        cell = np.ravel_multi_index(tuple(codes[list(columns)]), levels)
+        counts = every @ (cell[:, None] == np.arange(np.prod(levels))).astype(np.int64)
+        published = release.values[start : start + counts.shape[1]]
+        start += counts.shape[1]
+        for column, value in enumerate(published):
+            allowed = np.array([can_be(value, count, protect) for count in range(people + 1)])
+            fits &= allowed[counts[:, column]]
+        if len(protect) == 1 and isinstance(protect[0], ta.Rounding) and protect[0].mode == "controlled":
+            fits &= can_be_controlled(published, counts, int(protect[0].base))
+    return every[fits]
+
+
+class _Levels:
+    def __init__(self, shape):
+        self.columns, self.levels = shape, shape
+
+
+def instance(seed):
+    rng = np.random.default_rng(seed)
+    shape = [(2, 2, 2), (3, 2, 2), (2, 3), (2, 2, 2, 2)][rng.integers(4)]
+    n = int(rng.integers(3, 6 if len(shape) == 4 else 8))
+    rows = np.column_stack([rng.integers(0, levels, n) for levels in shape])
+    rows[: max(shape)] = np.minimum(np.arange(min(n, max(shape)))[:, None], np.array(shape) - 1)
+    people = ta.Dataset.from_frame({f"c{j}": column.astype(str) for j, column in enumerate(rows.T)})
+    protect = [ALONE[i] for i in rng.choice(len(ALONE), int(rng.integers(0, 3)), replace=False)]
+    ways = int(rng.integers(1, len(shape)))
+    return people, ta.publish(people, ta.Tables(ways), protect, rng=seed), protect
+
+
+def check(seed):
+    people, release, protect = instance(seed)
+    shape = people.public.levels
+    every = brute_force(release, shape, people.n, protect)
+    found = ta.rows_from_tables(release)
+    assert np.array_equal(found.lower, every.min(axis=0)), (seed, release)
+    assert np.array_equal(found.upper, every.max(axis=0)), (seed, release)
+    assert found.unique == (len(every) == 1)
+    assert any(np.array_equal(found.solution, one) for one in every)
+    assert found.status.word == "solved"
+    score = found.score(people)
+    assert score.wrong == 0
+    assert score.certain == len(found.certain) == int((every.min(axis=0) > 0).sum())
+    return score.certain
+
+
+def test_bounds_are_those_of_all_people_there_can_be():
+    assert sum(check(seed) for seed in range(7, 19)) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(10))
+def test_a_thousand_releases_against_all_people_there_can_be(block):
+    assert sum(check(seed) for seed in range(100 * block, 100 * block + 100)) > 50
+
+
+def by_integer_solver(joint, unknown, sign):
+    certain, size = joint.certain, joint.upper.size
+    cost = np.zeros(size)
+    cost[unknown] = sign
+    limits = LinearConstraint(certain.operator.to_sparse(), certain.low, certain.high)
+    upper = np.where(np.isinf(joint.upper), 1000, joint.upper)
+    found = milp(cost, constraints=limits, bounds=Bounds(0, upper), integrality=np.ones(size))
+    return sign * round(found.fun)
+
+
+def block(seed, n=30):
+    """People of a block: age in 10 groups, sex, race in 5, household size in 7."""
+    rng = np.random.default_rng(seed)
+    race = rng.choice(5, n, p=rng.dirichlet([6, 1.5, 1, 0.6, 0.4]))
+    return np.column_stack([rng.integers(0, 10, n), rng.integers(0, 2, n), race, rng.integers(0, 7, n)])
+
+
+def census_tables(rows, protect=None):
+    names, levels = ("age", "sex", "race", "size"), (10, 2, 5, 7)
+    tables = []
+    for chosen in (("age", "sex"), ("race", "sex"), ("race", "age"), ("size", "age")):
+        at = [names.index(name) for name in chosen]
+        counts = np.zeros([levels[j] for j in at])
+        np.add.at(counts, tuple(rows[:, at].T), 1)
+        counts = counts if protect is None else protect.perturb(counts, 1)
+        tables.append(ta.CountTable({names[j]: range(levels[j]) for j in at}, counts, protect))
+    return tables
+
+
+@pytest.mark.parametrize("protect", [None, pytest.param(ta.Suppression(2), marks=pytest.mark.slow)], ids=str)
+def test_a_census_block_has_the_bounds_of_an_integer_solver(protect):
+    rows = block(3, 20)[: 20 if protect is None else 8]
+    found = ta.rows_from_tables(census_tables(rows, protect), people=len(rows))
+    assert found.columns == ("age", "sex", "race", "size")
+    assert found.status.word == "solved"
+    assert found.score(rows).wrong == 0
+    rng = np.random.default_rng(0)
+    for unknown in rng.choice(np.flatnonzero(found.upper > 0), 4, replace=False):
+        assert found.lower[unknown] == by_integer_solver(found.joint, unknown, 1)
+        assert found.upper[unknown] == by_integer_solver(found.joint, unknown, -1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_every_row_of_blocks_against_an_integer_solver(seed):
+    found = ta.rows_from_tables(census_tables(block(seed)))
+    for unknown in np.flatnonzero(found.joint.upper > 0):
+        assert found.lower[unknown] == by_integer_solver(found.joint, unknown, 1)
+        assert found.upper[unknown] == by_integer_solver(found.joint, unknown, -1)
+
+
+def test_the_secret_is_the_last_column_and_releases_of_different_tables_are_read_together():
+    people = ta.Dataset.from_frame(
+        {"age": ["a", "b", "b", "c", "a"], "sex": ["f", "m", "f", "f", "m"], "s": [0, 1, 1, 0, 1]}, secret="s"
+    )
+    both = ta.rows_from_tables([ta.publish(people, ta.Tables(2)), ta.publish(people, ta.Marginals(2))])
+    assert both.columns == ("age", "sex", "secret")
+    assert both.rows.shape == (12, 3)
+    assert both.rows[1].tolist() == [0, 0, 1]
+    assert both.score(people).wrong == 0
+    one = ta.rows_from_tables(ta.publish(people, ta.Tables(2)))
+    assert one.unique
+    assert [tuple(row) for row, _ in one.certain] == sorted({(0, 0), (1, 1), (1, 0), (2, 0), (0, 1)})
+
+
+def test_totals_bound_hidden_cells():
+    cells = ta.CountTable({"a": ["x", "y"], "b": ["u", "v"]}, [[4, np.nan], [np.nan, 9]], ta.Suppression(3))
+    total = ta.CountTable({"a": ["x", "y"]}, [6, 9])
+    alone = ta.rows_from_tables(cells)
+    assert (alone.lower.tolist(), alone.upper.tolist()) == ([4, 0, 0, 9], [4, 2, 2, 9])
+    assert not alone.unique
+    with_totals = ta.rows_from_tables([cells, total])
+    assert with_totals.lower.tolist() == [4, 2, 0, 9]
+    assert with_totals.unique
+    assert ta.rows_from_tables([cells, ta.CountTable({}, [15])]).upper.tolist() == [4, 2, 2, 9]
+    assert ta.rows_from_tables(cells, people=17).unique
+
+
+def test_contradictory_tables_are_said_to_be_so_and_prove_nothing():
+    one = ta.CountTable({"a": ["x", "y"], "b": ["u", "v"]}, [[1, 2], [3, 0]])
+    other = ta.CountTable({"a": ["x", "y"]}, [3, 2])
+    found = ta.rows_from_tables([one, other])
+    assert found.status.word == "contradictory"
+    assert found.certain == found.likely == ()
+    assert found.solution is None
+    assert not found.unique
+    assert {(cell.table, cell.cell["a"]) for cell in found.contradiction} == {("a × b", "y"), ("a", "y")}
+    assert found.score([[0, 0]]).first == {}
+    assert ta.rows_from_tables(one, people=5).contradiction
+
+
+def test_noise_without_a_bound_proves_nothing_and_still_ranks():
+    rows = block(1, 30)
+    noisy = ta.rows_from_tables(census_tables(rows, ta.Gaussian(0.3)), people=30, draws=40)
+    assert noisy.certain == ()
+    assert noisy.ranked_by == "fits"
+    right, _ = noisy.score(rows).first[10]
+    assert right >= 4  # by chance less than one
+    assert ta.rows_from_tables(census_tables(rows, ta.Gaussian(0.3))).upper.tolist() == [np.inf] * 700
+
+
+def test_likely_rows_are_ranked_the_same_by_the_same_seed():
+    tables = census_tables(block(2, 12))
+    first, again = (ta.rows_from_tables(tables, rng=5) for _ in range(2))
+    assert first.likely == again.likely
+    assert first.likely is not None
+    other = ta.rows_from_tables(tables, rng=6)
+    assert np.array_equal(first.lower, other.lower)
+    shares = [row.share for row in first.likely]
+    certain = len(first.certain)
+    assert shares[:certain] == [1.0] * certain
+    assert shares[certain:] == sorted(shares[certain:], reverse=True)
+    assert first.named(first.likely[0].row).keys() == {"age", "sex", "race", "size"}
+
+
+def test_without_steps_bounds_are_propagated_alone():
+    tables = census_tables(block(0))
+    quick, full = (ta.rows_from_tables(tables, proof_effort=effort) for effort in (0, 10_000))
+    assert (quick.lower <= full.lower).all()
+    assert (quick.upper >= full.upper).all()
+    assert quick.status.word == "not converged"
+    assert not quick.unique
+
+
+def test_what_cannot_be_read_is_refused_in_a_sentence():
+    wide = [ta.CountTable({f"c{j}": range(50)}, np.ones(50)) for j in range(5)]
+    with pytest.raises(ta.InvalidInput, match="at most 1,000,000 combinations; got 312,500,000"):
+        ta.rows_from_tables(wide)
+    with pytest.raises(ta.InvalidInput, match="one table with columns"):
+        ta.rows_from_tables([])
+    with pytest.raises(ta.InvalidInput, match="same values in the same order"):
+        ta.rows_from_tables([ta.CountTable({"a": ["x"]}, [1]), ta.CountTable({"a": ["y"]}, [1])])
+    people = ta.Dataset.from_arrays([[0, 1], [1, 0]], secret=[0, 1])
+    with pytest.raises(ta.InvalidInput, match="of tables"):
+        ta.rows_from_tables(ta.publish(people, ta.Means()))
+    with pytest.raises(ta.InvalidInput, match="about the same people"):
+        ta.rows_from_tables(
+            [ta.CountTable({"a": ["x"]}, [1], people=1), ta.CountTable({"b": ["x"]}, [2], people=2)]
+        )
+    with pytest.raises(ta.InvalidInput, match="one per cell"):
+        ta.CountTable({"a": ["x", "y"]}, [1])
+    with pytest.raises(ta.InvalidInput, match="different values"):
+        ta.CountTable({"a": ["x", "x"]}, [1, 2])

@@ -13,15 +13,17 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
+from tellall.algebra.solvers.base import Gaps
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
 from tellall.people.dataset import Outline
 from tellall.people.shape import Shape
-from tellall.release.possible import Certain, Gaps, possible_counts, stretches_of
+from tellall.release.possible import Certain, possible_counts, stretches_of
 from tellall.release.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
 from tellall.release.statistics.base import CellLayout
+from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
@@ -144,10 +146,15 @@ def _numbered(levels: int) -> tuple[str, ...]:
 
 
 def tables_in(release: Release) -> list[CountTable]:
-    """The tables of a release, one by one; values have numbers for names, and the secret is called so."""
+    """The tables of a release, one by one; the tabulated column is called "secret".
+
+    Values have numbers for names, or the labels that were printed (`CellCounts`).
+    """
     statistic, shape = release.statistic, release.shape
+    if isinstance(statistic, CellCounts):
+        return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
-        raise invalid("releases", "of tables (Tables, Marginals or CountTable)", statistic.describe())
+        raise invalid("releases", "of tables of everybody (Tables, Marginals)", statistic.describe())
     if statistic.scale not in ("counts", "fractions") or getattr(statistic, "weights", None) is not None:
         rule = "of tables of people, as counts or as fractions of all of them"
         raise invalid("releases", rule, statistic.describe())
@@ -165,6 +172,30 @@ def tables_in(release: Release) -> list[CountTable]:
         values = release.values[start : start + cells]
         found.append(CountTable(names, values, release.protections, shape.people, units=units))
         start += cells
+    return found
+
+
+def _printed_tables(release: Release, statistic: CellCounts) -> list[CountTable]:
+    """A table for each set of columns that printed cells are summed over.
+
+    A cell that was not printed is not one that was hidden: where cells are hidden, sets with such are left
+    out. Tables drop people without a label, so that the number of people is not used.
+    """
+    cells = np.array(statistic.cells, dtype=np.int64)
+    codes, value = cells[:, :-1], cells[:, -1]
+    names = dict(zip(statistic.columns, statistic.labels, strict=True))
+    hides = any(protection.hides for protection in release.protections)
+    found = []
+    for summed in np.unique(codes == TOTAL, axis=0):
+        here = np.flatnonzero(((codes == TOTAL) == summed).all(axis=1))
+        kept = [name for name, total in zip(names, summed, strict=True) if not total]
+        shape = (*(len(names[name]) for name in kept), statistic.levels)
+        flat = np.ravel_multi_index((*codes[here][:, ~summed].T, value[here]), shape)
+        counts = np.full(prod(shape), np.nan)
+        counts[flat] = release.values[here]
+        if here.size == counts.size or not hides:
+            columns = {name: names[name] for name in kept} | {SECRET: _numbered(statistic.levels)}
+            found.append(CountTable(columns, counts, release.protections))
     return found
 
 

@@ -218,3 +218,21 @@ def test_what_cannot_be_read_is_refused_in_a_sentence():
         ta.CountTable({"a": ["x", "y"]}, [1])
     with pytest.raises(ta.InvalidInput, match="different values"):
         ta.CountTable({"a": ["x", "x"]}, [1, 2])
+
+
+def test_a_crosstab_with_hidden_cells_and_totals_is_read():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"sex": list("fffmmm"), "ill": [0, 0, 1, 0, 1, 1]})
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    table = pd.crosstab(frame.sex, frame.ill, margins=True).astype(float)
+    table.loc["f", 1] = table.loc["m", 0] = np.nan
+    found = ta.rows_from_tables(ta.from_crosstab(table, people, ta.Suppression(2)))
+    assert found.columns == ("sex", "secret")
+    assert found.lower.tolist() == found.upper.tolist() == [2, 1, 1, 2]
+
+
+def test_a_release_about_some_of_the_people_is_refused():
+    people = ta.Dataset.from_arrays([[0, 1], [1, 0], [1, 1]], secret=[0, 1, 1])
+    release = ta.publish(people, ta.Marginals(2), where="a0 = 1")
+    with pytest.raises(ta.InvalidInput, match="of everybody"):
+        ta.rows_from_tables(release)

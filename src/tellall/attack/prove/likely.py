@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.solvers.base import Component, Walker
 from tellall.attack.prove.proof import EFFORT, Budget, Wish, find_solution
 from tellall.attack.prove.ranges import Ranges
-from tellall.attack.prove.system import Component, Walker
 from tellall.release.joint import Joint
 
 __all__ = ["maximum_entropy", "random_starts", "share_of_solutions"]

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
-from tellall.algebra.solvers.base import enclose
+from tellall.algebra.solvers.base import Component, Mask, Walker, WholeSystem, enclose
 from tellall.attack.prove.proof import Budget, Wish, affordable, find_solution, list_solutions
-from tellall.attack.prove.system import Component, Mask, Walker, WholeSystem
 from tellall.release.possible import Certain
 
 __all__ = ["Ranges", "find_ranges"]
@@ -74,7 +73,9 @@ def find_ranges(
     box = enclose(certain.operator, certain.low, certain.high, upper=capped)
     if box.empty:
         return Ranges(np.zeros(upper.size), upper, nobody, None, empty=True)
-    system, budget = WholeSystem.left_open(certain, box), Budget(effort)
+    ends = certain.low, certain.high
+    system = WholeSystem.left_open(certain.operator, *ends, certain.gaps, box)
+    budget = Budget(effort)
     lower, upper, open_ = box.lower.copy(), box.upper.copy(), nobody
     solution, complete, parts, stopped = box.lower.copy(), True, [], not effort
     for part in system.parts():

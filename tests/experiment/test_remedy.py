@@ -1,14 +1,18 @@
 """From verdict to remedy: the cheapest change that passes, and what it costs."""
 
 import tomllib
+from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import tellall as ta
 from tellall.core import files as store
+from tellall.core.jobs import Done, Workers
 from tellall.core.schemas.documents import AuditDocument, RemedyDocument
 from tellall.experiment.changes import Change, candidates, parts_of, with_noise, without_release
+from tellall.experiment.culprits import with_culprits
 from tellall.experiment.draft import as_toml
 from tellall.experiment.places import places_of
 from tellall.experiment.plan import Plan
@@ -195,6 +199,40 @@ def test_the_first_draw_that_fails_ends_the_attack_on_a_change(people):
     assert not found.good
     assert (found.draws, found.passed) == (1, 0)
     assert search.made == 1
+
+
+def answers(people: ta.Dataset, audit: ta.Audit, workers: Workers) -> tuple:
+    places = places_of(people, audit.plan)
+    audit = with_culprits(people, places, audit, None, workers)
+    return audit.culprits, find_remedy(places, audit, None, workers)
+
+
+def test_the_answer_does_not_depend_on_how_many_attacks_are_made_at_once(people, monkeypatch):
+    monkeypatch.setattr("tellall.experiment.remedy._SCREENED", 4)
+    monkeypatch.setattr("tellall.experiment.remedy._DRAWS", 4)
+    monkeypatch.setattr("tellall.experiment.culprits._MOST_PARTS", 2)
+    audit = ta.audit(people, {**PLAN, "limit": 0.4})
+    alone = answers(replace(people), audit, Workers(1))
+
+    def elsewhere(function, tasks, *, workers=None):
+        """As other processes do it: on copies, and the last comes first."""
+        for index in reversed(range(len(tasks))):
+            copy = deepcopy(tasks[index].make())
+            yield Done(index, deepcopy(function(copy)))
+
+    monkeypatch.setattr("tellall.experiment.places.run", elsewhere)
+    monkeypatch.setattr("tellall.experiment.remedy.MOST_UNKNOWNS", 0)  # draw by draw
+    apart = answers(replace(people), audit, Workers(5))
+    assert apart[0] == alone[0]
+    assert {**apart[1], "tried": ()} == {**alone[1], "tried": ()}
+    assert [one["words"] for one in apart[1]["tried"]] == [one["words"] for one in alone[1]["tried"]]
+
+
+@pytest.mark.slow
+def test_processes_give_the_same_remedy_and_culprits(people):
+    audit = ta.audit(people, {**PLAN, "limit": 0.4})
+    alone = answers(replace(people), audit, Workers(1))
+    assert answers(replace(people), audit, Workers(2)) == alone
 
 
 @pytest.mark.slow

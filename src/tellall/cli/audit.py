@@ -37,6 +37,7 @@ from tellall.core.text import one_line
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from tellall.core.jobs import Workers
     from tellall.experiment.document import Audit
     from tellall.people.dataset import Dataset
 
@@ -86,6 +87,7 @@ def audit(
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device
+    from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
     from tellall.report.areas import audit_lines
     from tellall.report.text import audit_text, talk_console
@@ -109,6 +111,8 @@ def audit(
     if expected.seconds() > _LONG and on_cpu and cluster is None:
         talk.print(f"On one core this audit takes {expected}; a stopped one goes on where it was.")
     context.with_resource(only_writer(folder))
+    # a device's memory holds one attack
+    workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)
     where = [] if on_cpu else ["--device", chosen.device]
     pieces = "attacks" if chosen.by is None else "areas"
     with (
@@ -119,7 +123,7 @@ def audit(
             people,
             chosen,
             through(progress),
-            processes=1 if jobs < 0 and not on_cpu else jobs or 1,  # a device's memory holds one attack
+            processes=workers.processes,
             device=chosen.device,
             cluster=cluster,
             work=folder / ".work" if chosen.by is None else kept_beside(folder),
@@ -134,7 +138,7 @@ def audit(
     for line in audit_lines(result.document):
         talk.print(line, soft_wrap=True)
     if result.verdict.word != "pass" and result.worst is not None and not no_remedy:
-        result = _explained(people, result, folder, talk, quiet=quiet)
+        result = _explained(people, result, folder, talk, workers, quiet=quiet)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
@@ -146,7 +150,9 @@ def audit(
     raise typer.Exit(EXIT_CODES[result.verdict.word])
 
 
-def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, quiet: bool) -> Audit:
+def _explained(
+    people: Dataset, audit: Audit, folder: Path, talk: Console, workers: Workers, *, quiet: bool
+) -> Audit:
     """The audit with its remedy, saved again and printed; as it was where the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.places import places_of
@@ -155,9 +161,9 @@ def _explained(people: Dataset, audit: Audit, folder: Path, talk: Console, *, qu
     try:
         places = places_of(people, audit.plan)
         with progress_bar(talk, "what each part adds", quiet=quiet) as progress:
-            found = with_culprits(people, places, audit, progress)
+            found = with_culprits(people, places, audit, progress, workers)
         with progress_bar(talk, "looking for a remedy", quiet=quiet) as progress:
-            found = with_remedy(places, found, progress)
+            found = with_remedy(places, found, progress, workers)
     except KeyboardInterrupt:
         talk.print(f"The search for a remedy was stopped; the verdict stands, and is kept in {folder}.")
         return audit

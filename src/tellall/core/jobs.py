@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _SCHEMES = ("tcp://", "tls://")
+_ON_CLUSTER = 8  # pieces sent to a cluster at once, where some may turn out not to be needed
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,17 @@ class Workers:
             raise InvalidInput(
                 "Work on a cluster needs Dask. Install it with: pip install 'tellall[cluster]'"
             )
+
+    @property
+    def count(self) -> int:
+        """How many pieces are done at once, as far as known."""
+        if self.cluster is not None:
+            return _ON_CLUSTER
+        if self.processes == 1:
+            return 1
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.processes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +198,7 @@ def _work(function: Callable[[Any], Any], waiting: _Waiting, workers: Workers) -
 def _in_processes(
     function: Callable[[Any], Any], waiting: _Waiting, processes: int
 ) -> Iterator[Done | Failed]:
-    from joblib import effective_n_jobs
-
-    count = min(effective_n_jobs(processes), len(waiting))
+    count = min(Workers(processes).count, len(waiting))
     calls = ((function, index, task.make()) for index, task in waiting)
     finished = 0
     try:

@@ -94,7 +94,7 @@ def audit(
             done = audit_areas(
                 dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
             )
-            return _with_remedy(dataset, done) if remedy else done
+            return _with_remedy(dataset, done, workers) if remedy else done
         found = attack_all(dataset, chosen, workers, kept, progress)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     done = Audit(
@@ -106,16 +106,16 @@ def audit(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
     )
-    return _with_remedy(dataset, done) if remedy else done
+    return _with_remedy(dataset, done, workers) if remedy else done
 
 
-def _with_remedy(dataset: Dataset, done: Audit) -> Audit:
+def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.places import places_of
     from tellall.experiment.remedy import with_remedy
 
     places = places_of(dataset, done.plan)
-    return with_remedy(places, with_culprits(dataset, places, done))
+    return with_remedy(places, with_culprits(dataset, places, done, None, workers), None, workers)
 
 
 def jobs_alone(plan: Plan) -> list[Job]:

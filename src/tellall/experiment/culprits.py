@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
+from tellall.core.jobs import Workers
 from tellall.core.progress import Progress, counter
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.places import Place, together
+from tellall.experiment.places import Place, attack_apart, together
 from tellall.experiment.risk import Mask, Risk
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
@@ -34,18 +35,27 @@ People = npt.NDArray[np.bool_]
 
 
 def with_culprits(
-    dataset: Dataset, places: Sequence[Place], audit: Audit, progress: Progress | None = None
+    dataset: Dataset,
+    places: Sequence[Place],
+    audit: Audit,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> Audit:
     """The audit with what each part of its worst set of releases adds, and who is learnt from it."""
-    return replace(audit, culprits=find_culprits(dataset, places, audit, progress))
+    return replace(audit, culprits=find_culprits(dataset, places, audit, progress, workers))
 
 
 def find_culprits(
-    dataset: Dataset, places: Sequence[Place], audit: Audit, progress: Progress | None = None
+    dataset: Dataset,
+    places: Sequence[Place],
+    audit: Audit,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Any] | None:
     """What each part of the worst set of releases adds, as plain data; None where the plan passes.
 
     ``progress`` is called with (attacks made, attacks in all) after the whole and after each part.
+    ``workers`` make the attacks; the numbers do not depend on them.
 
     Notes
     -----
@@ -57,41 +67,53 @@ def find_culprits(
     people are alike in public. Values are merged until no count that is shown, or that follows from those
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
     """
-    from threadpoolctl import threadpool_limits
-
     worst = _worst(audit)
     if audit.verdict.word == "pass" or worst is None or not places:
         return None
     releases = tuple(audit.plan.releases[index] for index, _ in worst.job.members)
     decoder, limits = worst.outcome.asked, audit.limits
-    learnt, outcomes = np.zeros(dataset.n, dtype=bool), []
-    for place in places:
-        with threadpool_limits(limits=1):  # as every attack of the audit
-            attacks, risks = _trial(place, releases, audit.plan.seed).scored(decoder)
-        outcomes.append(Outcome.of(attacks, risks, asked=decoder, statistic="", protection=""))
-        learnt[place.people] = learnt_people(risks[0], limits)
-    whole = together(outcomes)
     parts = list(_without(releases, places[0].setting))
-    tell = counter(progress, 1 + len(parts[:_MOST_PARTS]))
-    tell(1)
-
-    def added(part: _Rest) -> dict[str, Any] | None:
-        found = _added(part, whole, places, audit.plan.seed, decoder, limits)
+    tried = parts[:_MOST_PARTS]
+    tell = counter(progress, 1 + len(tried))
+    pieces = [
+        (each, audit.plan.seed, decoder, limits) for each in (releases, *(one.releases for one in tried))
+    ]
+    found = []
+    for one in attack_apart(_attacked, places, pieces, workers):
+        found.append(one)
         tell(1)
-        return found
-
+    if isinstance(found[0], TellallError):
+        raise found[0]
+    whole, masks = found[0]
+    learnt = np.zeros(dataset.n, dtype=bool)
+    for place, mask in zip(places, masks, strict=True):
+        learnt[place.people] = mask
+    left = zip(tried, found[1:], strict=True)
     return {
         "of": worst.name,
         "decoder": decoder,
         **_numbers(whole, limits),
-        "parts": [found for part in parts[:_MOST_PARTS] if (found := added(part)) is not None],
+        "parts": [_added(part, whole, one[0], limits) for part, one in left if isinstance(one, tuple)],
         "not_tried": [part.name for part in parts[_MOST_PARTS:]],
         "who": who_is_learnt(dataset.public, learnt),
     }
 
 
-def _trial(place: Place, releases: tuple[Planned, ...], seed: int) -> Trial:
-    return Trial(place.setting, releases, 1, place.seed(seed), _EFFORT)
+def _attacked(
+    places: Sequence[Place], work: tuple[tuple[Planned, ...], int, str, Limits]
+) -> tuple[Outcome, list[Mask]] | TellallError:
+    """The outcome of some releases over all places, and who is learnt in each; or why there is none."""
+    releases, seed, decoder, limits = work
+    outcomes, masks = [], []
+    try:
+        for place in places:
+            trial = Trial(place.setting, releases, 1, place.seed(seed), _EFFORT)
+            attacks, risks = trial.scored(decoder)
+            outcomes.append(Outcome.of(attacks, risks, asked=decoder, statistic="", protection=""))
+            masks.append(learnt_people(risks[0], limits))
+    except TellallError as error:
+        return error
+    return together(outcomes), masks
 
 
 def _worst(audit: Audit) -> Finding | None:
@@ -130,15 +152,8 @@ def _without(releases: tuple[Planned, ...], setting: Setting) -> Iterator[_Rest]
             yield _Rest(part.kind, name, tuple(kept if other is one else other for other in releases))
 
 
-def _added(
-    rest: _Rest, whole: Outcome, places: Sequence[Place], seed: int, decoder: str, limits: Limits
-) -> dict[str, Any] | None:
-    """What is given away without a part, and what the part adds; None where the rest cannot be attacked."""
-    try:
-        trials = [_trial(place, rest.releases, seed) for place in places]
-        left = together([trial.run(decoder) for trial in trials])
-    except TellallError:
-        return None
+def _added(rest: _Rest, whole: Outcome, left: Outcome, limits: Limits) -> dict[str, Any]:
+    """What is given away without a part, and what the part adds."""
     before, after = _numbers(whole, limits), _numbers(left, limits)
     return {
         "kind": rest.kind,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from tellall.core.errors import TellallError
+from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.plan import Plan
 from tellall.experiment.trial import Setting
@@ -14,7 +17,7 @@ from tellall.people.areas import area_seed, split, too_small
 from tellall.people.bits import IntArray
 from tellall.people.dataset import Dataset
 
-__all__ = ["Place", "places_of", "together"]
+__all__ = ["Place", "attack_apart", "places_of", "together"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,43 @@ def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
         for area in split(dataset, plan.by)
         if too_small(area) is None
     ]
+
+
+def attack_apart(
+    function: Callable[[Sequence[Place], Any], Any],
+    places: Sequence[Place],
+    pieces: Sequence[Any],
+    workers: Workers | None = None,
+) -> Iterator[Any]:
+    """What a function of places and a piece of work returns for each piece, in the order of the pieces.
+
+    With several processes the pieces are done at once; the answers are the same. Baselines found on the way
+    come back with the answers, and the settings of the places keep them.
+    """
+    if workers is not None and workers.count > 1 and len(pieces) > 1:
+        for place in places:
+            _ = place.setting.before  # made once, here, and sent to the workers
+    tasks = [Task("", lambda piece=piece: (function, places, piece)) for piece in pieces]  # type: ignore[misc]
+    arrived: dict[int, Any] = {}
+    wanted = 0
+    for one in run(_answered, tasks, workers=workers):
+        if isinstance(one, Failed):
+            raise TellallError(one.reason)
+        answer, models = one.piece
+        for place, found in zip(places, models, strict=True):
+            place.setting.learn(found)
+        arrived[one.index] = answer
+        while wanted in arrived:
+            yield arrived.pop(wanted)
+            wanted += 1
+
+
+def _answered(work: tuple[Callable[[Sequence[Place], Any], Any], Sequence[Place], Any]) -> tuple[Any, Any]:
+    """The answer of one piece, and the baselines that were found for each place; what a worker runs."""
+    function, places, piece = work
+    before = [len(place.setting.models) for place in places]
+    answer = function(places, piece)
+    return answer, [place.setting.models[count:] for place, count in zip(places, before, strict=True)]
 
 
 def together(outcomes: Sequence[Outcome], tried: int = 1) -> Outcome:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
+from tellall.core.jobs import Workers
 from tellall.core.progress import Progress
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, with_noise, without_release
 from tellall.experiment.document import Audit
 from tellall.experiment.draft import as_toml
+from tellall.experiment.draws import MOST_UNKNOWNS
 from tellall.experiment.families import least_scale
 from tellall.experiment.findings import Finding, Skipped
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.places import Place, together
+from tellall.experiment.places import Place, attack_apart, together
 from tellall.experiment.plan import Plan
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas
@@ -69,13 +70,21 @@ class _SpentError(Exception):
     """The search has taken as many attacks as it may."""
 
 
-def with_remedy(places: Sequence[Place], audit: Audit, progress: Progress | None = None) -> Audit:
+def with_remedy(
+    places: Sequence[Place],
+    audit: Audit,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
+) -> Audit:
     """The audit with the cheapest change of its plan that passes; as it is where it passes already."""
-    return replace(audit, remedy=find_remedy(places, audit, progress))
+    return replace(audit, remedy=find_remedy(places, audit, progress, workers))
 
 
 def find_remedy(
-    places: Sequence[Place], audit: Audit, progress: Progress | None = None
+    places: Sequence[Place],
+    audit: Audit,
+    progress: Progress | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Any] | None:
     """The cheapest change of a plan that passes, as plain data; None where the plan passes.
 
@@ -85,6 +94,9 @@ def find_remedy(
         The people (`places_of`), and the audit of the plan.
     progress
         Called with (attacks made, attacks that the search may take) after each.
+    workers
+        Where the attacks are made. With several at once some are made that turn out not to be needed; the
+        answer is the same.
 
     Notes
     -----
@@ -108,18 +120,113 @@ def find_remedy(
     if not places:
         return _document(None, "No area has people enough to be attacked; publish nothing by area.")
     with threadpool_limits(limits=1):  # so that sums are the same on every machine
-        return _RemedySearch(places, audit, progress).run()
+        return _RemedySearch(places, audit, progress, workers).run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """Attacks on some draws of a changed plan.
+
+    Attributes
+    ----------
+    sets
+        The releases that are attacked together.
+    draws
+        Which draws; ``slow`` is how many of all are attacked by other decoders than the quickest.
+    areas
+        Whether the places are areas, each of which is judged.
+    """
+
+    sets: tuple[tuple[Planned, ...], ...]
+    decoders: tuple[str, ...]
+    draws: range
+    slow: int
+    seed: int
+    effort: int
+    limits: Limits
+    areas: bool
+
+
+_Judged = tuple[int, str, Verdict]  # a draw, the decoder that attacked it, and the verdict
+
+
+def _verdicts(places: Sequence[Place], piece: _Piece) -> list[_Judged]:
+    """The verdict on each draw of each set by each decoder, up to the first that does not pass."""
+    found: list[_Judged] = []
+    for releases in piece.sets:
+        if piece.draws.start and not any(is_random(one.protections) for one in releases):
+            continue  # every draw is the first
+        for one in _of_set(places, piece, releases):
+            found.append(one)
+            if one[2].word != "pass":
+                return found
+    return found
+
+
+def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...]) -> Iterator[_Judged]:
+    name = " + ".join(one.name for one in releases)
+    draws, first = piece.draws, piece.draws.start
+    trials = [
+        Trial(place.setting, releases, len(draws), place.seed(piece.seed), piece.effort, first)
+        for place in places
+    ]
+    drawn, decoder = first, piece.decoders[0]
+    try:
+        each = {
+            decoder: zip(*(one.attacks(decoder) for one in trials), strict=True) for decoder in piece.decoders
+        }
+        for drawn in draws:
+            for decoder in piece.decoders:
+                if decoder != _QUICK and drawn >= piece.slow:
+                    continue
+                outcomes = [
+                    Outcome.of(
+                        [attack],
+                        [trial.risk(attack)],
+                        asked=decoder,
+                        statistic="",
+                        protection="",
+                        tried=len(piece.decoders),
+                    )
+                    for trial, attack in zip(trials, next(each[decoder]), strict=True)
+                ]
+                yield drawn, decoder, _verdict(name, places, outcomes, piece)
+    except StopIteration:  # nothing is random: one draw is all there is
+        return
+    except TellallError as error:
+        yield drawn, decoder, Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")
+
+
+def _verdict(name: str, places: Sequence[Place], outcomes: Sequence[Outcome], piece: _Piece) -> Verdict:
+    """The verdict on one draw: on all people, and where these are areas on each of them."""
+    tried = len(piece.decoders)
+    whole = judge_outcome(name, together(outcomes, tried), piece.limits)
+    if not piece.areas:
+        return whole
+    areas = [
+        judge_area(place.name or "", found.people, [(name, found)], piece.limits, len(outcomes) * tried, None)
+        for place, found in zip(places, outcomes, strict=True)
+    ]
+    return judged_areas(whole, areas, piece.limits)
 
 
 class _RemedySearch:
     """One search: the people, what was found about the plan, and what has been tried."""
 
-    def __init__(self, places: Sequence[Place], audit: Audit, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        audit: Audit,
+        progress: Progress | None = None,
+        workers: Workers | None = None,
+    ) -> None:
         largest = max(places, key=lambda place: place.setting.people.n).setting
         self.places, self.setting = places, largest  # all areas have the same columns
         self.people = sum(place.setting.people.n for place in places)
         self.limits: Limits = audit.limits
-        self.plan, self.progress = audit.plan, progress
+        self.plan, self.progress, self.workers = audit.plan, progress, workers or Workers()
+        # least squares on many draws of noise shares one decomposition, which is not made twice
+        self.whole = all(len(place.setting.people.patterns) <= MOST_UNKNOWNS for place in places)
         self.seed = (audit.plan.seed + _FRESH) % 2**63
         self.small = len(audit.areas) - len(places) if audit.areas else 0
         alone = [finding for finding in audit.findings if finding.job.role == "alone"]
@@ -151,7 +258,7 @@ class _RemedySearch:
             return _document(None, said, self.tried, not_tried)
         return _document(best, self._said(best), self.tried, not_tried, self.planned)
 
-    def _attack(self, decoder: str) -> None:
+    def _count(self, decoder: str) -> None:
         """Counts one attack, if there may still be one."""
         if self.made >= self.most:
             raise _SpentError
@@ -219,17 +326,20 @@ class _RemedySearch:
         ]
 
     def _first_that_passes(self, listed: Sequence[_Tried]) -> _Tried | None:
-        checked = 0
-        for one in listed:
-            found = self._attacked(one, [_QUICK], 1)
-            if found.good:
-                checked += 1
-                if checked > _CHECKED:
-                    return None
-                found = self._checked(one)
-            self.tried.append(found)
-            if found.good:
-                return found
+        checked, step = 0, self.workers.count
+        for start in range(0, len(listed), step):
+            some = listed[start : start + step]
+            pieces = [self._pieces(one.change, [_QUICK], 1)[0] for one in some]
+            for one, verdicts in zip(some, self._apart(pieces), strict=True):
+                found = self._judged(one, [verdicts], 1)
+                if found.good:
+                    checked += 1
+                    if checked > _CHECKED:
+                        return None
+                    found = self._checked(one)
+                self.tried.append(found)
+                if found.good:
+                    return found
         return None
 
     def _checked(self, one: _Tried) -> _Tried:
@@ -238,58 +348,46 @@ class _RemedySearch:
         return self._attacked(one, self.decoders, draws)
 
     def _attacked(self, one: _Tried, decoders: Sequence[str], draws: int) -> _Tried:
-        """The change with the first verdict of any set of releases, decoder and draw that does not pass.
+        """The change with the first verdict of any draw, set of releases and decoder that does not pass.
 
         Where all pass, it has that of the last.
         """
+        pieces, step = self._pieces(one.change, decoders, draws), self.workers.count
+        starts = range(0, len(pieces), step)
+        return self._judged(
+            one, (found for start in starts for found in self._apart(pieces[start : start + step])), draws
+        )
+
+    def _judged(self, one: _Tried, found: Iterable[Sequence[_Judged]], draws: int) -> _Tried:
+        """The change with what became of it; every attack that it took is counted."""
         verdict = Verdict("pass", "What is left passes as it is.", "within the limits")
-        effort = 0 if list(decoders) == [_QUICK] != list(self.decoders) else EFFORT
-        for releases in self._sets(one.change, touched=True):
-            trials = [
-                Trial(place.setting, releases, draws, place.seed(self.seed), effort) for place in self.places
-            ]
-            for decoder in sorted(decoders, key=lambda name: name == _QUICK):
-                for draw, verdict in enumerate(self._verdicts(trials, decoder, len(decoders))):
-                    if verdict.word != "pass":
-                        return replace(one, verdict=verdict, draws=draw + 1, passed=draw)
+        for draw, decoder, verdict in (each for piece in found for each in piece):
+            self._count(decoder)
+            if verdict.word != "pass":
+                return replace(one, verdict=verdict, draws=draw + 1, passed=draw)
         return replace(one, verdict=verdict, draws=draws, passed=draws)
 
-    def _verdicts(self, trials: Sequence[Trial], decoder: str, tried: int) -> Iterator[Verdict]:
-        """The verdict on one draw of a set of releases after the other."""
-        draws = trials[0].draws
-        if decoder != _QUICK:
-            draws = min(draws, max(3, _SLOW_WORK // self.people))
-        name = " + ".join(one.name for one in trials[0].releases)
-        options: dict[str, Any] = {"asked": decoder, "statistic": "", "protection": "", "tried": tried}
-        try:
-            self._attack(decoder)
-            each = zip(*(one.attacks(decoder) for one in trials), strict=True)
-            for draw, attacks in enumerate(islice(each, draws)):
-                yield self._judged(
-                    name,
-                    [
-                        Outcome.of([attack], [trial.risk(attack)], **options)
-                        for trial, attack in zip(trials, attacks, strict=True)
-                    ],
-                    tried,
-                )
-                if draw + 1 < draws:
-                    self._attack(decoder)
-        except TellallError as error:
-            yield Verdict("review", f"“{name}” cannot be attacked: {error}", "not attacked")
+    def _apart(self, pieces: Sequence[_Piece]) -> list[list[_Judged]]:
+        """The verdicts of some pieces, all of which are attacked."""
+        if self.made >= self.most:
+            raise _SpentError
+        return list(attack_apart(_verdicts, self.places, pieces, self.workers))
 
-    def _judged(self, name: str, outcomes: Sequence[Outcome], tried: int) -> Verdict:
-        """The verdict on one draw: on all people, and where these are areas on each of them."""
-        whole = judge_outcome(name, together(outcomes, tried), self.limits)
-        if self.plan.by is None:
-            return whole
-        pairs = zip(self.places, outcomes, strict=True)
-        looked_at = len(outcomes) * tried
-        areas = [
-            judge_area(place.name or "", found.people, [(name, found)], self.limits, looked_at, None)
-            for place, found in pairs
-        ]
-        return judged_areas(whole, areas, self.limits)
+    def _pieces(self, change: Change, decoders: Sequence[str], draws: int) -> list[_Piece]:
+        """The attacks on a change: draw by draw, or all draws in one where they share a decomposition."""
+        several = 1 if not self.whole else draws
+        slow = min(draws, max(3, _SLOW_WORK // self.people))
+        piece = _Piece(
+            tuple(self._sets(change, touched=True)),
+            tuple(sorted(decoders, key=lambda name: name == _QUICK)),
+            range(several),
+            slow,
+            self.seed,
+            0 if list(decoders) == [_QUICK] != list(self.decoders) else EFFORT,
+            self.limits,
+            self.plan.by is not None,
+        )
+        return [replace(piece, draws=range(at, at + several)) for at in range(0, draws, several)]
 
     def _noise(self, best: _Tried | None) -> Iterator[_Tried]:
         """Noise that holds on fresh draws and costs less than the best change, cheaper and cheaper."""

@@ -96,16 +96,21 @@ class Setting:
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
         self._computed: list[tuple[Statistic, Computed]] = []
-        self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = []
+        known = people.memory.setdefault("populations", [])
+        self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = known
         self.shared = SharedSystem()
 
-    @cached_property
+    @property
     def before(self) -> tuple[Baseline, ...]:
         """The baselines that no release changes."""
         from threadpoolctl import threadpool_limits
 
-        with threadpool_limits(limits=1):  # so that sums are the same on every machine
-            return before_any_release(self.people.public, self.truth, self.secret)
+        known = self.people.memory
+        if "before" not in known:
+            with threadpool_limits(limits=1):  # so that sums are the same on every machine
+                known["before"] = before_any_release(self.people.public, self.truth, self.secret)
+        found: tuple[Baseline, ...] = known["before"]
+        return found
 
     def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
         """All baselines of releases of these statistics."""
@@ -116,6 +121,17 @@ class Setting:
         model = population(wanted, self.people.public, self.truth, self.secret)
         self._populations.append((wanted, () if model is None else (model,)))
         return (*self.before, *self._populations[-1][1])
+
+    @property
+    def models(self) -> tuple[tuple[tuple[Statistic, ...], tuple[Baseline, ...]], ...]:
+        """The baselines found so far, by the statistics they belong to."""
+        return tuple(self._populations)
+
+    def learn(self, models: Sequence[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]]) -> None:
+        """Takes over baselines of the same people that were found elsewhere."""
+        for wanted, found in models:
+            if not any(_equal(known, wanted) for known, _ in self._populations):
+                self._populations.append((wanted, found))
 
     def exact(self, statistic: Statistic) -> Computed:
         """The statistic of these people, settled and computed once."""
@@ -149,7 +165,8 @@ class Trial:
 
     The draws depend on the seed, the release's stream and the draw's number alone, so that every decoder,
     and every protection of a sweep, meets the same random numbers. The first draw of the first release is
-    what `publish` gives with the same seed. ``effort`` is how many steps each search for proofs may take.
+    what `publish` gives with the same seed. ``effort`` is how many steps each search for proofs may take,
+    ``first`` the number of the first draw.
     """
 
     setting: Setting
@@ -157,6 +174,7 @@ class Trial:
     draws: int = 1
     seed: int = 0
     effort: int = EFFORT
+    first: int = 0
 
     @cached_property
     def published(self) -> list[tuple[Release, ...]]:
@@ -171,7 +189,7 @@ class Trial:
                 known.publish(done, _stream(self.seed, planned.stream, draw))
                 for planned, known, done in ready
             )
-            for draw in range(needed)
+            for draw in range(self.first, self.first + needed)
         ]
 
     @property

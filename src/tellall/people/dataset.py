@@ -370,6 +370,11 @@ class Dataset:
         """The distinct public rows with their multiplicities."""
         return self.public.patterns
 
+    @cached_property
+    def memory(self) -> dict[str, Any]:
+        """A cache of results that depend on these people alone."""
+        return {}
+
     def tabulate(
         self, sets: Sequence[tuple[int, ...]], *, secret: bool, progress: Progress | None = None
     ) -> Counts:

@@ -67,6 +67,8 @@ from .promise.least_squares.sketched import SketchedLeastSquares as SketchedLeas
 from .promise.least_squares.table import ProfileTable as ProfileTable
 from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
+from .release.acro import AcroFolder as AcroFolder
+from .release.acro import read_acro as read_acro
 from .release.crosstab import from_crosstab as from_crosstab
 from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence

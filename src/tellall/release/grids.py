@@ -60,6 +60,26 @@ class Grid:
         at = variable - self.down
         return replace(self, names=names, columns=tuple(_drop(line, at) for line in self.columns))
 
+    def only(self, variable: int, label: str) -> Grid:
+        """The lines of one label of a variable, without the variable."""
+        inside = variable < self.down
+        at = variable if inside else variable - self.down
+        every = (list(range(len(self.rows))), list(range(len(self.columns))))
+        lines = [k for k, line in enumerate(self.rows if inside else self.columns) if line[at] == label]
+        return self.take(*((lines, every[1]) if inside else (every[0], lines))).without(variable)
+
+    def named(self, variable: int, name: str) -> Grid:
+        """The same with a name for a variable."""
+        return replace(self, names=(*self.names[:variable], name, *self.names[variable + 1 :]))
+
+    def without_totals(self) -> Grid:
+        """The same without lines of totals."""
+        rows, columns = (
+            [k for k, line in enumerate(lines) if not any(label.lower() in TOTALS for label in line)]
+            for lines in (self.rows, self.columns)
+        )
+        return self.take(rows, columns)
+
     def take(self, rows: Sequence[int], columns: Sequence[int]) -> Grid:
         """Some of the lines."""
         return Grid(

@@ -19,7 +19,7 @@ from tellall.people.labels import code_people, label_text, own_label, reads_all
 from tellall.release.grids import TOTALS, Grid
 from tellall.release.statistics.cell_counts import TOTAL
 
-__all__ = ["Codes", "Known", "PrintedTable", "Variable", "codes_of", "understand"]
+__all__ = ["Codes", "Known", "PrintedTable", "Variable", "codes_of", "sort_values", "understand"]
 
 Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret's last; TOTAL for a total
 

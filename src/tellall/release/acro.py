@@ -1,0 +1,473 @@
+"""Folders of outputs that ACRO made for an output checker: tables and regressions as releases.
+
+Commands and labels in such a folder were written by others. They are read, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.core import files
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.text import one_line
+from tellall.people.dataset import Dataset, Public, as_public
+from tellall.people.labels import label_text
+from tellall.people.sheets import read_cells
+from tellall.release.commands import Command, condition_of, parse_command, words_of
+from tellall.release.crosstab import release_of_grid
+from tellall.release.foreign import INTERCEPTS, read_coefficients
+from tellall.release.grids import TOTALS, Grid, grid_of_rows
+from tellall.release.printed import Known, sort_values
+from tellall.release.protections.protection import Protection
+from tellall.release.protections.rounding import Rounding
+from tellall.release.protections.suppression import Suppression
+from tellall.release.release import Release
+from tellall.release.statistics.among import people_where
+
+__all__ = ["RESULTS", "AcroFolder", "AcroOutput", "NotRead", "is_acro", "read_acro"]
+
+RESULTS = "results.json"
+_COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
+_OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
+_LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson"}
+_MOST_OUTPUTS = 10_000
+_DECIMALS = 4  # of the coefficients in a summary of statsmodels
+_LARGE, _DIGITS = 1e4, 4  # from which it prints so many digits instead
+
+
+@dataclass(frozen=True)
+class NotRead:
+    """An output that is no release, and why."""
+
+    id: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class AcroOutput:
+    """An output of the folder as a release.
+
+    Attributes
+    ----------
+    id
+        What ACRO calls it; a table of several statistics has one release for each that can be read.
+    status
+        What ACRO says of it: pass, review or fail.
+    command
+        What the analyst asked for, as text.
+    """
+
+    id: str
+    release: Release
+    status: str
+    command: str
+
+
+@dataclass(frozen=True, eq=False)
+class AcroFolder:
+    """What could be read of a folder, and what could not.
+
+    Attributes
+    ----------
+    outputs
+        The releases with their ids.
+    skipped
+        The other outputs, each with its id and the reason.
+    secret, meaning
+        The variable that they are about, and its values in the order of their codes.
+    version
+        That of ACRO.
+    """
+
+    outputs: tuple[AcroOutput, ...]
+    skipped: tuple[NotRead, ...]
+    secret: str
+    meaning: tuple[str, ...]
+    version: str
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The releases, to be attacked together."""
+        return tuple(output.release for output in self.outputs)
+
+    def __repr__(self) -> str:
+        return f"AcroFolder of {len(self.outputs)} releases about {self.secret}; {len(self.skipped)} not read"
+
+
+def is_acro(folder: Path) -> bool:
+    """Whether a folder was written by ACRO."""
+    return (folder / RESULTS).is_file()
+
+
+def read_acro(
+    folder: str | Path,
+    public: Public | Dataset | npt.ArrayLike,
+    *,
+    secret: str | None = None,
+    where: Mapping[str, str] | None = None,
+) -> AcroFolder:
+    """The outputs of an ACRO folder as releases about these people.
+
+    Parameters
+    ----------
+    folder
+        The folder, with its ``results.json``.
+    public
+        The people; a dataset with its secret says what the secret is.
+    secret
+        The variable that must not be learnt. By default the one that most tables have and that is no public
+        column.
+    where
+        Whom outputs are about, by id, where that is not everybody and their commands do not say it.
+
+    Notes
+    -----
+    Tables: axes and labels are matched to columns and values by what they say, never by position. A table
+    that was suppressed has `Suppression` with the folder's threshold, a rounded one `Rounding`; the totals
+    that ACRO makes again from what it shows add nothing and are left out. Regressions: those of the secret
+    on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason.
+    """
+    path, view = Path(folder), as_public(public)
+    if not path.is_dir():
+        raise invalid("folder", "a folder that exists", path)
+    document = files.read_json(path / RESULTS, what="folder")
+    results = document.get("results")
+    if not isinstance(results, dict) or not all(isinstance(each, dict) for each in results.values()):
+        raise invalid("folder", f"an ACRO folder, with results by id in {RESULTS}", path)
+    if len(results) > _MOST_OUTPUTS:
+        raise invalid("folder", f"an ACRO folder of at most {_MOST_OUTPUTS:,} outputs", f"{len(results):,}")
+    entries = [_Entry.of(path, key, plain) for key, plain in results.items()]
+    known = _know(entries, public, view, secret)
+    threshold = _threshold(path)
+    said = dict(where or {})
+    outputs: list[AcroOutput] = []
+    skipped: list[NotRead] = []
+    for entry in entries:
+        for name, read in entry.parts(known, threshold, said.get(entry.id)):
+            try:
+                outputs.append(AcroOutput(name, read(), entry.status, entry.command))
+            except TellallError as error:
+                skipped.append(NotRead(name, one_line(str(error), 300)))
+    assert known.secret is not None
+    version = one_line(document.get("version", "unknown"), 40)
+    return AcroFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), version)
+
+
+def _threshold(folder: Path) -> float | None:
+    """The least count that the folder's ACRO shows; None where it does not say."""
+    if not (folder / "config.json").is_file():
+        return None
+    value = files.read_json(folder / "config.json", what="folder").get("safe_threshold")
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e9 else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """One output as its record says."""
+
+    folder: Path
+    id: str
+    plain: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, folder: Path, key: str, plain: Mapping[str, Any]) -> _Entry:
+        return cls(folder, one_line(key, 80), plain)
+
+    @property
+    def kind(self) -> str:
+        return one_line(self.plain.get("type", ""), 40)
+
+    @property
+    def status(self) -> str:
+        return one_line(self.plain.get("status", ""), 20)
+
+    @property
+    def command(self) -> str:
+        text = self.plain.get("command", "")
+        return one_line(text, 2000) if isinstance(text, str) else ""
+
+    @property
+    def call(self) -> Command | None:
+        return parse_command(self.command)
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        """A part of the record that is a table, empty where it is not there."""
+        value = self.plain.get(name)
+        return value if isinstance(value, Mapping) else {}
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that define a table, or the terms of a model, as far as the record names them."""
+        listed = self.section("fair").get("independent")
+        return [str(name) for name in listed] if isinstance(listed, list) else []
+
+    def files(self) -> list[Path]:
+        """The files of the output, inside the folder."""
+        listed = self.plain.get("files")
+        names = [each.get("name") if isinstance(each, Mapping) else each for each in listed or ()]
+        if not names or not all(isinstance(name, str) for name in names):
+            raise InvalidInput("its record names no file")
+        return [files.fits_inside(self.folder, str(name), what="file") for name in names]
+
+    def parts(self, known: Known, threshold: float | None, where: str | None) -> Iterator[tuple[str, Any]]:
+        """What is to be read of the output: names, and what reads each."""
+        if self.kind == "table":
+            if str(self.section("properties").get("method", "")).startswith("surv"):
+                yield self.id, _refusal("survival curves are not read")
+                return
+            try:
+                grids = self.grids(known)
+            except TellallError as error:
+                yield self.id, _refusal(str(error))
+                return
+            for statistic, grid in grids:
+                name = self.id if len(grids) == 1 else f"{self.id} ({statistic})"
+                yield name, lambda s=statistic, g=grid: self.table(s, g, known, threshold, where)
+        elif self.kind == "regression":
+            yield self.id, lambda: self.regression(known, where)
+        else:
+            yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
+
+    def grids(self, known: Known) -> list[tuple[str, Grid]]:
+        """The table, or one for each statistic that it shows."""
+        paths = self.files()
+        if len(paths) != 1:
+            raise InvalidInput(f"a table in {len(paths)} files")
+        names = [*self.variables, *known.public.names, *([known.secret] if known.secret else [])]
+        grid = grid_of_rows(read_cells(paths[0]), names, paths[0].name)
+        grid = self._named(grid)
+        shown = [
+            at for at, name in enumerate(grid.names) if name is None and _are_statistics(grid.labels(at))
+        ]
+        if not shown:
+            return [(self.statistic(), grid)]
+        return [(label, grid.only(shown[0], label)) for label in grid.labels(shown[0])]
+
+    def _named(self, grid: Grid) -> Grid:
+        """The grid, its one axis without a name named as the record says."""
+        missing = [name for name in self.variables if name not in grid.names]
+        unnamed = [
+            at
+            for at, name in enumerate(grid.names)
+            if name is None and len(grid.labels(at)) > 1 and not _are_statistics(grid.labels(at))
+        ]
+        return grid.named(unnamed[0], missing[0]) if len(missing) == len(unnamed) == 1 else grid
+
+    def statistic(self) -> str:
+        """What the table shows: the word of its summary, else of its command; counts where neither says."""
+        found = re.match(r"\s*(\w+) :", str(self.plain.get("summary", "")))
+        if found:
+            return found[1]
+        call = self.call
+        words = () if call is None else words_of(call, "aggfunc")
+        return words[0] if words else "count"
+
+    def people(self, known: Known, where: str | None) -> tuple[Known, str | None]:
+        """The people whom the output is about, and the condition that says so."""
+        if where is None and (call := self.call) is not None:
+            where = condition_of(call)
+        if where is None:
+            return known, None
+        some = known.public.take(people_where(where, known.public))
+        return Known(some, known.secret, known.meaning), where
+
+    def table(
+        self, statistic: str, grid: Grid, known: Known, threshold: float | None, where: str | None
+    ) -> Release:
+        if statistic not in _COUNTS:
+            raise InvalidInput(f"a table of {statistic.lower()}s, not of counts")
+        people, where = self.people(known, where)
+        if known.secret not in self._columns(grid, known):
+            raise InvalidInput(f"its variables are not those of a table of {known.secret}")
+        changed = self.section("properties").get("mitigation", "none")
+        protect: list[Protection] = []
+        if changed != "none":
+            grid = grid.without_totals()
+        if changed == "round":
+            protect = [Rounding(_base(self.section("properties").get("round_base")))]
+        elif np.isnan(grid.values).any() and threshold is not None:
+            protect = self._suppression(grid, threshold)
+        release = release_of_grid(grid, people, protect, absent="zero")
+        return release if where is None else release.about(where)
+
+    def _columns(self, grid: Grid, known: Known) -> list[str]:
+        """The variables of a table by name; an axis without one is taken for the secret if it fits."""
+        values = set(known.meaning or ())
+        fits = (
+            known.secret
+            for at, name in enumerate(grid.names)
+            if name is None and values & set(grid.labels(at))
+        )
+        return [*(name for name in grid.names if name is not None), *(name for name in fits if name)]
+
+    def _suppression(self, grid: Grid, threshold: float) -> list[Protection]:
+        """What is known of hidden cells: that they are under the threshold, where that is why they are.
+
+        Nothing is declared where a smaller count is shown: then another rule was at work.
+        """
+        shown = grid.values[~np.isnan(grid.values)]
+        if (shown < threshold).any():
+            return []
+        why = _reasons(self.section("outcome"))
+        hidden = [
+            (row, column)
+            for i, row in enumerate(grid.rows)
+            for j, column in enumerate(grid.columns)
+            if np.isnan(grid.values[i, j])
+        ]
+        told = all("threshold" in why.get(cell, "").lower() for cell in hidden)
+        return [Suppression(threshold, complementary=not told)]
+
+    def regression(self, known: Known, where: str | None) -> Release:
+        """The coefficients of a model of the secret."""
+        people, where = self.people(known, where)
+        found = _summary(self.files())
+        if found.dependent != known.secret:
+            raise InvalidInput(f"a model of {one_line(found.dependent, 60)}, not of {known.secret}")
+        if found.model not in _LOSSES:
+            raise InvalidInput(f"models of kind {one_line(found.model, 40)} are not read")
+        if found.people != people.public.n:
+            raise InvalidInput(f"fitted to {found.people:,} people, of {people.public.n:,}")
+        if len(people.meaning or ()) > 2:
+            raise InvalidInput("a model of a secret of more than two values")
+        block = {"block": ["1"] * len(found.terms), "term": list(found.terms), "value": found.values}
+        release = read_coefficients(
+            block, people.public, _LOSSES[found.model], noise=Rounding(_printed(found.values)), levels=2
+        )
+        return release if where is None else release.about(where)
+
+
+def _refusal(reason: str) -> Any:
+    def refuse() -> Release:
+        raise InvalidInput(reason)
+
+    return refuse
+
+
+def _are_statistics(labels: Sequence[str]) -> bool:
+    return all(label in (*_COUNTS, *_OTHERS) for label in labels)
+
+
+def _base(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < 1e9:
+        raise InvalidInput("rounded to a base that its record does not say")
+    return float(value)
+
+
+def _reasons(outcome: Mapping[str, Any]) -> dict[tuple[tuple[str, ...], tuple[str, ...]], str]:
+    """What ACRO says of each cell, by the labels of its row and its column."""
+    return {
+        (_labels(row), _labels(column)): str(text)
+        for column, rows in outcome.items()
+        if isinstance(rows, Mapping)
+        for row, text in rows.items()
+    }
+
+
+def _labels(key: str) -> tuple[str, ...]:
+    """The labels of a line, as pandas writes them: one, or several in brackets."""
+    if key.startswith("(") and len(key) < 2000:
+        try:
+            found = ast.literal_eval(key)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return (key,)
+        if isinstance(found, tuple):
+            return tuple(map(label_text, found))
+    return (label_text(key),)
+
+
+def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | None) -> Known:
+    """What the outputs are about: the secret's name and its values."""
+    given = Known.of(public, secret)
+    found: Counter[str] = Counter()
+    labels: dict[str, set[str]] = {}
+    for entry in entries:
+        for name, shown in _strangers(entry, given):
+            found[name] += 1
+            labels.setdefault(name, set()).update(shown)
+    name = given.secret
+    if name is None:
+        first = found.most_common(2)
+        if not first or (len(first) == 2 and first[0][1] == first[1][1]):
+            got = "none" if not first else f"{first[0][0]} and {first[1][0]} equally often"
+            rule = "given: the variable of the outputs that is no public column"
+            raise invalid("secret", rule, got)
+        name = first[0][0]
+    shown = sorted(labels.get(name, set()))
+    seen = sort_values(shown) if len(shown) > 1 else ("0", "1")
+    return Known(view, name, given.meaning or seen)
+
+
+def _strangers(entry: _Entry, given: Known) -> Iterator[tuple[str, list[str]]]:
+    """The variables of an output that are no public columns, with the labels they show."""
+    try:
+        if entry.kind == "table":
+            for _, grid in entry.grids(given):
+                for at, name in enumerate(grid.names):
+                    if name is not None and name not in given.public.names:
+                        yield name, [label for label in grid.labels(at) if label.lower() not in TOTALS]
+        elif entry.kind == "regression":
+            dependent = _summary(entry.files()).dependent
+            if dependent and dependent not in given.public.names:
+                yield dependent, []
+    except TellallError:
+        return  # said when the output is read
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """What the printed summary of a fit says."""
+
+    dependent: str
+    model: str
+    people: int
+    terms: tuple[str, ...]
+    values: list[float]
+
+
+def _summary(paths: Sequence[Path]) -> _Summary:
+    """The summary of a fit, from the two tables that statsmodels prints."""
+    if len(paths) < 2:
+        raise InvalidInput("a regression without its table of coefficients")
+    said: dict[str, str] = {}
+    for line in read_cells(paths[0]):
+        cells = [str(cell).strip() for cell in line]
+        said.update({key.rstrip(":"): value for key, value in zip(cells[::2], cells[1::2], strict=False)})
+    lines = read_cells(paths[1])
+    if not lines or len(lines[0]) < 2 or str(lines[0][1]).strip() != "coef":
+        raise InvalidInput("a regression whose coefficients are not found")
+    try:
+        count = int(float(said.get("No. Observations", "")))
+        values = [float(line[1]) for line in lines[1:] if line]
+    except (ValueError, IndexError, OverflowError):
+        raise InvalidInput("a regression whose numbers cannot be read") from None
+    if said.get("converged", "True") != "True":
+        raise InvalidInput("a fit that did not converge")
+    if not values or not np.isfinite(values).all():
+        raise InvalidInput("a regression whose coefficients are not finite")
+    terms = tuple(_term(str(line[0]).strip()) for line in lines[1:] if line)
+    return _Summary(said.get("Dep. Variable", ""), said.get("Model", ""), count, terms, values)
+
+
+def _term(name: str) -> str:
+    return "intercept" if name.lower() in INTERCEPTS else name
+
+
+def _printed(values: Sequence[float]) -> float:
+    """The base that the printed coefficients are rounded to; the largest where they differ."""
+    largest = max(abs(value) for value in values)
+    if largest < _LARGE:
+        return float(10.0**-_DECIMALS)
+    return float(10.0 ** (np.floor(np.log10(largest)) + 1 - _DIGITS))

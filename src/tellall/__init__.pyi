@@ -67,7 +67,6 @@ from .promise.least_squares.sketched import SketchedLeastSquares as SketchedLeas
 from .promise.least_squares.table import ProfileTable as ProfileTable
 from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
-from .release.acro import AcroFolder as AcroFolder
 from .release.acro import read_acro as read_acro
 from .release.crosstab import from_crosstab as from_crosstab
 from .release.equations import Equations as Equations
@@ -76,6 +75,7 @@ from .release.foreign import read_coefficients as read_coefficients
 from .release.foreign import release_from_fits as release_from_fits
 from .release.joint import CountTable as CountTable
 from .release.linearise import linearise as linearise
+from .release.outputs import OutputFolder as OutputFolder
 from .release.profile import PrivacyProfile as PrivacyProfile
 from .release.protections.additive import Gaussian as Gaussian
 from .release.protections.additive import Laplace as Laplace

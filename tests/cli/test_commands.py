@@ -416,3 +416,19 @@ def test_the_verdict_stands_before_the_remedy_is_looked_for(tellall, people, mon
         json.loads(out)["remedy"] == json.loads(Path("plan-audit/audit.json").read_text())["remedy"] == found
     )
     assert "None of 3 changes" in err
+
+
+def test_attack_on_a_folder_of_acro(tellall, tmp_path, monkeypatch):
+    made = Path(__file__).parents[1] / "release" / "acro"
+    code, out, err = tellall(
+        "attack", str(made / "outputs"), "--public", str(made / "people.csv"), "--secret", "ill", "--json"
+    )
+    document = json.loads(out)
+    assert code in (0, 3)
+    assert [one["file"] for one in document["releases"]][:2] == ["output_0", "output_1"]
+    assert {"id": "output_10", "reason": "a model of sick, not of ill"} in document["not_read"]
+    assert "Not read: output_10: a model of sick, not of ill" in err
+    (tmp_path / "empty").mkdir()
+    code, _, err = tellall("attack", "empty", "--public", str(made / "people.csv"))
+    assert code == 2
+    assert "results.json" in err

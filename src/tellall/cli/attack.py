@@ -26,6 +26,7 @@ from tellall.core.schemas import VERSION
 if TYPE_CHECKING:
     from tellall.attack.reconstruct.attack import Reconstruction
     from tellall.people.dataset import Dataset
+    from tellall.release.outputs import OutputFolder
     from tellall.release.release import Release
 
 __all__ = [
@@ -34,7 +35,14 @@ __all__ = [
 
 _LEVELS = (0.95, 0.99)
 Files = Annotated[
-    list[Path], typer.Argument(metavar="RELEASE.json...", help="One release, or several attacked together.")
+    list[Path],
+    typer.Argument(
+        metavar="RELEASE.json...", help="Releases attacked together; or a folder of outputs, such as ACRO's."
+    ),
+]
+Secret = Annotated[
+    str | None,
+    typer.Option("--secret", help="Of a folder: the column to guess; the file need not have it."),
 ]
 PublicFile = Annotated[Path, typer.Option("--public", help="The file with everybody's public columns.")]
 Prior = Annotated[float | None, typer.Option("--prior", help="The rate of the secret, if it is known.")]
@@ -43,6 +51,7 @@ Prior = Annotated[float | None, typer.Option("--prior", help="The rate of the se
 def attack(
     releases: Files,
     public: PublicFile,
+    secret: Secret = None,
     prior: Prior = None,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -53,6 +62,9 @@ def attack(
 ) -> None:
     """Guess everybody's secret from saved releases and the public columns, as an outsider would.
 
+    A folder that ACRO wrote is read as it is: its tables and regressions, suppressed and rounded as they are.
+    What could not be read is listed with the reason.
+
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).
     """
     from tellall import reconstruct
@@ -61,11 +73,22 @@ def attack(
 
     talk = talk_console(quiet=quiet)
     check_out(out)
-    loaded = [Release.load(path) for path in releases]
-    people = _known(loaded, public)
+    names, skipped = [path.name for path in releases], []
+    if any(path.is_dir() for path in releases):
+        people, folder = _folder(releases, public, secret)
+        loaded = list(folder.releases)
+        names, skipped = [output.id for output in folder.outputs], list(folder.skipped)
+    else:
+        if secret is not None:
+            raise invalid("--secret", "left out, as a release says what it is about", secret)
+        loaded = [Release.load(path) for path in releases]
+        people = _known(loaded, public)
+    for one in skipped:
+        talk.print(f"Not read: {one}", soft_wrap=True)
     found = reconstruct(loaded, people.public, prior=prior, rng=seed, device=device)
     concluded = _counted(found) if found.secret.levels else _real(found)
-    document = _common(found, loaded, releases, seed) | concluded
+    document = _common(found, loaded, names, seed) | concluded
+    document["not_read"] = [{"id": one.id, "reason": one.reason} for one in skipped]
     for line in _lines(document):
         talk.print(line)
     tell_assumed(people.assumed, talk)
@@ -74,6 +97,24 @@ def attack(
         talk.print(f"Who is guessed what is in {marked}", soft_wrap=True)
     emit(document, as_json=as_json, out=out)
     raise typer.Exit(0 if found.status.settled else INCONCLUSIVE)
+
+
+def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Dataset, OutputFolder]:
+    """The people with their public columns, and the outputs of a folder about them."""
+    from tellall.people.dataset import Dataset
+    from tellall.people.readers import read_table
+    from tellall.release.folders import read_folder
+
+    if len(paths) > 1:
+        raise invalid("RELEASE", "one folder, or releases in files", f"{len(paths)} paths with a folder")
+    table = read_table(public)
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    people = Dataset.from_frame(table, public=[name for name in names if name != secret])
+    folder = read_folder(paths[0], people.public, secret=secret)
+    if not folder.outputs:
+        reasons = "; ".join(map(str, folder.skipped[:3])) or "no outputs"
+        raise invalid("RELEASE", "a folder with an output that can be read", reasons)
+    return people, folder
 
 
 def _known(releases: list[Release], path: Path) -> Dataset:
@@ -90,7 +131,7 @@ def _known(releases: list[Release], path: Path) -> Dataset:
         raise InvalidInput(f"--public: {error}") from None
 
 
-def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -> dict[str, Any]:
+def _common(found: Any, releases: list[Release], names: list[str], seed: int) -> dict[str, Any]:
     """What was attacked, and how the attack ended."""
     from tellall.core.version import __version__
 
@@ -101,8 +142,8 @@ def _common(found: Any, releases: list[Release], paths: list[Path], seed: int) -
         "seed": seed,
         "device": found.evidence.device.name,
         "releases": [
-            {"file": path.name, "statistic": release.statistic.describe(), "values": int(release.values.size)}
-            for path, release in zip(paths, releases, strict=True)
+            {"file": name, "statistic": release.statistic.describe(), "values": int(release.values.size)}
+            for name, release in zip(names, releases, strict=True)
         ],
         "people": found.n,
         "equations": int(found.evidence.target.size),

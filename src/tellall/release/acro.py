@@ -26,6 +26,7 @@ from tellall.release.commands import Command, condition_of, parse_command, words
 from tellall.release.crosstab import release_of_grid
 from tellall.release.foreign import INTERCEPTS, read_coefficients
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
+from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import Known, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
@@ -33,7 +34,7 @@ from tellall.release.protections.suppression import Suppression
 from tellall.release.release import Release
 from tellall.release.statistics.among import people_where
 
-__all__ = ["RESULTS", "AcroFolder", "AcroOutput", "NotRead", "is_acro", "read_acro"]
+__all__ = ["RESULTS", "is_acro", "read_acro"]
 
 RESULTS = "results.json"
 _COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
@@ -42,68 +43,6 @@ _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson"}
 _MOST_OUTPUTS = 10_000
 _DECIMALS = 4  # of the coefficients in a summary of statsmodels
 _LARGE, _DIGITS = 1e4, 4  # from which it prints so many digits instead
-
-
-@dataclass(frozen=True)
-class NotRead:
-    """An output that is no release, and why."""
-
-    id: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.id}: {self.reason}"
-
-
-@dataclass(frozen=True, eq=False)
-class AcroOutput:
-    """An output of the folder as a release.
-
-    Attributes
-    ----------
-    id
-        What ACRO calls it; a table of several statistics has one release for each that can be read.
-    status
-        What ACRO says of it: pass, review or fail.
-    command
-        What the analyst asked for, as text.
-    """
-
-    id: str
-    release: Release
-    status: str
-    command: str
-
-
-@dataclass(frozen=True, eq=False)
-class AcroFolder:
-    """What could be read of a folder, and what could not.
-
-    Attributes
-    ----------
-    outputs
-        The releases with their ids.
-    skipped
-        The other outputs, each with its id and the reason.
-    secret, meaning
-        The variable that they are about, and its values in the order of their codes.
-    version
-        That of ACRO.
-    """
-
-    outputs: tuple[AcroOutput, ...]
-    skipped: tuple[NotRead, ...]
-    secret: str
-    meaning: tuple[str, ...]
-    version: str
-
-    @property
-    def releases(self) -> tuple[Release, ...]:
-        """The releases, to be attacked together."""
-        return tuple(output.release for output in self.outputs)
-
-    def __repr__(self) -> str:
-        return f"AcroFolder of {len(self.outputs)} releases about {self.secret}; {len(self.skipped)} not read"
 
 
 def is_acro(folder: Path) -> bool:
@@ -117,7 +56,7 @@ def read_acro(
     *,
     secret: str | None = None,
     where: Mapping[str, str] | None = None,
-) -> AcroFolder:
+) -> OutputFolder:
     """The outputs of an ACRO folder as releases about these people.
 
     Parameters
@@ -152,17 +91,17 @@ def read_acro(
     known = _know(entries, public, view, secret)
     threshold = _threshold(path)
     said = dict(where or {})
-    outputs: list[AcroOutput] = []
+    outputs: list[Output] = []
     skipped: list[NotRead] = []
     for entry in entries:
         for name, read in entry.parts(known, threshold, said.get(entry.id)):
             try:
-                outputs.append(AcroOutput(name, read(), entry.status, entry.command))
+                outputs.append(Output(name, read(), entry.status, entry.command))
             except TellallError as error:
                 skipped.append(NotRead(name, one_line(str(error), 300)))
     assert known.secret is not None
-    version = one_line(document.get("version", "unknown"), 40)
-    return AcroFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), version)
+    made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
+    return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), made_by)
 
 
 def _threshold(folder: Path) -> float | None:
@@ -394,16 +333,15 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
     found: Counter[str] = Counter()
     labels: dict[str, set[str]] = {}
     for entry in entries:
-        for name, shown in _strangers(entry, given):
-            found[name] += 1
-            labels.setdefault(name, set()).update(shown)
+        for stranger, values in _strangers(entry, given):
+            found[stranger] += 1
+            labels.setdefault(stranger, set()).update(values)
     name = given.secret
     if name is None:
         first = found.most_common(2)
         if not first or (len(first) == 2 and first[0][1] == first[1][1]):
             got = "none" if not first else f"{first[0][0]} and {first[1][0]} equally often"
-            rule = "given: the variable of the outputs that is no public column"
-            raise invalid("secret", rule, got)
+            raise invalid("secret", "given: the variable of the outputs that is no public column", got)
         name = first[0][0]
     shown = sorted(labels.get(name, set()))
     seen = sort_values(shown) if len(shown) > 1 else ("0", "1")

@@ -1,0 +1,72 @@
+"""Folders of outputs that somebody wants to publish: what could be read of them as releases, and what not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tellall.release.release import Release
+
+__all__ = ["NotRead", "Output", "OutputFolder"]
+
+
+@dataclass(frozen=True)
+class NotRead:
+    """An output that is no release, and why."""
+
+    id: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """An output of a folder as a release.
+
+    Attributes
+    ----------
+    id
+        What the folder calls it; a table of several statistics has one release for each that can be read.
+    status
+        What another checker said of it (pass, review or fail); empty where none did.
+    command
+        What the analyst asked for, as text; empty where nobody says.
+    """
+
+    id: str
+    release: Release
+    status: str = ""
+    command: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class OutputFolder:
+    """What could be read of a folder, and what could not.
+
+    Attributes
+    ----------
+    outputs
+        The releases with their ids.
+    skipped
+        The other outputs, each with its id and the reason.
+    secret, meaning
+        The variable that they are about, and its values in the order of their codes.
+    made_by
+        What wrote the folder, with its version where that is known.
+    """
+
+    outputs: tuple[Output, ...]
+    skipped: tuple[NotRead, ...]
+    secret: str
+    meaning: tuple[str, ...]
+    made_by: str = ""
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """The releases, to be attacked together."""
+        return tuple(output.release for output in self.outputs)
+
+    def __repr__(self) -> str:
+        found = f"{len(self.outputs)} releases about {self.secret}, {len(self.skipped)} outputs not read"
+        return f"OutputFolder: {found}"

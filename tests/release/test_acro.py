@@ -1,0 +1,199 @@
+"""Folders that ACRO wrote: read by label, what cannot be read named with its reason."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tellall as ta
+
+HERE = Path(__file__).parent / "acro"
+PUBLIC = ["sex", "region", "job", "age", "bmi"]
+
+
+@pytest.fixture(scope="module")
+def people():
+    return ta.read(HERE / "people.csv", secret="ill", public=PUBLIC)
+
+
+def _read(people, folder=HERE / "outputs", **options):
+    found = ta.read_acro(folder, people, **options)
+    return {output.id: output.release for output in found.outputs}, {
+        one.id: one.reason for one in found.skipped
+    }
+
+
+def test_tables_are_read_as_they_are(people):
+    for known in (people, people.public):
+        releases, skipped = _read(known)
+        assert list(releases) == [
+            "output_0", "output_1", "output_2", "output_3 (count)", "output_4", "output_5", "output_11"
+        ]  # fmt: skip
+        assert skipped["output_3 (mean)"] == "a table of means, not of counts"
+        assert skipped["output_7"] == "a model of sick, not of ill"
+        assert "custom" in skipped["2ndary_risk_summary_json-DONT_RELEASE"]
+        assert releases["output_1"].protections == (ta.Suppression(10),)
+        assert releases["output_11"].protections == (ta.Rounding(5),)
+        assert releases["output_5"].where == "age < 40"
+
+
+def test_shown_values_are_those_of_the_people(people):
+    releases, _ = _read(people.public)
+    for name, release in releases.items():
+        exact = release.statistic.values(people)
+        shown = ~np.isnan(release.values)
+        off = np.abs(release.values - exact)[shown]
+        assert off.max() <= (2.5 if name == "output_11" else 0), name
+        assert (exact[~shown] < 10).all(), name
+
+
+def test_regressions_of_the_secret(people):
+    sick = ta.read(HERE / "people.csv", secret="sick", public=PUBLIC)
+    releases, skipped = _read(sick)
+    assert releases["output_7"].statistic.blocks == (("age", "bmi"),)
+    exact = releases["output_7"].statistic.values(sick)
+    assert np.abs(releases["output_7"].values - exact).max() <= 0.5e-4 + 1e-8
+    assert skipped["output_10"] == "models of kind Probit are not read"
+    assert skipped["output_9"] == "a model of bmi, not of sick"
+    assert skipped["output_0"] == "its variables are not those of a table of sick"
+
+
+def test_an_attack_on_the_folder(people):
+    found = ta.read_acro(HERE / "outputs", people.public)
+    attack = ta.reconstruct(found.releases, people.public, "least-squares", proof_effort=0)
+    assert attack.status.settled
+    assert (attack.guess == people.secret).mean() > 0.6
+    assert (found.secret, found.meaning) == ("ill", ("no", "yes"))
+
+
+@pytest.fixture
+def copy(tmp_path):
+    shutil.copytree(HERE / "outputs", tmp_path / "outputs")
+    return tmp_path / "outputs"
+
+
+def _rewrite(path: Path, change) -> None:
+    rows = list(csv.reader(path.read_text().splitlines()))
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(change(rows))
+
+
+def test_shuffled_rows_and_columns_are_the_same_releases(people, copy):
+    before, _ = _read(people.public)
+    _rewrite(copy / "output_0_0.csv", lambda rows: [[r[0], r[2], r[1]] for r in (rows[0], *rows[:0:-1])])
+    _rewrite(copy / "output_1_0.csv", lambda rows: [[*r[:2], *r[:1:-1]] for r in (rows[0], *rows[:0:-1])])
+    _rewrite(
+        copy / "output_2_0.csv",
+        lambda rows: [[r[0], *r[:0:-1]] for r in (*rows[:3], *rows[:2:-1])],
+    )
+    after, _ = _read(people.public, copy)
+    for name in ("output_0", "output_1", "output_2"):
+        assert np.array_equal(after[name].values, before[name].values, equal_nan=True)
+        assert after[name].protections == before[name].protections
+
+
+def test_an_unknown_label_is_named(people, copy):
+    _rewrite(copy / "output_0_0.csv", lambda rows: [rows[0], ["west", *rows[1][1:]], *rows[2:]])
+    _, skipped = _read(people.public, copy)
+    assert "'region'; got 'west'" in skipped["output_0"]
+
+
+def test_the_secret_is_chosen(people):
+    assert ta.read_acro(HERE / "outputs", people.public, secret="sick").secret == "sick"
+    with pytest.raises(ta.InvalidInput, match="not among the public ones"):
+        ta.read_acro(HERE / "outputs", people.public, secret="sex")
+
+
+def test_whom_an_output_is_about_can_be_said(people, copy):
+    results = json.loads((copy / "results.json").read_text())
+    results["results"]["output_5"]["command"] = "acro.crosstab(young.sex, young.ill)"
+    (copy / "results.json").write_text(json.dumps(results))
+    _, skipped = _read(people.public, copy)
+    assert "about some of them only" in skipped["output_5"]
+    releases, _ = _read(people.public, copy, where={"output_5": "age < 40"})
+    assert releases["output_5"].where == "age < 40"
+
+
+HOSTILE = {
+    "no record": (lambda p: p.unlink(), "a file that exists"),
+    "not JSON": (lambda p: p.write_text("{"), "whole JSON"),
+    "a list": (lambda p: p.write_text("[]"), "a JSON object"),
+    "no results": (lambda p: p.write_text('{"version": 1}'), "results by id"),
+    "results of text": (lambda p: p.write_text('{"results": {"a": "b"}}'), "results by id"),
+}
+
+
+@pytest.mark.parametrize(("harm", "words"), HOSTILE.values(), ids=HOSTILE.keys())
+def test_broken_records_are_refused(people, copy, harm, words):
+    harm(copy / "results.json")
+    with pytest.raises(ta.InvalidInput, match=words):
+        ta.read_acro(copy, people)
+
+
+def _with_output(copy: Path, **fields) -> None:
+    results = json.loads((copy / "results.json").read_text())
+    results["results"]["output_0"] |= fields
+    (copy / "results.json").write_text(json.dumps(results))
+
+
+ODD = {
+    "files outside": {"files": [{"name": "../people.csv"}]},
+    "absolute files": {"files": [{"name": "/etc/passwd"}]},
+    "no files": {"files": []},
+    "files of numbers": {"files": [3]},
+    "files that are gone": {"files": [{"name": "gone.csv"}]},
+    "another type": {"type": "survival plot"},
+    "a type with marks": {"type": "\x1b[31mtable\u202e"},
+    "a command that would do something": {"command": "__import__('os').system('echo hi')", "fair": {}},
+    "a nested command": {"command": "a" + "(" * 5000, "outcome": {"no": 1}, "fair": []},
+}
+
+
+@pytest.mark.parametrize("fields", ODD.values(), ids=ODD.keys())
+def test_odd_outputs_are_skipped_or_read_and_the_others_stay(people, copy, fields):
+    _with_output(copy, **fields)
+    releases, skipped = _read(people, copy)
+    assert "output_1" in releases
+    assert ("output_0" in releases) != ("output_0" in skipped)
+    assert all(reason.isprintable() and len(reason) <= 300 for reason in skipped.values())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\0\0",
+        b"region,no,yes\n",
+        b"region,no,yes\neast,SECRET,2\n",
+        b'region,no\n"east',
+        b"\xff\xfe",
+        b"a",
+    ],
+)
+def test_broken_tables_are_named_and_never_quoted(people, copy, content):
+    (copy / "output_0_0.csv").write_bytes(content)
+    _, skipped = _read(people, copy)
+    assert "output_0_0.csv" in skipped["output_0"]
+    assert "SECRET" not in skipped["output_0"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("acro") is None, reason="needs tellall[acro]: pandas below 3")
+def test_the_real_package_makes_the_same(people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(HERE)
+    import make
+
+    make.make(tmp_path / "outputs")
+    now, _ = _read(people, tmp_path / "outputs")
+    kept, _ = _read(people)
+    assert {name: r.values.tolist() for name, r in now.items()} == {
+        name: r.values.tolist() for name, r in kept.items()
+    }
+    sys.modules.pop("make")

@@ -17,14 +17,17 @@ from tellall.algebra.solvers.base import Solution
 from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.core.errors import InvalidInput
 from tellall.people.dataset import Dataset
+from tellall.release.equations import Evidence
 from tellall.release.linearise import linearise
 from tellall.release.protections.protection import Noise, Protection, noise_of
 from tellall.release.release import Release, publish
+from tellall.release.sight import Knowledge
+from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
 
-__all__ = ["check_operator", "check_protection", "check_solver", "check_statistic"]
+__all__ = ["check_operator", "check_protection", "check_solver", "check_statistic", "check_views"]
 
 _DRAWS = 40
 
@@ -94,6 +97,57 @@ def check_statistic(statistic: Statistic, people: Dataset | None = None, *, seed
     assert taken, "some kind of secret (bit, category, real number) is taken"
     for each in taken:
         _check_equations(statistic, each, np.random.default_rng(seed))
+        check_views(statistic, each, seed=seed)
+
+
+def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None:
+    """The laws of a statistic of some of the people, and of attackers who do not know everything.
+
+    Notes
+    -----
+    For everybody and for some of them, and for views without columns, with coarser columns, and with some of
+    the people: on an exact release operator @ secret == target, and the true secret lies within everything
+    that is certain. What is not usable says why.
+    """
+    rng = np.random.default_rng(seed)
+    some, few = rng.random(people.n) < 0.7, np.flatnonzero(rng.random(people.n) < 0.9)
+    public = people.public
+    names = public.names[: max(1, len(public.names) // 2)]
+    views = [(public, np.arange(people.n)), (public.take(few), few)]
+    views += [(view, np.arange(people.n)) for view in (public.only(*names), public.only())]
+    for mask in (None, some):
+        try:
+            release = publish(people, statistic, where=mask)
+        except InvalidInput:  # it cannot be computed from fewer people
+            continue
+        for view, rows in views:
+            seen = release if mask is None else replace(release, statistic=_alone(release)).about(mask[rows])
+            counted = np.ones(people.n, dtype=bool) if mask is None else mask
+            known = Knowledge(missing=int(counted.sum() - counted[rows].sum()))
+            _check_certain(linearise(seen, view, known=known), people.take(rows))
+
+
+def _alone(release: Release) -> Statistic:
+    """The statistic of a release about some of the people, as one of those alone."""
+    assert isinstance(release.statistic, Among)
+    return release.statistic.statistic
+
+
+def _check_certain(evidence: Evidence, people: Dataset) -> None:
+    truth = _unknowns(people)
+    _close(evidence.operator @ truth, evidence.target, "operator @ secret == target, as far as it is known")
+    certain = evidence.certain
+    image = certain.operator @ _of_groups(evidence, truth)
+    assert (image >= certain.low - 1e-6).all(), "the true secret is above what is certain"
+    assert (image <= certain.high + 1e-6).all(), "the true secret is below what is certain"
+    assert evidence.skipped or len(evidence.rows) or evidence.parts[0].hidden, "what is not usable says why"
+
+
+def _of_groups(evidence: Evidence, truth: Array) -> Array:
+    """What each group of people alike has in all."""
+    index = evidence.groups.index
+    each = truth.reshape(evidence.values, -1)
+    return np.concatenate([np.bincount(index, one, minlength=len(evidence.groups)) for one in each])
 
 
 def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Generator) -> None:

@@ -64,9 +64,12 @@ def test_a_release_meets_only_the_people_it_was_made_for(people, tmp_path):
     release = ta.Release.load(ta.publish(people, ta.Marginals(2)).save(tmp_path / "r.json"))
     order = np.random.default_rng(0).permutation(people.n)
     assert ta.linearise(release, people.public.take(order)).n == people.n
-    fewer = people.public.take(np.arange(39))
+    fewer, more = (people.public.take(np.arange(n) % 40) for n in (39, 41))
+    with pytest.raises(ta.InvalidInput, match="the people the release was made for; got 41 people, not 40"):
+        ta.linearise(release, more)
+    noisy = ta.publish(people, ta.Marginals(2), ta.Gaussian(1.0))
     with pytest.raises(ta.InvalidInput, match="the people the release was made for; got 39 people, not 40"):
-        ta.linearise(release, fewer)
+        ta.linearise(noisy, fewer)
     other = random_people(40, 4, seed=4)
     found = ta.reconstruct(release, other.public, rng=0)
     assert found.status.word == "contradictory"

@@ -90,8 +90,13 @@ def baselines(
 
 
 def before_any_release(public: Public, truth: npt.ArrayLike, secret: Secret) -> tuple[Baseline, ...]:
-    """The baselines that no statistic changes: majority or median, public columns, own group."""
+    """The baselines that no statistic changes: majority or median, public columns, own group.
+
+    Who knows no column of anybody can guess no more than what most have.
+    """
     true = _check(truth, public, secret)
+    if not public.columns:
+        return (typical(true, secret),)
     return typical(true, secret), _public(public, true, secret), _own_group(public, true, secret)
 
 
@@ -243,7 +248,7 @@ def population(
     from threadpoolctl import threadpool_limits
 
     true = _check(truth, public, secret)
-    if any(statistic.no_population for statistic in statistics):
+    if not statistics or not public.columns or any(statistic.no_population for statistic in statistics):
         return None
     try:
         features, groups = _features(statistics, public, secret)

@@ -21,6 +21,7 @@ from tellall.core.amounts import amount, points
 from tellall.core.errors import invalid
 from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
 from tellall.release.protections.protection import Rng, as_rng
+from tellall.release.sight import seen_by
 
 __all__ = ["LEVELS", "NUMBER", "Luck", "Risk", "score"]
 
@@ -306,7 +307,12 @@ def score(
     truth = reconstruction.secret.check(secret, reconstruction.n)
     judged = np.flatnonzero(reconstruction.judged)
     if baselines is None:
-        statistics, public = [release.statistic for release in reconstruction.releases], reconstruction.public
+        public = reconstruction.public
+        seen = [
+            release.statistic if release.shape == public.shape else seen_by(release, public)
+            for release in reconstruction.releases
+        ]
+        statistics = [statistic for statistic in seen if statistic is not None]
         if judged.size < reconstruction.n:
             statistics = [statistic.take(judged, public) for statistic in statistics]
             public = public.take(judged)

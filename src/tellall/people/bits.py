@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -16,6 +16,7 @@ __all__ = [
     "Bits",
     "Patterns",
     "group_rows",
+    "some_rows",
     "take_people",
 ]
 
@@ -193,6 +194,19 @@ class Patterns:
 
     def __len__(self) -> int:
         return self.counts.size
+
+
+def some_rows(people: IntArray | Sequence[int], n: int) -> IntArray:
+    """The rows of some of n people, given as rows or as a mask."""
+    chosen: npt.NDArray[Any] = np.asarray(people)
+    if chosen.dtype == bool and chosen.shape == (n,):
+        return np.flatnonzero(chosen)
+    if not chosen.size:
+        chosen = chosen.astype(np.intp)
+    inside = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+    if not inside or (chosen.size and not (chosen.min() >= -n and chosen.max() < n)):
+        raise invalid("rows", f"rows from 0 to {n - 1}, or a mask of {n} bits", people)
+    return chosen
 
 
 def group_rows(codes: IntArray | Bits) -> Patterns:

@@ -25,12 +25,16 @@ __all__ = [
     "Collected",
     "Column",
     "Numbers",
+    "coarsen",
     "collect",
+    "common_length",
+    "cut_labels",
     "encode",
     "encode_secret",
     "from_matrix",
     "is_missing",
     "is_numeric",
+    "plain_values",
     "telling",
 ]
 
@@ -57,12 +61,15 @@ class Column:
         The cut points where a number was binned: category i holds cuts[i−1] < x ≤ cuts[i]; None otherwise.
     gaps
         Whether the last category stands for missing values.
+    parts
+        Where categories were put together: for each of the finer ones the code that it has here.
     """
 
     name: str
     labels: tuple[str, ...]
     cuts: tuple[float, ...] | None = None
     gaps: bool = False
+    parts: tuple[int, ...] | None = None
 
     @property
     def levels(self) -> int:
@@ -203,7 +210,7 @@ def _encode_numbers(name: str, numbers: Array, bins: Bins | None) -> tuple[Colum
         codes = np.searchsorted(distinct, numbers) if distinct.size else np.zeros(numbers.size, np.int64)
         return _finish(Column(name, _number_labels(distinct)), codes, absent)
     codes = np.searchsorted(cuts, numbers, side="left")
-    return _finish(Column(name, _interval_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
+    return _finish(Column(name, cut_labels(cuts), tuple(float(cut) for cut in cuts)), codes, absent)
 
 
 def _is_bits(numbers: Array) -> bool:
@@ -254,7 +261,8 @@ def _written(value: float) -> Iterator[str]:
     yield from (f"{value:g}", f"{value:.12g}", repr(float(value)))
 
 
-def _interval_labels(cuts: Array) -> tuple[str, ...]:
+def cut_labels(cuts: Sequence[float] | Array) -> tuple[str, ...]:
+    """The text of the categories between cut points."""
     edges = tuple(next(text for text in _written(cut) if float(text) == cut) for cut in cuts)
     if not edges:
         return ("all",)
@@ -394,3 +402,71 @@ def _some_people(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     """The array in chunks of rows; each chunk but the last fills whole bytes."""
     step = max(8, _ENTRIES // array.shape[1] // 8 * 8)
     return (array[begin : begin + step] for begin in range(0, len(array), step))
+
+
+def plain_values(column: Any) -> Any:
+    """The plain array behind a frame's column, masks kept."""
+    if isinstance(column, np.ma.MaskedArray):
+        return column
+    return column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+
+
+def common_length(raw: Mapping[str, Any]) -> int:
+    for name, values in raw.items():
+        if np.ndim(values) != 1:
+            raise invalid(f"column '{name}'", "one value per person", f"shape {np.shape(values)}")
+    lengths = {name: len(values) for name, values in raw.items()}
+    if len(set(lengths.values())) > 1:
+        raise invalid("columns", "of one length", lengths)
+    return next(iter(lengths.values()), 0)
+
+
+def coarsen(
+    column: Column, codes: IntArray, numbers: Array | None, how: Sequence[float] | Mapping[str, str]
+) -> tuple[Column, IntArray]:
+    """The column known only up to coarser categories, and its codes.
+
+    Examples
+    --------
+    >>> column, codes, numbers = encode("age", np.array([31.0, 45.0, 52.0, 62.0]))
+    >>> coarser, codes = coarsen(column, codes, numbers, [50])
+    >>> coarser.labels, coarser.parts, codes.tolist()
+    (('≤ 50', '> 50'), (0, 0, 1, 1), [0, 0, 1, 1])
+    """
+    known = column.labels[: column.levels - column.gaps]
+    cuts = None
+    if isinstance(how, Mapping):
+        if without := set(known) - set(how):
+            rule = "given a group for every value"
+            raise invalid(f"column '{column.name}'", rule, f"none for {len(without)} values")
+        labels = tuple(dict.fromkeys(str(how[value]) for value in known))
+        parts = [labels.index(str(how[value])) for value in known]
+    else:
+        nobody = np.zeros(0), np.zeros(0, np.int64)
+        if isinstance(how, int | str) or _cut_points(column.name, *nobody, how) is None:
+            raise invalid(f"column '{column.name}'", "given cut points, or a group for every value", how)
+        cuts = tuple(map(float, how))
+        labels, parts = cut_labels(cuts), _within_cuts(column, cuts, codes, numbers)
+    if column.gaps:
+        parts, labels = [*parts, len(labels)], (*labels, column.labels[-1])
+    return Column(column.name, labels, cuts, column.gaps, tuple(parts)), np.array(parts)[codes]
+
+
+def _within_cuts(
+    column: Column, cuts: tuple[float, ...], codes: IntArray, numbers: Array | None
+) -> list[int]:
+    """The interval between coarser cut points that each category of a column of numbers lies in."""
+    if column.cuts is not None:
+        if not set(cuts) <= set(column.cuts):
+            rule = f"cut at some of its cut points ({', '.join(f'{cut:g}' for cut in column.cuts)})"
+            raise invalid(f"column '{column.name}'", rule, list(cuts))
+        ends: Array = np.append(np.array(column.cuts), np.inf)
+    elif numbers is None:
+        raise invalid(
+            f"column '{column.name}'", "a column of numbers, to be cut", "text", "Give groups by value."
+        )
+    else:
+        ends = np.full(column.levels - column.gaps, -np.inf)
+        seen = ~np.isnan(numbers)
+        ends[codes[seen]] = numbers[seen]
+    return [int(place) for place in np.searchsorted(np.array(cuts), ends, side="left")]

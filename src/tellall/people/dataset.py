@@ -15,17 +15,20 @@ import numpy.typing as npt
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.progress import Progress
-from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, take_people
+from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, some_rows, take_people
 from tellall.people.columns import (
     Array,
     Bins,
     Column,
     Numbers,
+    coarsen,
     collect,
+    common_length,
     encode,
     encode_secret,
     from_matrix,
     is_numeric,
+    plain_values,
     telling,
 )
 from tellall.people.counting.tally import Counts, tabulate, with_secret
@@ -189,8 +192,9 @@ class Public(Outline):
         """A cache of results that depend on these public columns alone."""
         return {}
 
-    def take(self, people: IntArray) -> Public:
-        """The same columns, with all their categories, for some of the people."""
+    def take(self, people: IntArray | Sequence[int]) -> Public:
+        """The same columns, with all their categories, for some of the people: rows or a mask."""
+        people = some_rows(people, self.n)
         codes, numbers = take_people(self.codes, people), self.numbers
         kept = numbers.take(codes, people) if isinstance(numbers, Numbers) else ()
         return Public(self.columns, codes, kept, self.left_out)
@@ -200,6 +204,28 @@ class Public(Outline):
         codes, numbers = self.codes[list(indices)], self.numbers
         kept = numbers.choose(codes, indices) if isinstance(numbers, Numbers) else ()
         return Public(tuple(self.columns[index] for index in indices), codes, kept, self.left_out)
+
+    def only(self, *names: str) -> Public:
+        """The view of somebody who knows these columns and no others; without names, how many people."""
+        return self.choose([self.position(name, "names") for name in unique_names("names", names)])
+
+    def coarser(self, **groups: Sequence[float] | Mapping[str, str]) -> Public:
+        """The view of somebody who knows some columns only up to coarser categories.
+
+        By column: cut points among the numbers (or among those at which it is cut), or for each value the
+        group that it is in.
+        """
+        columns, codes, others = (
+            list(self.columns),
+            list(np.asarray(self.codes)),
+            dict(enumerate(self.numbers)),
+        )
+        for name, how in groups.items():
+            at = self.position(name, "columns")
+            columns[at], codes[at] = coarsen(columns[at], codes[at], others.get(at), how)
+            others[at] = None
+        stacked = np.stack(codes)
+        return Public(tuple(columns), stacked, Numbers(stacked, others), self.left_out)
 
     def __repr__(self) -> str:
         return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"
@@ -329,8 +355,8 @@ class Dataset:
         keys = _column_keys(frame)
         chosen = choose_columns(list(keys), secret, public)
         wanted = chosen if secret is None else [*chosen, secret]
-        raw = {name: _values(frame[keys[name]]) for name in wanted}
-        n = _common_length(raw)
+        raw = {name: plain_values(frame[keys[name]]) for name in wanted}
+        n = common_length(raw)
         if n < 2 or not chosen:
             raise invalid("table", "two people or more and one public column or more", f"{n} × {len(chosen)}")
         per_column = bins_by_column(bins, chosen, lambda name: is_numeric(raw[name]))
@@ -382,8 +408,9 @@ class Dataset:
         levels, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
         return tabulate(self.public.codes, self.secret if secret else None, levels, sets, progress)
 
-    def take(self, people: IntArray) -> Dataset:
-        """Some of the people, with the same columns and categories."""
+    def take(self, people: IntArray | Sequence[int]) -> Dataset:
+        """Some of the people, rows or a mask, with the same columns and categories."""
+        people = some_rows(people, self.n)
         secret = None if self.secret is None else self.secret[people]
         return Dataset(self.public.take(people), secret, self.secret_name, self.meaning, self.assumed)
 
@@ -471,23 +498,6 @@ def _labels(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if len(labels) != count:
         raise invalid("names", f"one per column ({count})", f"{len(labels)} names")
     return labels
-
-
-def _values(column: Any) -> Any:
-    """The plain array behind a frame's column, masks kept."""
-    if isinstance(column, np.ma.MaskedArray):
-        return column
-    return column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-
-
-def _common_length(raw: Mapping[str, Any]) -> int:
-    for name, values in raw.items():
-        if np.ndim(values) != 1:
-            raise invalid(f"column '{name}'", "one value per person", f"shape {np.shape(values)}")
-    lengths = {name: len(values) for name, values in raw.items()}
-    if len(set(lengths.values())) > 1:
-        raise invalid("columns", "of one length", lengths)
-    return next(iter(lengths.values()), 0)
 
 
 def _listing(columns: Sequence[Column], most: int = 12) -> str:

@@ -18,14 +18,13 @@ from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 
 if TYPE_CHECKING:
+    from tellall.release.account import Account
     from tellall.release.contrasts import CompleteTables, Contrasts
     from tellall.release.possible import Certain, Facts
     from tellall.release.protections.protection import Noise
 
 __all__ = [
     "COUNT_FLOOR",
-    "Account",
-    "Addition",
     "Equations",
     "Evidence",
     "ReleaseEquations",
@@ -469,6 +468,8 @@ class Evidence:
         """
         from scipy.linalg import eigvalsh
 
+        from tellall.release.account import Account, Addition
+
         energy = eigvalsh(self.grouped.gram()).clip(min=0)
         least = energy[energy.size - self.rank] if self.rank else 0.0
         condition = float(np.sqrt(energy[-1] / least)) if least > 0 else float("inf")
@@ -479,53 +480,3 @@ class Evidence:
         size = self.grouped.shape
         found = (size[0], self.n, size[1], self.rank, condition, self.pinned)
         return Account(*found, tuple(adds), self.notes)
-
-
-@dataclass(frozen=True)
-class Addition:
-    """What is lost when one release is left out: rank, and people pinned down."""
-
-    rank: int
-    pinned: int
-
-
-@dataclass(frozen=True)
-class Account:
-    """What equations about people can do, before any attack.
-
-    Attributes
-    ----------
-    equations, people, unknowns
-        How many; people whom no release tells apart share their unknowns.
-    rank
-        Of the equations.
-    condition
-        The ratio of the largest to the least singular value that is not zero.
-    pinned
-        How many people the equations alone pin down, whatever the values.
-    adds
-        What each release adds to the others; empty where there is only one.
-    notes
-        What is odd about the published values.
-    """
-
-    equations: int
-    people: int
-    unknowns: int
-    rank: int
-    condition: float
-    pinned: int
-    adds: tuple[Addition, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.equations:,} equations about {self.people:,} people ({self.unknowns:,} unknowns): "
-            f"rank {self.rank:,}, condition {self.condition:.3g}, {self.pinned:,} people pinned down"
-        ]
-        lines += [
-            f"  release {number} adds rank {add.rank:,} and pins down {add.pinned:,} people"
-            for number, add in enumerate(self.adds, start=1)
-        ]
-        lines += [f"  {note}" for note in self.notes]
-        return "\n".join(lines)

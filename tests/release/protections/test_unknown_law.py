@@ -11,7 +11,7 @@ from tellall.algebra.operators.base import Dense
 from tellall.experiment.trial import Planned
 from tellall.release import catalogue
 from tellall.release.equations import Equations
-from tellall.release.linearise import threshold_of
+from tellall.release.hidden import threshold_of
 from tellall.release.protections.protection import Exact, Protection, Sum, Unknown, as_protections, noise_of
 from tellall.release.statistics.base import Statistic
 from tellall.testing import check_protection

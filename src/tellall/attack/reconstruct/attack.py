@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
-from tellall.algebra.solvers.least_squares import LeastSquares
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
@@ -21,21 +20,25 @@ from tellall.attack.reconstruct.decoders import (
     DecodedCounts,
     decode,
     find_misfit,
+    linear_groups,
     misfitting_share,
+    proved_groups,
     with_misfit,
 )
 from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.errors import invalid
-from tellall.people.dataset import Dataset, Public, as_public
+from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
-from tellall.release.linearise import linearise, threshold_of, turn_back
+from tellall.release.hidden import threshold_of
+from tellall.release.linearise import as_view, evidence_of, turn_back
 from tellall.release.protections.calibrated import WalshNoise
 from tellall.release.protections.mixture import Corruption
 from tellall.release.protections.protection import Noise, Rng, Sum, as_rng
 from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
+from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 
 __all__ = [
     "Reconstruction",
@@ -68,6 +71,8 @@ class Reconstruction:
         standard deviation over people that were read off the releases.
     proof
         What is the same in every secret that fits, and how it was found.
+    known
+        What the attacker knew beside the public columns.
     """
 
     secret: Secret
@@ -83,6 +88,7 @@ class Reconstruction:
     proof: Proof
     stats: dict[str, float] = field(default_factory=dict)
     _decoded: Decoded | None = None
+    known: Knowledge = EVERYTHING
 
     @property
     def n(self) -> int:
@@ -92,7 +98,16 @@ class Reconstruction:
     @property
     def judged(self) -> _Mask:
         """Whom a score is about: the people of the releases, without those whose secret was known before."""
-        return self.evidence.covered
+        if not self.known.secrets:
+            return self.evidence.covered
+        judged = self.evidence.covered.copy()
+        judged[list(self.known.secrets)] = False
+        return judged
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """What the attacker cannot use of the releases, and why."""
+        return self.evidence.skipped
 
     @property
     def confidence(self) -> Array:
@@ -120,13 +135,13 @@ class Reconstruction:
         "linear": the person's unit vector lies in the row space of the operator. O(P³) for P groups of equal
         people; where P is beyond the Gram limit the row space is not computed and "linear" is not claimed.
         """
-        linear = _linear(self.evidence)[self.evidence.groups.index]
+        linear = linear_groups(self.evidence)[self.evidence.groups.index]
         return np.where(self.proved, "proved", np.where(linear, "linear", "no"))
 
     @cached_property
     def proved(self) -> _Mask:
         """Who is "proved", without the row space that `identified` asks for: O(P) for P groups."""
-        return _proved(self.evidence, self.secret, self._decoded)[self.evidence.groups.index]
+        return proved_groups(self.evidence, self.secret, self._decoded)[self.evidence.groups.index]
 
     @property
     def undecided(self) -> int:
@@ -178,6 +193,9 @@ def reconstruct(
     bounds: tuple[float, float] | None = None,
     device: str = "cpu",
     proof_effort: int = EFFORT,
+    missing: int | None = None,
+    may_include: bool = False,
+    known_secrets: Mapping[int, Any] | None = None,
 ) -> Reconstruction:
     """The best guess at everybody's secret from one or several releases and the public columns.
 
@@ -186,7 +204,10 @@ def reconstruct(
     releases
         One release, or several of any kinds to be solved together.
     public
-        The attacker's view of the people.
+        The attacker's view of the people: everybody whom the attacker knows, with the columns that are known
+        (``people.public.only("age", "sex")``, ``.take(rows)``). Each release speaks of its own part of them.
+        Tables of columns that are not known are added up over these; what cannot be used is listed in
+        ``skipped``, with the reason.
     decoder
         "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every
         secret that fits, for few people), or "auto" to let tellall choose and say what it chose. For real
@@ -207,15 +228,20 @@ def reconstruct(
         bounds alone. A number of steps and not a time, so that the same input gives the same proofs.
         ``undecided`` says how many people were left when they were used up. Ctrl-C ends the search and
         keeps what is proved.
+    missing
+        How many people the releases count of whom the attacker knows nothing. Read off exact totals where
+        there are such.
+    may_include
+        Whether the view holds people who may not be in the releases (a register against a sample).
+    known_secrets
+        What the attacker knows of some people already: values by row. A score leaves these people out.
 
     Notes
     -----
-    Real secrets are not rounded: see `decode_reals`.
-
-    Exact and rounded values bound counts. Bounds are propagated first, then the search looks for counts that
-    are the same in every secret that fits (`prove`): what these settle is proved. The rest goes to the
-    decoder (see `decode` for the choice). Least squares works
-    on groups of people whom no release tells apart, ridge at the prior, box
+    Real secrets are not rounded: see `decode_reals`. Exact and rounded values bound counts. Bounds are
+    propagated first, then the search looks for counts that are the same in every secret that fits (`prove`):
+    what these settle is proved. The rest goes to the decoder (see `decode` for the choice). Least squares
+    works on groups of people whom no release tells apart, ridge at the prior, box
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
     rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
     divided by prior: mean r, variance τ) times a Binomial(c, π) prior within the bounds,
@@ -230,12 +256,15 @@ def reconstruct(
         raise invalid("releases", "a Release or a list of them", releases)
     if not isinstance(decoder, str) or (decoder != "auto" and decoder not in DECODERS):
         raise invalid("decoder", f"one of 'auto', {', '.join(map(repr, DECODERS))}", decoder)
-    view, effort = as_public(public), check_effort(proof_effort)
+    view, effort = as_view(public, chosen), check_effort(proof_effort)
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
+    known = EVERYTHING
+    if missing is not None or may_include is not False or known_secrets:
+        known = Knowledge(missing, may_include, known_secrets or {})
     return reconstruct_releases(
-        chosen, view, decoder, prior, rng, bounds=bounds, device=device, effort=effort
+        chosen, view, decoder, prior, rng, bounds=bounds, device=device, effort=effort, known=known
     )
 
 
@@ -251,6 +280,7 @@ def reconstruct_releases(
     effort: int = EFFORT,
     proof: Proof | None = None,
     interruptible: bool = True,
+    known: Knowledge = EVERYTHING,
 ) -> Reconstruction:
     """What `reconstruct` gives for releases that have been checked; the ``proof`` where it is known.
 
@@ -259,10 +289,11 @@ def reconstruct_releases(
     levels = releases[0].levels
     where = find_device(device) if levels else HOST
     with where.short_of_memory():
-        evidence = Evidence.together([linearise(release, public, device=where) for release in releases])
+        evidence = evidence_of(releases, public, known, where)
         moved = evidence if where is HOST else evidence.on(where)
-        known = proof or prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
-        return reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=known)
+        proof = proof or prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
+        found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
+        return found if known is EVERYTHING else replace(found, known=known)
 
 
 def reconstruct_from(
@@ -379,26 +410,6 @@ def _through_swaps(chance: Array, rate: Array, releases: Sequence[Release]) -> A
     return chance
 
 
-def _linear(evidence: Evidence) -> _Mask:
-    """Whether the equations alone fix what each group has; only people alone in their group."""
-    size = evidence.system.size
-    if size.size > LeastSquares().gram_limit:
-        return np.zeros(len(evidence.groups), dtype=bool)
-    return np.asarray((evidence.determined & (size == 1)).reshape(evidence.values, -1).all(axis=0))
-
-
-def _proved(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> _Mask:
-    """Whether the bounds, or the list of all secrets, leave each group one value."""
-    if not isinstance(secret, Code) or evidence.enclosure.empty:
-        return np.zeros(len(evidence.groups), dtype=bool)
-    box, size = evidence.enclosure, evidence.system.size
-    lower, upper = box.lower, box.upper
-    if decoded is not None and decoded.proved is not None:
-        lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (lower, upper))
-    settled = secret.settles(lower == size, upper == 0)
-    return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))
-
-
 # What makes confidences doubtful, whatever the decoder found.
 
 _MINORITY = 0.45  # share of gross errors up to which they can be distinguished from right values
@@ -411,7 +422,9 @@ def _with_doubts(status: Status, releases: Sequence[Release], public: Public, de
         return status
     checks = (_unknown_law, _selection, _sampling, _gross_errors, _shared_noise)
     reasons = [check(release, decoder) for check in checks for release in releases]
-    reasons += [release.statistic.approximate(public, release.noise.std) for release in releases]
+    for release in releases:
+        seen = release.statistic if release.shape == public.shape else seen_by(release, public)
+        reasons += [] if seen is None else [seen.approximate(public, release.noise.std)]
     first = next(filter(None, reasons), "")
     return Status("uncalibrated", first) if first else status
 

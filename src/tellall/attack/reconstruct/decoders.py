@@ -17,7 +17,7 @@ from tellall.algebra.solvers.base import Solution, Status
 from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
-from tellall.attack.secret import Undecided
+from tellall.attack.secret import Code, Secret, Undecided
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
 
@@ -29,8 +29,10 @@ __all__ = [
     "Misfit",
     "decode",
     "find_misfit",
+    "linear_groups",
     "misfitting_share",
     "nearest",
+    "proved_groups",
     "with_misfit",
 ]
 
@@ -331,6 +333,26 @@ def _weighed(solutions: Any, undecided: Undecided) -> Array:
     from scipy.special import softmax
 
     return np.asarray(softmax(undecided.secret.log_prior(solutions, undecided.prior)) @ solutions)
+
+
+def linear_groups(evidence: Evidence) -> npt.NDArray[np.bool_]:
+    """Whether the equations alone fix what each group has; only people alone in their group."""
+    size = evidence.system.size
+    if size.size > LeastSquares().gram_limit:
+        return np.zeros(len(evidence.groups), dtype=bool)
+    return np.asarray((evidence.determined & (size == 1)).reshape(evidence.values, -1).all(axis=0))
+
+
+def proved_groups(evidence: Evidence, secret: Secret, decoded: Decoded | None) -> npt.NDArray[np.bool_]:
+    """Whether the bounds, or the list of all secrets, leave each group one value."""
+    if not isinstance(secret, Code) or evidence.enclosure.empty:
+        return np.zeros(len(evidence.groups), dtype=bool)
+    box, size = evidence.enclosure, evidence.system.size
+    lower, upper = box.lower, box.upper
+    if decoded is not None and decoded.proved is not None:
+        lower, upper = (np.where(decoded.proved, np.rint(decoded.value), side) for side in (lower, upper))
+    settled = secret.settles(lower == size, upper == 0)
+    return np.asarray(settled.reshape(evidence.values, -1).any(axis=0))
 
 
 # Misfits: published values that no secret near the others can have.

@@ -16,7 +16,7 @@ from tellall.algebra.operators.packed import Packed
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.people.bits import PACKED
-from tellall.people.dataset import Dataset, Public
+from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 
 __all__ = [
@@ -52,6 +52,11 @@ class Statistic(ABC):
 
     scale: str = "counts"
     counts_people: bool = True
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the cells of its tables add up to the cells of tables over fewer or coarser columns."""
+        return False
 
     @property
     def no_population(self) -> str:
@@ -135,6 +140,13 @@ class Statistic(ABC):
     def take(self, people: IntArray, public: Public) -> Statistic:
         """The same statistic of some of these people, by index; unchanged if it names nobody by index."""
         return self
+
+    def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
+        """What is left of it where some of its columns are not known, and which of the values; None: nothing.
+
+        By default nothing.
+        """
+        return None
 
     def units(self, public: Public) -> float:
         """What a published value is multiplied with to become a count."""

@@ -258,10 +258,23 @@ class Condition:
         """Who satisfies it."""
         return _evaluate(self.root, public)
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The columns that it is about."""
+        return frozenset(_columns(self.root))
+
 
 def parse_condition(text: str) -> Condition:
     """The condition that the text says."""
     return Condition(text, read_condition(text))
+
+
+def _columns(node: Any) -> Iterator[str]:
+    if isinstance(node, Compare | In):
+        yield node.name
+    else:
+        for part in node.parts:
+            yield from _columns(part)
 
 
 def _evaluate(node: Any, public: Public) -> Bits:

@@ -10,11 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, Dense
+from tellall.algebra.operators.base import Array, Dense, IntArray
 from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
-from tellall.people.dataset import Dataset, Public, left_out_note
+from tellall.people.dataset import Dataset, Outline, Public, left_out_note
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets, numbers_of
 from tellall.release.statistics.fitting import Fit, fit, is_affine
@@ -222,6 +222,16 @@ class Estimator(Statistic):
 
     def size(self, public: Public) -> int:
         return sum(self.models(public).sizes)
+
+    def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
+        models = self.models(cast(Public, columns))  # of whom nothing but names is asked
+        named = [tuple(columns.names[place] for place in chosen) for chosen in models.columns]
+        kept = [not set(unknown) & set(names) for names in named]
+        if not any(kept):
+            return None
+        blocks = tuple(names for names, keep in zip(named, kept, strict=True) if keep)
+        left = replace(self, block=1, blocks=blocks)
+        return left, np.flatnonzero(np.repeat(kept, models.sizes))
 
     def fits(self, dataset: Dataset) -> list[Fit]:
         """The fit of each model, with what is wrong with it where something is."""

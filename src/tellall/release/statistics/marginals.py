@@ -81,6 +81,10 @@ class Marginals(Statistic):
         object.__setattr__(self, "attributes", check_sets("attributes", attributes, self.ways - 1))
         object.__setattr__(self, "scale", check_scale(scale))
 
+    @property
+    def adds_up(self) -> bool:
+        return True
+
     def describe(self) -> str:
         count = None if self.attributes is None else len(self.attributes)
         chosen = "every" if count is None else f"{count} chosen"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb, perm, sqrt
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import HOST, Array, Dense, Device, LinearOperator
+from tellall.algebra.operators.base import HOST, Array, Dense, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import OnDevice, RowSelect
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
@@ -20,7 +20,7 @@ from tellall.algebra.operators.rowfunction import RowFunction, row_values
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Bits, group_rows
-from tellall.people.dataset import Dataset, Public
+from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import (
     Factor,
@@ -232,6 +232,19 @@ class Predicates(Statistic):
         if k > d:
             raise invalid("ways", f"at most {d + 1}, the {d} attributes and the secret", self.ways)
         return comb(d, k) if self._symmetric else perm(d, k)
+
+    def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
+        """What is left where sets were chosen by name; what all of them are depends on every column."""
+        sets = self.attributes or ()
+        gone = {*unknown}
+        kept = [
+            index
+            for index, names in enumerate(sets)
+            if all(isinstance(name, str) and name.partition(" = ")[0] not in gone for name in names)
+        ]
+        if not kept:
+            return None
+        return replace(self, attributes=tuple(sets[index] for index in kept)), np.array(kept)
 
     def sensitivity(self, public: Public) -> tuple[float, float]:
         """Bounds on the L1 and L2 sensitivities of the counts, one person replaced."""

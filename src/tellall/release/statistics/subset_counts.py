@@ -15,7 +15,7 @@ from tellall.algebra.operators.base import Array, Dense, IntArray, LinearOperato
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
-from tellall.people.dataset import Dataset, Public
+from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_scale
 from tellall.release.statistics.conditions import (
@@ -97,6 +97,17 @@ class SubsetCounts(Statistic):
         chosen = self._memberships(public)
         alike = group_rows(chosen).index
         return Equations(_as_operator(chosen), values.copy(), alike, gain=np.sqrt(_repeats(chosen, values)))
+
+    def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
+        kept = [
+            index
+            for index, subset in enumerate(self.subsets)
+            if isinstance(subset, Mask) or not set(unknown) & subset.columns
+        ]
+        if not kept:
+            return None
+        left = SubsetCounts([self.subsets[index] for index in kept], scale=self.scale)
+        return left, np.array(kept)
 
     def as_plain(self) -> dict[str, Any]:
         """Conditions as they were written, masks as hexadecimal digits."""

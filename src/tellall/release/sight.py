@@ -1,0 +1,506 @@
+"""Sight: what an attacker with a view of the people can use of a release.
+
+Columns that are not known, or known only up to coarser categories, are summed over; people whom the attacker
+does not know, or who may not be in the release, leave an interval where an equation would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, Dense, IntArray
+from tellall.algebra.operators.sparse import Sparse
+from tellall.core.checks import is_whole
+from tellall.core.errors import InvalidInput, invalid
+from tellall.people.columns import Column, Numbers, cut_labels
+from tellall.people.dataset import Dataset, Outline, Public
+from tellall.people.shape import Shape
+from tellall.release.equations import Equations, ReleaseEquations, Rows
+from tellall.release.possible import Facts, Possible
+from tellall.release.protections.protection import Exact
+from tellall.release.release import Release
+from tellall.release.statistics.among import Among
+from tellall.release.statistics.base import CellLayout, Statistic, tables_of
+from tellall.release.statistics.conditions import Condition
+
+__all__ = [
+    "EVERYTHING",
+    "NOBODY",
+    "Knowledge",
+    "Seen",
+    "Sight",
+    "Strangers",
+    "Sums",
+    "fit_columns",
+    "nothing",
+    "see",
+    "seen_by",
+    "tell",
+    "unknown_condition",
+    "widen",
+    "widen_facts",
+]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What an attacker knows beside the public columns of the view, and what not.
+
+    Attributes
+    ----------
+    missing
+        How many people the releases count whom the view does not hold; None: to be read off exact totals.
+    may_include
+        Whether the view holds people who may not be in a release.
+    secrets
+        The secrets that are known already, by the row of the person.
+    """
+
+    missing: int | None = None
+    may_include: bool = False
+    secrets: Mapping[int, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.missing is not None and not (is_whole(self.missing) and self.missing >= 0):
+            raise invalid("missing", "a number of people, zero or more, or None", self.missing)
+        if not isinstance(self.may_include, bool | np.bool_):
+            raise invalid("may_include", "True or False", self.may_include)
+        if not isinstance(self.secrets, Mapping):
+            raise invalid("known_secrets", "a mapping from rows to values, such as {7: 1}", self.secrets)
+
+
+EVERYTHING = Knowledge()
+
+
+@dataclass(frozen=True)
+class Known(Outline):
+    """The columns of a release, as far as the release itself tells."""
+
+    columns: tuple[Column, ...]
+    people: int
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, shape: Shape) -> Known:
+        """The columns of this shape; what their categories are called is not in it."""
+        each = zip(shape.names, shape.levels, shape.cuts, strict=True)
+        return cls(tuple(Column(name, ("",) * levels, cuts) for name, levels, cuts in each), shape.people)
+
+    @property
+    def n(self) -> int:
+        """How many people."""
+        return self.people
+
+
+# Columns: those of the view as those of the release, coarser or of one category where less is known.
+
+
+def fit_columns(shape: Shape, view: Public) -> tuple[Public, list[IntArray]]:
+    """The view with the release's columns in their order, and what becomes of each of their categories.
+
+    A column that is not known has one category for everybody. Numbers that were cut otherwise are cut as the
+    release does it.
+    """
+    columns: list[Column] = []
+    codes: list[IntArray] = []
+    numbers: list[Array | None] = []
+    merged: list[IntArray] = []
+    for name, levels, cuts in zip(shape.names, shape.levels, shape.cuts, strict=True):
+        if name not in view.names:
+            columns.append(Column(name, ("",)))
+            codes.append(np.zeros(view.n, dtype=np.uint8))
+            numbers.append(None)
+            merged.append(np.zeros(levels, dtype=np.intp))
+            continue
+        place = view.names.index(name)
+        column, own = view.columns[place], np.asarray(view.codes[place])
+        values = view.numbers[place] if view.numbers else None
+        if (column.cuts != cuts or column.levels != levels) and values is not None and cuts is not None:
+            column, own = _cut_again(column, values, cuts)
+        columns.append(column)
+        codes.append(own)
+        numbers.append(values)
+        merged.append(_merging(column, levels, cuts))
+    stacked = np.stack(codes) if codes else np.zeros((0, view.n), dtype=np.uint8)
+    others = {j: one for j, one in enumerate(numbers) if one is None or columns[j].labels != ("0", "1")}
+    return Public(tuple(columns), stacked, Numbers(stacked, others), view.left_out), merged
+
+
+def _cut_again(column: Column, values: Array, cuts: tuple[float, ...]) -> tuple[Column, IntArray]:
+    """The column cut at other points."""
+    gone = np.isnan(values)
+    codes = np.where(gone, len(cuts) + 1, np.searchsorted(np.array(cuts), values, side="left"))
+    labels = (*cut_labels(cuts), *((column.labels[-1],) if column.gaps else ()))
+    return Column(column.name, labels, cuts, column.gaps), codes.astype(np.int64)
+
+
+def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> IntArray:
+    """For each of the release's categories of a column, the category that the attacker knows."""
+    if column.parts is not None and len(column.parts) == levels:
+        return np.array(column.parts, dtype=np.intp)
+    if column.cuts == cuts and column.levels == levels:
+        return np.arange(levels)
+    if column.cuts is not None and cuts is not None and set(column.cuts) <= set(cuts):
+        edges = np.append(np.array(cuts), np.inf)
+        found = np.searchsorted(np.array(column.cuts), edges, side="left")
+        if column.levels == len(column.cuts) + 1 + column.gaps and levels == len(cuts) + 1 + column.gaps:
+            return np.append(found, [column.levels - 1] * column.gaps).astype(np.intp)
+    what = f"other cut points of {column.name}"
+    if column.cuts == cuts:
+        what = f"{column.levels:,} categories of {column.name}, not {levels:,}"
+    raise invalid("public", "the people the release was made for", what)
+
+
+@dataclass(frozen=True)
+class Seen(Statistic):
+    """A statistic as a view lets one use it: of the release's columns, as far as they are known.
+
+    ``statistic`` is the part of it that needs nothing unknown; ``shape`` is the release's.
+    """
+
+    statistic: Statistic
+    shape: Shape
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """The scale of the statistic."""
+        return self.statistic.scale
+
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]
+        """Whether the statistic's values are numbers of people."""
+        return self.statistic.counts_people
+
+    @property
+    def no_population(self) -> str:
+        return self.statistic.no_population
+
+    def fit(self, view: Public) -> Public:
+        """The view with the release's columns."""
+        return fit_columns(self.shape, view)[0]
+
+    def values(self, dataset: Dataset) -> Array:
+        return self.statistic.values(replace(dataset, public=self.fit(dataset.public)))
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        return self.statistic.equations(self.fit(public), values)
+
+    def size(self, public: Public) -> int:
+        return self.statistic.size(self.fit(public))
+
+    def size_for(self, public: Public, levels: int) -> int:
+        return self.statistic.size_for(self.fit(public), levels)
+
+    def approximate(self, public: Public, std: float) -> str:
+        return self.statistic.approximate(self.fit(public), std)
+
+    def comparable(self) -> Seen:
+        return replace(self, statistic=self.statistic.comparable())
+
+    def take(self, people: IntArray, public: Public) -> Seen:
+        inner = self.statistic.take(people, self.fit(public))
+        return Seen(inner, replace(self.shape, people=people.size))
+
+    def describe(self) -> str:
+        return self.statistic.describe()
+
+
+def seen_by(release: Release, view: Public) -> Statistic | None:
+    """The statistic of a release as a view lets one use it; None where it does not."""
+    if isinstance(release.statistic, Among):
+        if unknown_condition(release.statistic, view):
+            return None
+        inner = seen_by(replace(release, statistic=release.statistic.statistic), view)
+        return None if inner is None else Among(inner, release.statistic.where)
+    shape = release.shape
+    if shape is None or (shape.names, shape.levels, shape.cuts) == _columns_of(view):
+        return release.statistic
+    usable = see(release, view).statistic
+    return None if usable is None else Seen(usable, shape)
+
+
+def _columns_of(view: Public) -> tuple[Any, ...]:
+    shape = view.shape
+    return shape.names, shape.levels, shape.cuts
+
+
+def unknown_condition(among: Among, view: Public) -> str:
+    """Why a view does not tell whom a release is about; empty where it does."""
+    if not isinstance(among.where, Condition):
+        return ""
+    unknown = sorted(among.where.columns - set(view.names))
+    if unknown:
+        return f"{among.describe()}: needs {', '.join(unknown)}, which this attacker does not know"
+    try:
+        among.where.mask(view)
+    except InvalidInput as reason:
+        return f"{among.describe()}: whom it is about is not known, since the {reason}"
+    return ""
+
+
+# Sums over what is not known.
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Published values added up: ``index`` says into which sum each goes, of ``size`` sums."""
+
+    index: IntArray
+    size: int
+
+    @classmethod
+    def of(cls, fine: CellLayout, coarse: CellLayout, merged: Sequence[IntArray]) -> Sums:
+        """The cells of tables, added up over the categories that are one to the attacker."""
+        parts, start = [np.zeros(0, dtype=np.intp)], 0
+        for columns, before, after in zip(fine.columns, fine.shapes, coarse.shapes, strict=True):
+            axes = [*(merged[column] for column in columns), np.arange(before[-1])]
+            grid = np.meshgrid(*axes, indexing="ij")
+            parts.append(start + np.ravel_multi_index([each.ravel() for each in grid], after))
+            start += int(np.prod(after))
+        return cls(np.concatenate(parts), start)
+
+    @property
+    def terms(self) -> Array:
+        """How many values each sum has."""
+        return np.bincount(self.index, minlength=self.size).astype(np.float64)
+
+    def add(self, values: Array) -> Array:
+        """The sums; missing where a value is."""
+        return np.bincount(self.index, values, minlength=self.size).astype(np.float64)
+
+    def add_possible(self, possible: Possible) -> Possible:
+        """What the sums can be."""
+        return Possible(self.add(possible.low), self.add(possible.high))
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """What a view lets one use of a release.
+
+    Attributes
+    ----------
+    statistic
+        The statistic without what needs unknown columns; None where nothing is left.
+    public
+        The view with the release's columns.
+    chosen
+        Which of the values it has, by index; None for all.
+    sums
+        How these are added up; None where every column is known.
+    skipped
+        What is not usable, and why.
+    """
+
+    statistic: Statistic | None
+    public: Public
+    chosen: IntArray | None = None
+    sums: Sums | None = None
+    skipped: tuple[str, ...] = ()
+
+
+def see(release: Release, view: Public) -> Sight:
+    """What a view lets one use of a release about these people.
+
+    Notes
+    -----
+    Tables whose cells add up are added up over the columns that are not known. Other statistics lose what
+    needs a column that is not known as the release has it.
+    """
+    shape, statistic = release.shape, release.statistic
+    assert shape is not None
+    if view.names and not set(view.names) & set(shape.names):
+        raise invalid(
+            "public", f"the columns of the release ({', '.join(shape.names)})", ", ".join(view.names)
+        )
+    public, merged = fit_columns(shape, view)
+    unknown = [
+        name
+        for name, levels, merge in zip(shape.names, shape.levels, merged, strict=True)
+        if not np.array_equal(merge, np.arange(levels))
+    ]
+    if not unknown:
+        return Sight(statistic, public)
+    outline = Known.of(shape)
+    if statistic.adds_up:
+        fine, coarse = (
+            tables_of(statistic, each, release.levels) for each in (cast(Public, outline), public)
+        )
+        return Sight(statistic, public, sums=Sums.of(fine, coarse, merged))
+    found = statistic.without(unknown, outline)
+    chosen = np.zeros(0, dtype=np.intp) if found is None else found[1]
+    less = release.values.size - chosen.size
+    if not less:
+        return Sight(statistic, public)
+    needed = [
+        name
+        for name in unknown
+        if (rest := statistic.without([name], outline)) is None or rest[1].size < release.values.size
+    ]
+    what = statistic.describe() if found is None else f"{less:,} values of {statistic.describe()}"
+    reason = f"{what}: needs {', '.join(needed)}, which this attacker does not know"
+    return Sight(None if found is None else found[0], public, chosen, skipped=(reason,))
+
+
+def nothing(n: int, levels: int, reason: str) -> ReleaseEquations:
+    """The equations of a release that the attacker cannot use: none."""
+    none = np.zeros(0)
+    width = n * (levels if levels > 2 else 1)
+    facts = Facts(none, none)
+    alike = np.zeros(n, dtype=np.intp)
+    rows = Rows.exact(none)
+    return ReleaseEquations(
+        Dense(np.zeros((0, width))), np.zeros(0, np.intp), rows, Exact(), alike, facts, (reason,)
+    )
+
+
+# People whom the release counts and the view does not hold, and the other way round.
+
+
+@dataclass(frozen=True)
+class Strangers:
+    """How many people the release counts beyond the view, and how many of the view it does not; at most."""
+
+    missing: int = 0
+    absent: int = 0
+
+    @classmethod
+    def of(cls, release: Release, n: int, known: Knowledge, *, part: bool = False) -> Strangers:
+        """Those of a release and a view of n people; ``part``: the release is about some of everybody."""
+        counted = n if release.shape is None else release.shape.people
+        more = counted - n
+        if known.may_include:
+            missing = known.missing or 0
+            if more > missing:
+                raise invalid("missing", f"at least {more:,}, since the release counts {counted:,}", missing)
+            return cls(missing, n + missing - counted)
+        if known.missing is not None and (known.missing == more or (part and 0 <= more <= known.missing)):
+            return cls(more)
+        if more == 0 and known.missing is None:
+            return cls()
+        if more > 0 and known.missing is None and _exact_totals(release):
+            return cls(more)
+        if known.missing is not None:
+            rule = f"{more:,}, since the release counts {counted:,} people and the view holds {n:,}"
+            raise invalid("missing", rule, known.missing)
+        advice = "Say with where= whom of them it is about, or may_include=True if who is in it is not known."
+        if more > 0:
+            advice = f"Say missing={more} if it counts people whom the attacker does not know."
+        rule = "the people the release was made for"
+        raise invalid("public", rule, f"{n:,} people, not {counted:,}", advice)
+
+    def rows(self, equations: Equations, possible: Possible | None, last: int) -> tuple[Array, Array]:
+        """For each row by how much people beyond the view, and absent ones, may change it: at most.
+
+        ``last`` is how many cells, one after the other, count everybody of one place; zero without tables.
+        """
+        size = equations.target.size
+        if not last:
+            return np.full(size, float(self.missing)), np.full(size, float(self.absent))
+        here = equations.squares
+        more, fewer = np.full(size, float(self.missing)), np.minimum(float(self.absent), here)
+        if possible is None:
+            return more, fewer
+        low, high = (
+            np.repeat(side.reshape(-1, last).sum(axis=1), last) for side in (possible.low, possible.high)
+        )
+        most = np.minimum(more, np.maximum(high - here + fewer, 0.0))
+        return most, np.minimum(fewer, np.maximum(here - low + more, 0.0))
+
+
+NOBODY = Strangers()
+
+
+def _exact_totals(release: Release) -> bool:
+    """Whether some table is shown whole and without an error."""
+    if not (release.statistic.adds_up and release.noise.known and release.noise.bound == 0):
+        return False
+    assert release.shape is not None
+    layout = tables_of(release.statistic, cast(Public, Known.of(release.shape)), release.levels)
+    ends = np.cumsum([int(np.prod(shape)) for shape in layout.shapes])
+    return any(not np.isnan(cells).any() for cells in np.split(release.values, ends[:-1]))
+
+
+def widen(rows: Rows, more: Array, fewer: Array) -> Rows:
+    """The rows where a value may count this many people too many, or too few: A s from z − more to z + fewer.
+
+    What was exact becomes an interval.
+    """
+    half = (more + fewer) / 2
+    wide = half > 0
+    slack = rows.slack + half + np.where(wide & (rows.slack == 0), 0.5, 0.0)
+    spread = np.hypot(rows.rest, slack / np.sqrt(3))
+    return Rows(
+        rows.target + (fewer - more) / 2,
+        np.where(wide, spread, rows.std),
+        np.where(wide, spread, rows.spread),
+        rows.bound + half,
+        np.where(wide, slack, rows.slack),
+        rows.rest,
+        rows.unseen | (wide & (rows.std == 0)),
+    )
+
+
+def widen_facts(facts: Facts, more: Array, fewer: Array) -> Facts:
+    """The facts where a value may count this many people too many, or too few."""
+    if not (more.any() or fewer.any()):
+        return facts
+    kept = tuple((row, counts) for row, counts in facts.gaps if not more[row] and not fewer[row])
+    return Facts(facts.low - more, facts.high + fewer, kept)
+
+
+# Secrets that are known already.
+
+
+def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
+    """The equations of secrets that the attacker knows already.
+
+    Notes
+    -----
+    Of bits and categories a row for each value v: Σ s_iv over the people known to have v is their number
+    (of bits zero for v = 0), which fixes everybody in it and leaves people alike together. Of real numbers a
+    row per person.
+    """
+    people = np.array([_row(row, n) for row in secrets], dtype=np.intp)
+    values = np.array([_value(value, levels) for value in secrets.values()])
+    width = n * (levels if levels > 2 else 1)
+    alike = np.zeros(n, dtype=np.intp)
+    if not levels:
+        matrix = np.zeros((people.size, width))
+        matrix[np.arange(people.size), people] = 1.0
+        target = values.astype(np.float64)
+        alike[people] = 1 + np.arange(people.size)
+    else:
+        matrix = np.zeros((levels, width))
+        block = values if levels > 2 else np.zeros_like(values)
+        matrix[values, block * n + people] = 1.0
+        held = np.bincount(values, minlength=levels).astype(np.float64)
+        target = held if levels > 2 else np.array([0.0, held[1]])
+        alike[people] = 1 + values
+    rows = Rows.exact(target)
+    return ReleaseEquations(
+        Sparse(matrix), np.arange(target.size), rows, Exact(), alike, Facts(target.copy(), target.copy())
+    )
+
+
+def _row(row: Any, n: int) -> int:
+    if not is_whole(row) or not 0 <= row < n:
+        raise invalid("known_secrets", f"rows from 0 to {n - 1}", row)
+    return int(row)
+
+
+def _value(value: Any, levels: int) -> float | int:
+    if levels:
+        if not is_whole(value) or not 0 <= value < levels:
+            raise invalid("known_secrets", f"values from 0 to {levels - 1}, by row", value)
+        return int(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise invalid("known_secrets", "finite numbers, by row", value)
+    return number

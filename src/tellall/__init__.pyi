@@ -4,6 +4,8 @@ from . import testing as testing
 from .attack.blackbox.estimate import estimate_profile as estimate_profile
 from .attack.blackbox.mechanism import MechanismAudit as MechanismAudit
 from .attack.blackbox.mechanism import audit_mechanism as audit_mechanism
+from .attack.prove.row_areas import AreaRows as AreaRows
+from .attack.prove.row_areas import rows_by_area as rows_by_area
 from .attack.prove.rows import PossibleRows as PossibleRows
 from .attack.prove.rows import rows_from_tables as rows_from_tables
 from .attack.reconstruct.attack import Reconstruction as Reconstruction
@@ -111,5 +113,6 @@ from .release.statistics.means import Means as Means
 from .release.statistics.predicates import Predicates as Predicates
 from .release.statistics.subset_counts import SubsetCounts as SubsetCounts
 from .release.statistics.tables import Tables as Tables
+from .release.table_files import read_count_tables as read_count_tables
 
 __version__: str

@@ -25,6 +25,7 @@ from tellall.cli.options import INCONCLUSIVE, say
 from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
+from tellall.cli.rows import rows
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
@@ -77,6 +78,8 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     "   |   tellall calibrate counties.toml -o study --jobs 4",
     publish: "tellall publish people.toml -o release.json",
     attack: "tellall attack release.json --public people.csv",
+    rows: "tellall rows age_sex.csv race_age.csv   |   tellall rows blocks.csv --by block -o rows.json   |   "
+    "tellall rows release.json --reveal   |   tellall rows age_sex.csv --round 5",
     explain: "tellall explain   |   tellall explain reconstruction",
     profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
     trace: "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",

@@ -24,7 +24,16 @@ from tellall.release.joint import CountTable, Joint, join_tables, tables_in
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.release import Release
 
-__all__ = ["CertainRow", "LikelyRow", "PossibleRows", "PublishedCell", "RowScore", "rows_from_tables"]
+__all__ = [
+    "DRAWS",
+    "CertainRow",
+    "LikelyRow",
+    "PossibleRows",
+    "PublishedCell",
+    "RowScore",
+    "join_releases",
+    "rows_from_tables",
+]
 
 DRAWS = 100  # random solutions
 _STARTS = 32  # of the search for ranges
@@ -302,6 +311,17 @@ def rows_from_tables(
     >>> found.unique, found.certain[0]
     (True, CertainRow(row=(0, 0, 1), least=1))
     """
+    effort, draws = check_effort(proof_effort), whole("draws", draws)
+    joint = join_releases(releases, people)
+    starts = random_starts(maximum_entropy(joint), _STARTS, np.random.default_rng(0))
+    found = find_ranges(joint.certain, joint.upper, effort, starts, interruptible=interruptible)
+    return PossibleRows(joint, found, draws, _seed(rng))
+
+
+def join_releases(
+    releases: Release | CountTable | Sequence[Release | CountTable], people: int | str | None
+) -> Joint:
+    """What releases and tables say together about the rows of their joint domain."""
     given = [releases] if isinstance(releases, Release | CountTable) else list(releases)
     tables: list[CountTable] = []
     order: list[str] = []
@@ -312,11 +332,7 @@ def rows_from_tables(
         tables += tables_in(one) if isinstance(one, Release) else [one]
     if not any(table.columns for table in tables):
         raise invalid("releases", "one table with columns, or more", "none")
-    effort, draws = check_effort(proof_effort), whole("draws", draws)
-    joint = join_tables(tables, _people(tables, people), order)
-    starts = random_starts(maximum_entropy(joint), _STARTS, np.random.default_rng(0))
-    found = find_ranges(joint.certain, joint.upper, effort, starts, interruptible=interruptible)
-    return PossibleRows(joint, found, draws, _seed(rng))
+    return join_tables(tables, _people(tables, people), order)
 
 
 def _people(tables: Sequence[CountTable], people: int | str | None) -> int | None:

@@ -13,12 +13,12 @@ __all__ = [
     "outdated",
 ]
 
-NAMES = ("plan", "release", "audit", "sweep", "calibrate")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows")
 VERSION = 2
 
 
 def load(name: str) -> dict[str, Any]:
-    """The JSON schema of "plan", "release", "audit", "sweep" or "calibrate", made from the document's fields.
+    """The JSON schema of a document, by one of ``NAMES``, made from the document's fields.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def load(name: str) -> dict[str, Any]:
     from tellall.core.schemas import documents, studies  # they load pydantic
 
     one_of("name", name, NAMES)
-    room = studies if name in ("sweep", "calibrate") else documents
+    room = studies if name in ("sweep", "calibrate", "rows") else documents
     model = getattr(room, f"{name.capitalize()}Document")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

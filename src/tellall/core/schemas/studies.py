@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "CalibrateDocument",
+    "RowsDocument",
     "SweepDocument",
 ]
 
@@ -298,3 +299,62 @@ class CalibrateDocument(_StudyModel):
     exposed_limit: ExposedLimit = None
     releases: list[CalibratedRelease | CalibratedAreas]
     skipped: list[UnansweredDocument]
+
+
+class RowsColumn(_StudyModel):
+    """A column of the joint domain, and how many values it has."""
+
+    name: str
+    values: Annotated[int, Field(ge=1)]
+
+
+class RowsTable(_StudyModel):
+    """A published table."""
+
+    columns: list[str]
+    cells: Annotated[int, Field(ge=1)]
+
+
+class RowsCell(_StudyModel):
+    """A published cell and the counts it leaves possible; null: no largest one."""
+
+    table: str
+    cell: dict[str, str]
+    low: float
+    high: float | None
+
+
+class RowsArea(_StudyModel):
+    """What the tables of one area say of its rows."""
+
+    name: str
+    status: str
+    settled: Annotated[bool, Field(description="Whether every bound is reached.")]
+    people: Annotated[int, Field(ge=0)] | None
+    possible: Annotated[int, Field(ge=0, description="Rows that can occur.")]
+    certain: Annotated[int, Field(ge=0, description="Rows in every solution.")]
+    certain_people: Annotated[int, Field(ge=0, description="How many people these are at least.")]
+    unique: Annotated[bool, Field(description="Whether there is one solution only.")]
+    open: Annotated[int, Field(ge=0, description="Rows whose bounds may not be reached.")]
+    contradiction: Annotated[list[RowsCell], Field(description="Cells that cannot all be right.")]
+    steps: Annotated[int, Field(ge=0)]
+
+
+class RowsDocument(_StudyModel):
+    """What published tables say on their own, without any row."""
+
+    model_config = ConfigDict(title="tellall rows")
+
+    schema_version: Literal[2]
+    document: Literal["rows"]
+    tellall: str
+    versions: dict[str, str]
+    seed: Annotated[int, Field(ge=0)]
+    files: list[str]
+    by: Annotated[str | None, Field(description="The column whose values are the areas.")]
+    columns: list[RowsColumn]
+    tables: list[RowsTable]
+    domain: Annotated[int, Field(ge=1, description="Rows of the joint domain.")]
+    areas: list[RowsArea]
+    people: Annotated[int, Field(ge=0)]
+    certain_people: Annotated[int, Field(ge=0)]

@@ -1,0 +1,196 @@
+"""Rows of many areas: each area's tables read on their own, on all cores, and kept as they are finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.attack.prove.proof import EFFORT
+from tellall.attack.prove.rows import DRAWS, PossibleRows, PublishedCell, rows_from_tables
+from tellall.core.checkpoint import Checkpoint, checkpoint_key
+from tellall.core.checks import is_whole
+from tellall.core.errors import invalid
+from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.progress import Progress
+from tellall.release.joint import CountTable, tables_in
+from tellall.release.release import Release
+
+__all__ = ["AreaRows", "rows_by_area", "summarise_rows"]
+
+Tables = Release | CountTable | Sequence[Release | CountTable]
+
+
+@dataclass(frozen=True)
+class AreaRows:
+    """What the tables of one area say of its rows; a row is given by its index in the joint domain.
+
+    Attributes
+    ----------
+    status, settled
+        How the search ended, in words, and whether every bound is reached; or why there is no answer.
+    people
+        How many people there are in the solution that was found; None where none was.
+    possible, open
+        How many rows can occur, and of how many the bounds may not be reached.
+    certain
+        (row, least count) of the rows in every solution.
+    unique
+        Whether there is one solution only.
+    likely
+        (row, share, baseline) of the first rows in the ranking.
+    contradiction
+        Published cells that cannot all be right.
+    """
+
+    name: str
+    status: str
+    settled: bool = False
+    people: int | None = None
+    possible: int = 0
+    open: int = 0
+    certain: tuple[tuple[int, int], ...] = ()
+    unique: bool = False
+    likely: tuple[tuple[int, float, float], ...] = ()
+    contradiction: tuple[PublishedCell, ...] = ()
+    steps: int = 0
+
+    @property
+    def certain_people(self) -> int:
+        """How many people the certain rows are at least."""
+        return sum(least for _, least in self.certain)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of every area."""
+
+    people: int | str | None
+    effort: int
+    draws: int
+    first: int
+    seed: int
+
+
+def rows_by_area(
+    areas: Mapping[str, Tables],
+    *,
+    people: int | str | None = "published",
+    proof_effort: int = EFFORT,
+    draws: int = DRAWS,
+    first: int = 0,
+    rng: int = 0,
+    workers: int | Workers = 1,
+    work: str | Path | None = None,
+    progress: Progress | None = None,
+) -> tuple[AreaRows, ...]:
+    """What `rows_from_tables` finds in each area, in the order of the areas.
+
+    Parameters
+    ----------
+    areas
+        The tables of each area, by its name.
+    people, proof_effort, draws, rng
+        As there; the seed is a whole number, and every area's.
+    first
+        How many of the likeliest rows are listed; 0: none, and no random solutions are drawn.
+    workers
+        How many processes, −1 for one per core, or a `Workers` with the address of a cluster.
+    work
+        A folder where finished areas are kept, so that the same call goes on where it was stopped.
+    progress
+        Called with (areas done, areas in all).
+
+    Examples
+    --------
+    >>> def block(counts):
+    ...     return CountTable({"age": ["0-19", "20+"], "sex": ["f", "m"]}, counts)
+    >>> found = rows_by_area({"a": block([1, 0, 2, 1]), "b": [block([1, 0, 0, 0]), block([0, 0, 0, 1])]})
+    >>> [(area.name, area.certain_people, area.status.split(":")[0]) for area in found]
+    [('a', 4, 'solved'), ('b', 0, 'contradictory')]
+    """
+    if not is_whole(rng) or rng < 0:
+        raise invalid("rng", "a seed of zero or more", rng)
+    asked = _Asked(people, proof_effort, draws, first, int(rng))
+    names = list(areas)
+    tasks = [_task(name, areas[name], asked) for name in names]
+    found = [AreaRows(name, "") for name in names]
+    kept = nullcontext() if work is None else Checkpoint.in_folder(work)
+    with kept as checkpoint:
+        where = workers if isinstance(workers, Workers) else Workers(workers)
+        for done in run(_work, tasks, workers=where, checkpoint=checkpoint, parse=_parsed, progress=progress):
+            name = names[done.index]
+            found[done.index] = AreaRows(name, done.reason) if isinstance(done, Failed) else done.piece
+    return tuple(found)
+
+
+def _task(name: str, given: Tables, asked: _Asked) -> Task:
+    listed = [given] if isinstance(given, Release | CountTable) else list(given)
+    tables = [one for each in listed for one in (tables_in(each) if isinstance(each, Release) else [each])]
+    key = checkpoint_key("rows", name, asdict(asked), [_plain(table) for table in tables])
+    cells = sum(table.counts.size for table in tables)
+    return Task(name, partial(_payload, name, tables, asked), key, cells)
+
+
+def _payload(name: str, tables: list[CountTable], asked: _Asked) -> tuple[str, list[CountTable], _Asked]:
+    return name, tables, asked
+
+
+def _plain(table: CountTable) -> list[Any]:
+    """Everything that decides what a table says."""
+    counts = [None if np.isnan(count) else float(count) for count in table.counts]
+    done = [repr(protection) for protection in table.protections]
+    return [table.columns, table.labels, counts, done, table.people, table.units]
+
+
+def _work(payload: tuple[str, list[CountTable], _Asked]) -> dict[str, Any]:
+    name, tables, asked = payload
+    found = rows_from_tables(
+        tables,
+        people=asked.people,
+        proof_effort=asked.effort,
+        draws=asked.draws,
+        rng=asked.seed,
+        interruptible=False,
+    )
+    return asdict(summarise_rows(name, found, asked.first))
+
+
+def _parsed(piece: dict[str, Any]) -> AreaRows:
+    return AreaRows(
+        **{
+            **piece,
+            "certain": tuple((int(row), int(least)) for row, least in piece["certain"]),
+            "likely": tuple((int(row), float(a), float(b)) for row, a, b in piece["likely"]),
+            "contradiction": tuple(PublishedCell(*cell) for cell in piece["contradiction"]),
+        }
+    )
+
+
+def summarise_rows(name: str, found: PossibleRows, first: int) -> AreaRows:
+    """What was found, as plain data with the first rows of the ranking."""
+    at = np.flatnonzero(found.lower > 0)
+    empty = found.found.empty
+    shape = found.joint.shape
+    likely = [
+        (int(np.ravel_multi_index(each.row, shape)), each.share, each.baseline)
+        for each in (found.likely[:first] if first else ())
+    ]
+    return AreaRows(
+        name=name,
+        status=str(found.status),
+        settled=found.status.settled,
+        people=None if found.solution is None else int(found.solution.sum()),
+        possible=0 if empty else int((found.upper > 0).sum()),
+        open=int(found.open.sum()),
+        certain=tuple((int(row), int(found.lower[row])) for row in at),
+        unique=found.unique,
+        likely=tuple(likely),
+        contradiction=found.contradiction,
+        steps=found.found.steps,
+    )

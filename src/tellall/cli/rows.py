@@ -1,0 +1,302 @@
+"""tellall rows: what published tables say on their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tellall.cli.options import (
+    INCONCLUSIVE,
+    AsJson,
+    Cluster,
+    Jobs,
+    Out,
+    Quiet,
+    Reveal,
+    Seed,
+    check_out,
+    emit,
+    kept_beside,
+    progress_bar,
+    resumable,
+    say,
+    write_secret,
+)
+from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
+
+if TYPE_CHECKING:
+    from tellall.attack.prove.row_areas import AreaRows
+    from tellall.release.joint import CountTable, Joint
+    from tellall.release.release import Release
+
+__all__ = [
+    "rows",
+]
+
+_SHOWN = 20  # areas in the terminal
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TABLES...", help="Releases saved by tellall (.json), or tables with a count a line (.csv)."
+    ),
+]
+
+
+def rows(
+    tables: Files,
+    by: Annotated[str | None, typer.Option("--by", help="A column whose values are areas.")] = None,
+    count: Annotated[str | None, typer.Option("--count", help="The column of counts.")] = None,
+    people: Annotated[
+        int | None, typer.Option("--people", "-n", min=0, help="How many people, if known.")
+    ] = None,
+    base: Annotated[float | None, typer.Option("--round", help="Counts were rounded to this base.")] = None,
+    mode: Annotated[
+        str, typer.Option("--mode", help="How: nearest, random, controlled or midpoint.")
+    ] = "nearest",
+    below: Annotated[
+        float | None, typer.Option("--hidden-below", help="Counts under this were not shown.")
+    ] = None,
+    std: Annotated[
+        float | None, typer.Option("--noise", help="Counts have normal noise of this spread.")
+    ] = None,
+    absent: Annotated[
+        str, typer.Option("--absent", help="A cell that is not listed: zero or unknown.")
+    ] = "zero",
+    effort: Annotated[
+        int | None, typer.Option("--effort", min=0, help="Steps of the search, about a millisecond each.")
+    ] = None,
+    draws: Annotated[int, typer.Option("--draws", min=1, help="Random solutions that rank rows.")] = 100,
+    first: Annotated[
+        int, typer.Option("--first", min=0, help="Likeliest rows that --reveal lists for each area.")
+    ] = 100,
+    jobs: Jobs = -1,
+    cluster: Cluster = None,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    out: Out = None,
+    reveal: Reveal = False,
+) -> None:
+    """Say which rows of people must be behind published tables, from the tables alone.
+
+    Counts are printed; the rows themselves go into the file of --reveal. What is finished is kept beside
+    --out, so that the same command goes on where it was stopped.
+
+    Exit codes: 0 read, 2 bad input or usage, 3 inconclusive (some bounds left open, or contradictory tables).
+    """
+    from tellall.attack.prove.proof import EFFORT
+    from tellall.attack.prove.row_areas import rows_by_area
+    from tellall.core.jobs import Workers
+    from tellall.report.text import talk_console
+
+    talk = talk_console(quiet=quiet)
+    check_out(out)
+    areas = _read(tables, by, count, absent, _protections(std, base, mode, below))
+    joint = _joint(areas, people)
+    kept = kept_beside(out, "rows")
+    with (
+        resumable(kept=kept is not None, words="areas") as known,
+        progress_bar(talk, "reading tables", quiet=quiet) as progress,
+    ):
+        found = rows_by_area(
+            areas,
+            people="published" if people is None else people,
+            proof_effort=EFFORT if effort is None else effort,
+            draws=draws,
+            first=first if reveal else 0,
+            rng=seed,
+            workers=Workers(jobs, cluster),
+            work=kept,
+            progress=known(progress),
+        )
+    document = _document(tables, by, areas, joint, found, seed)
+    if not quiet and not as_json:
+        say("\n".join(_lines(document)))
+    if reveal:
+        marked = write_secret(out or Path(f"{tables[0].stem}-rows"), _revealed(joint, found))
+        talk.print(f"The rows are in {marked}", soft_wrap=True)
+    emit(document, as_json=as_json, out=out)
+    raise typer.Exit(0 if all(area.settled for area in found) else INCONCLUSIVE)
+
+
+def _protections(std: float | None, base: float | None, mode: str, below: float | None) -> list[Any]:
+    import tellall
+
+    chosen: list[Any] = [] if std is None else [tellall.Gaussian(std)]
+    chosen += [] if base is None else [tellall.Rounding(base, mode)]
+    return chosen + ([] if below is None else [tellall.Suppression(below)])
+
+
+def _read(
+    paths: list[Path], by: str | None, count: str | None, absent: str, protect: list[Any]
+) -> dict[str, list[Release | CountTable]]:
+    """The tables by area: releases, or files of counts."""
+    from tellall.release.release import Release
+    from tellall.release.table_files import read_count_tables
+
+    saved = [path for path in paths if path.suffix.lower() == ".json"]
+    if saved and (len(saved) < len(paths) or by is not None or protect):
+        rule = (
+            "releases alone, without --by and without what was done to the counts, which they say themselves"
+        )
+        raise invalid("tables", rule, ", ".join(path.name for path in paths))
+    if saved:
+        return {"": [Release.load(path) for path in saved]}
+    listed = read_count_tables(paths, protect, count=count, by=by, absent=absent)
+    return {area: list(tables) for area, tables in listed.items()}
+
+
+def _joint(areas: dict[str, list[Release | CountTable]], people: int | None) -> Joint:
+    """The joint domain, which is the same in all areas; refused where it is too large."""
+    from tellall.attack.prove.rows import join_releases
+
+    return join_releases(next(iter(areas.values())), people)
+
+
+def _document(
+    paths: list[Path],
+    by: str | None,
+    areas: dict[str, list[Release | CountTable]],
+    joint: Joint,
+    found: tuple[AreaRows, ...],
+    seed: int,
+) -> dict[str, Any]:
+    """What was found, without any row."""
+    from tellall.core.version import __version__, versions
+
+    return {
+        "schema_version": VERSION,
+        "document": "rows",
+        "tellall": __version__,
+        "versions": versions(),
+        "seed": seed,
+        "files": [path.name for path in paths],
+        "by": by,
+        "columns": [
+            {"name": name, "values": len(labels)}
+            for name, labels in zip(joint.columns, joint.labels, strict=True)
+        ],
+        "tables": [
+            {"columns": list(table.columns), "cells": int(table.counts.size)} for table in joint.tables
+        ],
+        "domain": int(joint.upper.size),
+        "areas": [_area(area) for area in found],
+        "people": sum(area.people or 0 for area in found),
+        "certain_people": sum(area.certain_people for area in found),
+    }
+
+
+def _area(area: AreaRows) -> dict[str, Any]:
+    return {
+        "name": area.name,
+        "status": area.status,
+        "settled": area.settled,
+        "people": area.people,
+        "possible": area.possible,
+        "certain": len(area.certain),
+        "certain_people": area.certain_people,
+        "unique": area.unique,
+        "open": area.open,
+        "contradiction": [
+            {"table": cell.table, "cell": cell.cell, "low": cell.low, "high": _ended(cell.high)}
+            for cell in area.contradiction
+        ],
+        "steps": area.steps,
+    }
+
+
+def _ended(high: float) -> float | None:
+    return high if high < float("inf") else None
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    """The document in words and a table, at most 80 columns wide."""
+    import textwrap
+
+    columns = " × ".join(f"{one['name']} ({one['values']})" for one in document["columns"])
+    tables = ", ".join(" × ".join(one["columns"]) or "total" for one in document["tables"])
+    areas = document["areas"]
+    first = f"{columns}: {document['domain']:,} possible rows. Tables: {tables}."
+    lines = textwrap.wrap(first, 80)
+    if document["by"] is None:
+        return [*lines, *_one_area(areas[0])]
+    lines += ["", *_table(areas[:_SHOWN])]
+    if len(areas) > _SHOWN:
+        lines.append(f"… and {len(areas) - _SHOWN:,} more areas; --json or -o has all of them.")
+    unsettled = sum(not area["settled"] for area in areas)
+    left = f"; {unsettled:,} of {len(areas):,} areas are not settled" if unsettled else ""
+    total = (
+        f"{document['certain_people']:,} of {document['people']:,} people have a row that is certain{left}."
+    )
+    return [*lines, "", *textwrap.wrap(total, 80)]
+
+
+def _one_area(area: dict[str, Any]) -> list[str]:
+    import textwrap
+
+    if area["contradiction"] or area["status"].startswith("contradictory"):
+        said = [f"The tables contradict each other: {area['status'].partition(': ')[2]}."]
+        for cell in area["contradiction"]:
+            where = ", ".join(f"{name} = {value}" for name, value in cell["cell"].items()) or "all"
+            top = "any" if cell["high"] is None else f"{cell['high']:g}"
+            span = f"{cell['low']:g}" if cell["low"] == cell["high"] else f"{cell['low']:g} to {top}"
+            said += textwrap.wrap(f"  {cell['table']}: {where}: {span}", 80, subsequent_indent="    ")
+        return said
+    people = "" if area["people"] is None else f" of {area['people']:,}"
+    lines = [
+        f"{area['possible']:,} rows can occur. {area['certain']:,} are in every solution: "
+        f"{area['certain_people']:,}{people} people.",
+        "There is one solution only."
+        if area["unique"]
+        else "There is more than one solution."
+        if area["settled"]
+        else f"The search was {area['status']}.",
+    ]
+    return [part for line in lines for part in textwrap.wrap(line, 80)]
+
+
+def _table(areas: list[dict[str, Any]]) -> list[str]:
+    from tellall.core.text import one_line
+    from tellall.report.text import aligned
+
+    head = ["area", "people", "can occur", "certain", "people", "solutions"]
+    body = [
+        [
+            one_line(area["name"], 24),
+            "–" if area["people"] is None else f"{area['people']:,}",
+            f"{area['possible']:,}",
+            f"{area['certain']:,}",
+            f"{area['certain_people']:,}",
+            "one" if area["unique"] else "several" if area["settled"] else area["status"].split(":")[0][:14],
+        ]
+        for area in areas
+    ]
+    return aligned(head, body)
+
+
+def _revealed(joint: Joint, found: tuple[AreaRows, ...]) -> dict[str, Any]:
+    """The rows themselves."""
+
+    def named(row: int) -> dict[str, str]:
+        codes = joint.rows[row].tolist()
+        return {
+            name: labels[code] for name, labels, code in zip(joint.columns, joint.labels, codes, strict=True)
+        }
+
+    return {
+        "areas": [
+            {
+                "name": area.name,
+                "certain": [{"row": named(row), "least": least} for row, least in area.certain],
+                "likely": [
+                    {"row": named(row), "share": round(share, 4), "baseline": round(baseline, 4)}
+                    for row, share, baseline in area.likely
+                ],
+            }
+            for area in found
+        ]
+    }

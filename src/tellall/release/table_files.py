@@ -1,0 +1,168 @@
+"""Tables of counts in files: one count a line, beside the values of the columns it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.core.checks import one_of
+from tellall.core.errors import invalid
+from tellall.people.labels import label_text
+from tellall.people.readers import read_table
+from tellall.release.grids import TOTALS, as_number
+from tellall.release.joint import CountTable
+from tellall.release.protections.protection import Protection, as_protections
+
+__all__ = ["read_count_tables"]
+
+_COUNTS = ("count", "counts", "n", "number", "people", "population", "value", "freq", "frequency")
+
+
+@dataclass(frozen=True, eq=False)
+class _Listed:
+    """The lines of one file."""
+
+    columns: tuple[str, ...]
+    lines: list[tuple[str, ...]]
+    counts: Array
+    areas: list[str]
+
+
+def read_count_tables(
+    paths: str | Path | Sequence[str | Path],
+    protect: Protection | Sequence[Protection] | None = None,
+    *,
+    count: str | None = None,
+    by: str | None = None,
+    absent: str = "zero",
+) -> dict[str, list[CountTable]]:
+    """The tables in some files, by area; all under "" without areas.
+
+    Parameters
+    ----------
+    paths
+        CSV, TSV, Parquet or spreadsheet files. Each line has a value of every column of the table and the
+        count of that cell; a mark such as "*", "<5" or nothing at all says that it is hidden. A line with
+        "total" or "all" in place of a value is the total over that column.
+    protect
+        What is known to have been done to the counts, in order; None: they are exact.
+    count
+        The column of counts; by default the one called count, n, people, ..., or else the last.
+    by
+        A column whose values are areas, each with tables of its own.
+    absent
+        What a combination that a file does not show means: "zero" (nobody) or "unknown".
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "age_sex.csv"
+    ...     _ = path.write_text("age,sex,count\\n0-19,f,1\\n0-19,m,*\\n20+,f,2\\n20+,total,5\\n")
+    ...     read_count_tables(path)
+    {'': [CountTable of age: 2 cells, 1 hidden; exact, CountTable of age × sex: 4 cells, 1 hidden; exact]}
+    """
+    one_of("absent", absent, ("zero", "unknown"))
+    chosen, done = [paths] if isinstance(paths, str | Path) else list(paths), as_protections(protect)
+    if not chosen:
+        raise invalid("paths", "one file or more", "none")
+    if absent == "unknown" and any(protection.hides for protection in done):
+        rule = "zero where cells are hidden by a rule, so that a missing line is not taken for a hidden cell"
+        raise invalid("absent", rule, absent)
+    files = [_read(Path(path), count, by) for path in chosen]
+    labels: dict[str, list[str]] = {}
+    for file in files:
+        for at, name in enumerate(file.columns):
+            known = labels.setdefault(name, [])
+            known += [text for text in dict.fromkeys(line[at] for line in file.lines) if text not in known]
+    shown = {name: [each for each in known if each.lower() not in TOTALS] for name, known in labels.items()}
+    for name, known in shown.items():
+        if not known:
+            raise invalid("paths", f"tables with values of '{name}'", "totals alone")
+    areas: dict[str, list[CountTable]] = {area: [] for file in files for area in file.areas}
+    for file in files:
+        for area in dict.fromkeys(file.areas):
+            here = [i for i, each in enumerate(file.areas) if each == area]
+            areas[area] += _tables(file, here, shown, done, absent)
+    return areas
+
+
+def _read(path: Path, count: str | None, by: str | None) -> _Listed:
+    table = read_table(path)
+    names = [str(name) for name in (table.keys() if isinstance(table, Mapping) else table.columns)]
+    counted = _count_column(path, names, count)
+    if by is not None and by not in names:
+        raise invalid("by", f"a column of {path.name}", f"'{by}'")
+    columns = tuple(name for name in names if name not in (counted, by))
+    texts = {name: [label_text(value) for value in _values(table[name])] for name in names}
+    counts = np.empty(len(texts[counted]))
+    for number, text in enumerate(texts[counted]):
+        found = as_number(text)
+        if found is None:
+            rule = "counts, or a mark where one is hidden"
+            raise invalid(f"'{counted}'", rule, f"something else in line {number + 2:,} of {path.name}")
+        counts[number] = found
+    areas = texts[by] if by is not None else [""] * counts.size
+    lines = [tuple(texts[name][i] for name in columns) for i in range(counts.size)]
+    for number, line in enumerate(lines):
+        if "" in line:
+            raise invalid(
+                "paths", "files with a value in every column", f"line {number + 2:,} of {path.name}"
+            )
+    return _Listed(columns, lines, counts, areas)
+
+
+def _values(column: Any) -> list[Any]:
+    if isinstance(column, np.ma.MaskedArray):
+        gone = np.ma.getmaskarray(column)
+        return [None if missing else value for value, missing in zip(column.data, gone, strict=True)]
+    return list(column)
+
+
+def _count_column(path: Path, names: Sequence[str], count: str | None) -> str:
+    if count is not None:
+        if count not in names:
+            raise invalid("count", f"a column of {path.name} ({', '.join(names)})", f"'{count}'")
+        return count
+    known = [name for name in names if name.lower() in _COUNTS]
+    if len(known) > 1:
+        raise invalid("count", "named, where several columns may be it", ", ".join(known))
+    return known[0] if known else names[-1]
+
+
+def _tables(
+    file: _Listed,
+    here: Sequence[int],
+    labels: Mapping[str, Sequence[str]],
+    done: tuple[Protection, ...],
+    absent: str,
+) -> list[CountTable]:
+    """A table for each set of columns that lines are summed over."""
+    fill = 0.0 if absent == "zero" else np.nan
+    cells: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
+    for i in here:
+        line = dict(zip(file.columns, file.lines[i], strict=True))
+        kept = tuple(name for name, text in line.items() if text.lower() not in TOTALS)
+        table, cell = cells.setdefault(kept, {}), tuple(line[name] for name in kept)
+        if cell in table:
+            raise invalid("paths", "files with each cell once", f"{', '.join(cell) or 'a total'} twice")
+        table[cell] = float(file.counts[i])
+    found = []
+    for kept in sorted(cells, key=len):
+        columns = {name: labels[name] for name in kept}
+        shape = tuple(map(len, columns.values()))
+        # a total that a file does not show is not zero
+        counts = np.full(prod(shape), fill if len(kept) == len(file.columns) else np.nan)
+        for cell, value in cells[kept].items():
+            codes = [columns[name].index(text) for name, text in zip(kept, cell, strict=True)]
+            counts[int(np.ravel_multi_index(codes, shape)) if codes else 0] = value
+        complete = len(kept) == len(file.columns) or not np.isnan(counts).any()
+        if complete or not any(protection.hides for protection in done):  # else not shown may be hidden
+            found.append(CountTable(columns, counts, done))
+    return found

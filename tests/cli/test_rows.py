@@ -1,0 +1,106 @@
+"""tellall rows, on files of tables as an agency publishes them."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.core.schemas.studies import RowsDocument
+
+
+@pytest.fixture
+def tables(tmp_path):
+    (tmp_path / "age_sex.csv").write_text(
+        "age,sex,count\n0-19,f,1\n0-19,m,0\n20-64,f,3\n20-64,m,2\n65+,m,1\n"
+    )
+    (tmp_path / "sex_work.csv").write_text("sex,work,people\nf,yes,2\nf,no,2\nm,yes,*\nm,no,1\nm,total,3\n")
+    return ["age_sex.csv", "sex_work.csv"]
+
+
+def test_counts_are_printed_and_rows_only_revealed(tellall, tables, tmp_path):
+    code, out, _ = tellall("rows", *tables, "--jobs", "1")
+    assert code == 0
+    assert "age (3) × sex (2) × work (2): 12 possible rows." in out
+    assert "8 rows can occur. 3 are in every solution: 3 of 7 people." in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "0-19" not in out
+    code, out, _ = tellall("rows", *tables, "--jobs", "1", "--reveal", "--quiet", "-o", "found.json")
+    assert (code, out) == (0, "")
+    secret = json.loads((tmp_path / "found.SECRET.json").read_text())
+    first = secret["areas"][0]["likely"][0]
+    assert set(first["row"]) == {"age", "sex", "work"}
+    assert first["share"] <= 1
+    assert "0-19" not in (tmp_path / "found.json").read_text()
+
+
+def test_the_document_keeps_its_schema_and_the_seed_its_numbers(tellall, tables):
+    code, out, _ = tellall("rows", *tables, "--json", "--seed", "3", "--jobs", "1")
+    document = RowsDocument.model_validate_json(out)
+    assert code == 0
+    assert (document.domain, document.people, document.seed) == (12, 7, 3)
+    assert [one.columns for one in document.tables] == [["age", "sex"], ["sex"], ["sex", "work"]]
+    assert tellall("rows", *tables, "--json", "--seed", "3", "--jobs", "1")[1] == out
+
+
+def test_areas_are_read_one_by_one_and_kept(tellall, tmp_path):
+    lines = ["block,age,sex,count"]
+    for block in range(25):
+        lines += [
+            f"{block},{age},{sex},{(block + i) % 3}" for i, (age, sex) in enumerate([("y", "f"), ("o", "m")])
+        ]
+    (tmp_path / "blocks.csv").write_text("\n".join(lines) + "\n")
+    code, out, _ = tellall("rows", "blocks.csv", "--by", "block", "-o", "rows.json", "--jobs", "1")
+    assert code == 0
+    assert "… and 5 more areas" in out
+    document = RowsDocument.model_validate_json((tmp_path / "rows.json").read_text())
+    assert len(document.areas) == 25
+    assert document.certain_people == document.people
+    assert all(area.unique for area in document.areas)
+    assert (tmp_path / ".rows.areas" / "rows").is_dir()
+    assert tellall("rows", "blocks.csv", "--by", "block", "-o", "rows.json", "--jobs", "1")[1] == out
+
+
+def test_contradictory_tables_are_named(tellall, tmp_path):
+    (tmp_path / "a.csv").write_text("age,count\ny,3\no,1\n")
+    (tmp_path / "b.csv").write_text("age,sex,count\ny,f,1\ny,m,1\no,f,1\n")
+    code, out, _ = tellall("rows", "a.csv", "b.csv", "--jobs", "1")
+    assert code == 3
+    assert "The tables contradict each other" in out
+    assert "  age: age = y: 3" in out
+
+
+def test_a_saved_release_is_read(tellall, tmp_path):
+    people = ta.Dataset.from_arrays(np.eye(3, dtype=int), secret=[0, 1, 1])
+    ta.publish(people, ta.Marginals(3)).save(tmp_path / "release.json")
+    code, out, _ = tellall("rows", "release.json", "--jobs", "1")
+    assert code == 0
+    assert "There is one solution only." in out
+
+
+def test_rounded_and_hidden_counts_prove_less(tellall, tables):
+    certain = []
+    for options in ((), ("--round", "3", "--mode", "random"), ("--noise", "1")):
+        _, out, _ = tellall("rows", "age_sex.csv", *options, "--json", "--jobs", "1")
+        certain.append(RowsDocument.model_validate_json(out).certain_people)
+    assert certain[0] > certain[1] >= certain[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("age,count\ny,three\n", (), "must be counts, or a mark where one is hidden"),
+        ("age,count\ny,3\ny,4\n", (), "each cell once"),
+        ("age,n,count\ny,1,3\n", (), "count must be named, where several columns may be it"),
+        ("age,count\ny,3\n", ("--by", "town"), "by must be a column of t.csv"),
+        ("age,count\ntotal,3\n", (), "totals alone"),
+        ("age,count\ny,3\n", ("--absent", "maybe"), "absent must be"),
+        ("age,count\ny,3\n", ("--round", "-1"), "base must be"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_line(tellall, tmp_path, text, options, said):
+    (tmp_path / "t.csv").write_text(text)
+    code, out, err = tellall("rows", "t.csv", "--jobs", "1", *options)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err

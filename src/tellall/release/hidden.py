@@ -164,8 +164,8 @@ def _hidden_ends(threshold: Threshold, equations: Equations) -> tuple[float, flo
     laws = tuple(part for part in laws if not isinstance(part, Exact))
     last, earlier = laws[-1], Sum(laws[:-1])
     if isinstance(last, Rounding):
-        top = (ceil(threshold.below / last.base - _SAME) - 1) * last.base
-        jitter = 0.0 if last.mode == "nearest" else last.base / sqrt(12)
+        top = last.last_below(threshold.below)
+        jitter = last.base / sqrt(12) if last.random else 0.0
         hard = top + last.bound + earlier.bound
         if earlier.bound == 0 and not jitter:
             most = floor(hard + _SAME)

@@ -17,6 +17,8 @@ ALONE = [
     ta.Rounding(3, "random"),
     ta.Rounding(5, "random"),
     ta.Rounding(3, "controlled"),
+    ta.Rounding(3, "midpoint"),
+    ta.Rounding(4, "midpoint"),
     ta.CellKey(TABLE, key=7),
     ta.CellKey(GAPPED, key=7),
     ta.TruncatedNormal(1.0, 0.7),
@@ -29,6 +31,14 @@ ALONE = [
 ]
 
 
+def _midpoints(low: float, high: float, base: float) -> list[float]:
+    """What values from low to high are published as: ⌈v/base⌉ base − ⌊base/2⌋, and zero as zero."""
+    first, last = np.ceil(low / base - 1e-9), np.ceil(high / base - 1e-9)
+    steps = [k for k in np.arange(first, last + 1) if k != 0 or low < -1e-9]
+    zero = [0.0] if low <= 1e-9 and high >= -1e-9 else []
+    return zero + [k * base - base // 2 for k in steps]
+
+
 def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list[Interval], bool]:
     """Everything that a protection can make of these values of a cell of that count, and whether it hides."""
     out: list[Interval] = []
@@ -37,6 +47,9 @@ def after(one: ta.Protection, reached: list[Interval], count: int) -> tuple[list
         if isinstance(one, ta.Rounding) and np.isinf(low):
             out.append((low, high))  # any multiple
         elif isinstance(one, ta.Rounding):
+            if one.mode == "midpoint":
+                out += [(each, each) for each in _midpoints(low, high, one.base)]
+                continue
             if one.mode == "nearest":
                 first, last = np.round(low / one.base), np.round(high / one.base)
             else:

@@ -80,3 +80,29 @@ def test_no_noise_is_a_point_mass():
     assert ta.Laplace(0).logpdf([0.0, 1.0]).tolist() == [math.inf, -math.inf]
     assert Exact().sample(3).tolist() == [0, 0, 0]
     assert Exact().scaled(5).std == 0
+
+
+def test_midpoints_are_those_of_whole_counts():
+    midpoints = ta.Rounding(6, "midpoint")
+    assert midpoints.perturb(np.arange(14.0)).tolist() == [0, *[3] * 6, *[9] * 6, 15]
+    assert ta.Rounding(5, "midpoint").perturb(np.array([0.0, 1, 5, 6])).tolist() == [0, 3, 3, 8]
+    assert midpoints.rounds_to(np.array([0.0, 3, 6, 9])).tolist() == [True, True, False, True]
+    check_protection(midpoints)
+    people = ta.Dataset.from_arrays(np.eye(4, dtype=int), secret=[0, 1, 1, 0])
+    assert ta.publish(people, ta.Marginals(2), midpoints).values.max() == 3
+    with pytest.raises(ta.InvalidInput, match="of counts to a whole base"):
+        ta.publish(people, ta.Marginals(2, scale="fractions"), midpoints)
+    with pytest.raises(ta.InvalidInput, match="of counts to a whole base"):
+        ta.publish(people, ta.Marginals(2), ta.Rounding(2.5, "midpoint"))
+    with pytest.raises(ta.InvalidInput, match="fits counts of people"):
+        ta.publish(people, ta.Estimator("linear"), midpoints)
+
+
+def test_rounding_to_midpoints_then_hiding_leaves_what_is_below_the_limit():
+    from tellall.release.possible import possible_counts
+
+    found = possible_counts(np.array([np.nan, 9.0]), [ta.Rounding(6, "midpoint"), ta.Suppression(9)], 1.0)
+    assert (found.low.tolist(), found.high.tolist()) == ([0, 7], [6, 12])
+    assert ta.Rounding(6, "midpoint").last_below(10) == 9
+    assert ta.Rounding(6, "midpoint").last_below(3) == 0
+    assert ta.Rounding(5).last_below(10) == 5

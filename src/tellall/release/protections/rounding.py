@@ -1,4 +1,4 @@
-"""Rounding: to the nearest multiple, at random without bias, or so that tables still add up."""
+"""Rounding: to the nearest multiple, at random without bias, so that tables add up, or to midpoints."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy.typing as npt
 from tellall.core.checks import above_zero
 from tellall.core.errors import invalid
 from tellall.people.dataset import Public
-from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng
+from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng, check_counts
 from tellall.release.statistics.base import CellLayout, Statistic
 
 __all__ = ["Rounding", "whole_rounding"]
 
-_MODES = ("nearest", "random", "controlled")
+_MODES = ("nearest", "random", "controlled", "midpoint")
 _WHOLE = 1e-12
 _LOOSE = 1e-6  # this near, in multiples of the base, a published value is a multiple
 _MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
@@ -24,7 +24,7 @@ _MULTIPLE = 1e-9  # this near, in multiples of the base, a value is a multiple
 
 @dataclass(frozen=True)
 class Rounding(Noise):
-    """Rounding to a multiple of ``base``; multiples stay as they are.
+    """Rounding to a multiple of ``base``, or to the middle between two of them.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ class Rounding(Noise):
         What published values are multiples of.
     mode
         "nearest" (halves to even); "random": up or down so that the mean is the value; "controlled": the
-        same, and the cells of each table add up to its rounded total.
+        same, and the cells of each table add up to its rounded total; "midpoint": zero stays zero, and
+        everything else goes to the middle of its interval of that length, 1 to base, base + 1 to 2 base, ...
 
     Notes
     -----
@@ -45,11 +46,14 @@ class Rounding(Noise):
     unbiased controlled rounding): each cell is rounded as by "random", the cells of any stretch of
     neighbours add up to an adjacent multiple of their true sum, and tables of equal total are rounded to
     equal totals. Values that are not tables are rounded as by "random".
+    "midpoint" publishes ⌈v/base⌉ base − ⌊base/2⌋ of a count v ≠ 0; it takes counts and a whole base only.
 
     Examples
     --------
     >>> Rounding(5).perturb(np.array([1.0, 2.5, 7.4])).tolist()
     [0.0, 0.0, 5.0]
+    >>> Rounding(6, "midpoint").perturb(np.array([0.0, 1.0, 6.0, 7.0])).tolist()
+    [0.0, 3.0, 3.0, 9.0]
     """
 
     base: float
@@ -62,11 +66,16 @@ class Rounding(Noise):
 
     @property
     def std(self) -> float:
-        return self.base / math.sqrt(12.0 if self.mode == "nearest" else 6.0)
+        return self.base / math.sqrt(6.0 if self.random else 12.0)
 
     @property
     def bound(self) -> float:
         return self.base / 2 if self.mode == "nearest" else self.base
+
+    @property
+    def _shift(self) -> float:
+        """How far a midpoint lies below the end of its interval."""
+        return math.floor(self.base / 2) if self.base == math.floor(self.base) else self.base / 2
 
     @property
     def half_width(self) -> float:
@@ -75,12 +84,21 @@ class Rounding(Noise):
 
     @property
     def random(self) -> bool:
-        return self.mode != "nearest"
+        return self.mode in ("random", "controlled")
+
+    def prepare(self, statistic: Statistic, public: Public) -> Rounding:
+        """The rounding itself; midpoints are those of whole counts, and nothing else has them."""
+        if self.mode == "midpoint":
+            check_counts(self, statistic)
+            if statistic.units(public) != 1 or self.base != math.floor(self.base):
+                rule = "of counts to a whole base, where it is rounding to midpoints"
+                raise invalid("protect", rule, f"base {self.base:g} of {statistic.describe()}")
+        return self
 
     def leaves_counts(self, statistic: Statistic, public: Public) -> bool:
         """Whether one person in a published value is a multiple of the base."""
-        if not statistic.counts_people or statistic.sensitivity(public) is None:  # means may be of reals
-            return False
+        if self.mode == "midpoint" or not statistic.counts_people or statistic.sensitivity(public) is None:
+            return False  # midpoints are no multiples; means may be of reals
         multiples = 1 / (statistic.units(public) * self.base)
         return round(multiples) >= 1 and abs(multiples - round(multiples)) < _WHOLE * multiples
 
@@ -91,8 +109,11 @@ class Rounding(Noise):
         -----
         To the nearest: within base/2 of them, a half only where it goes to that multiple, which is even.
         At random: less than a base away, since a multiple stays where it is; of whole numbers at most
-        base − 1. Nothing where there is no multiple.
+        base − 1. Nothing where there is no multiple. To midpoints: zero, and the intervals whose middle is
+        between the ends.
         """
+        if self.mode == "midpoint":
+            return self._before_midpoint(low, high, step)
         with np.errstate(invalid="ignore"):
             least, most = np.ceil(low / self.base - _LOOSE), np.floor(high / self.base + _LOOSE)
             none = least > most
@@ -108,6 +129,30 @@ class Rounding(Noise):
                 (np.ceil(ends[1] / step - _MULTIPLE) - 1) * step,
             )
 
+    def _before_midpoint(self, low: Array, high: Array, step: float) -> tuple[Array, Array]:
+        """The intervals whose middle is from ``low`` to ``high``, and zero where that is."""
+        with np.errstate(invalid="ignore"):
+            least = np.ceil((low + self._shift) / self.base - _LOOSE)
+            most = np.floor((high + self._shift) / self.base + _LOOSE)
+            zero = (low <= _LOOSE * self.base) & (high >= -_LOOSE * self.base)
+            near = step or 4 * _MULTIPLE * self.base
+            bottom, top = (least - 1) * self.base, most * self.base
+            first = (np.floor(bottom / near + _MULTIPLE) + 1) * near if step else bottom + near
+            last = np.floor(top / near + _MULTIPLE) * near if step else top
+            last = np.where(most == 0, last - near, last)  # zero itself stays zero
+            none = least > most
+            nothing = np.where(zero, 0.0, np.inf), np.where(zero, 0.0, -np.inf)
+            return (
+                np.vstack([np.where(none, np.inf, first), nothing[0]]),
+                np.vstack([np.where(none, -np.inf, last), nothing[1]]),
+            )
+
+    def last_below(self, limit: float) -> float:
+        """The largest value below a limit that rounding gives."""
+        shift = self._shift if self.mode == "midpoint" else 0.0
+        found = (math.ceil((limit + shift) / self.base - _MULTIPLE) - 1) * self.base - shift
+        return max(found, 0.0) if self.mode == "midpoint" and limit > 0 else found
+
     def _nearest(
         self, ends: tuple[Array, Array], least: Array, most: Array, step: float
     ) -> tuple[Array, Array]:
@@ -122,23 +167,27 @@ class Rounding(Noise):
         return low, np.where(np.round(high / self.base) > most + _LOOSE, high - step, high)
 
     def step_after(self, step: float) -> float:
-        return self.base
+        if self.mode != "midpoint":
+            return self.base
+        return self.base / 2 if self._shift == self.base / 2 else 1.0
 
     def rounds_to(self, values: Array) -> npt.NDArray[np.bool_]:
-        """Which values are multiples of the base."""
-        ratio = values / self.base
-        return np.asarray(np.abs(ratio - np.rint(ratio)) <= _LOOSE * np.maximum(1.0, np.abs(ratio)))
+        """Which values rounding gives."""
+        midpoint = self.mode == "midpoint"
+        ratio = (values + self._shift if midpoint else values) / self.base
+        whole = np.abs(ratio - np.rint(ratio)) <= _LOOSE * np.maximum(1.0, np.abs(ratio))
+        return np.asarray(whole | (midpoint & (np.abs(values) <= _LOOSE * self.base)))
 
     def sample(self, size: int | tuple[int, ...], rng: Rng = None) -> Array:
         generator, half = as_rng(rng), self.base / 2
         drawn = generator.uniform(-half, half, size)
-        return drawn if self.mode == "nearest" else drawn + generator.uniform(-half, half, size)
+        return drawn + generator.uniform(-half, half, size) if self.random else drawn
 
     def logpdf(self, x: npt.ArrayLike) -> Array:
         """The log-density at x of evenly spread values: uniform, or triangular for the random modes."""
         distance = np.abs(np.asarray(x, dtype=float)) / self.base
         with np.errstate(divide="ignore"):
-            if self.mode == "nearest":
+            if not self.random:
                 return np.where(distance <= 0.5, -math.log(self.base), -np.inf)
             return np.asarray(np.log(np.maximum(1 - distance, 0.0)) - math.log(self.base))
 
@@ -149,6 +198,9 @@ class Rounding(Noise):
         """The values rounded; in mode "controlled", each table still adds up."""
         if self.mode == "nearest":
             return np.round(values / self.base) * self.base
+        if self.mode == "midpoint":
+            ends = np.ceil(values / self.base - _MULTIPLE) * self.base
+            return np.where(np.abs(values) <= _MULTIPLE * self.base, 0.0, ends - self._shift)
         if self.mode == "controlled" and context is not None and len(context.tables):
             return self._controlled(values, context.tables, as_rng(rng))
         whole, rest = self._split(values)

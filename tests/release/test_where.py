@@ -5,7 +5,7 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.compose import BlockDiagonal
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.release.statistics.among import as_among
 from tellall.testing import check_operator
 

@@ -33,7 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import BlockDiagonal, RowSelect, Stack
+from tellall.algebra.operators.compose import RowSelect, Stack
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.algebra.operators.packed import Packed
 from tellall.people.dataset import Public

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
-from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowSelect, Stack
+from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.solvers.base import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import HOST, Dense, Device, LinearOperator, find_device
-from tellall.algebra.operators.compose import BlockDiagonal, OnDevice, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import OnDevice, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from tellall import InvalidInput
 from tellall.algebra.operators.base import Dense, LinearOperator, written_out
-from tellall.algebra.operators.compose import BlockDiagonal, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.operators.sparse import Sparse
 from tellall.testing import check_operator
@@ -42,6 +43,23 @@ def test_partition_counts_cells(tables, n, cells, seed):
     for table in range(tables):
         dense[codes[table], np.arange(n)] = 1
     assert np.array_equal(operator.to_dense(), dense)
+    check_operator(operator, seed=seed)
+
+
+@given(sizes, st.integers(1, 5), st.integers(1, 3), seeds)
+def test_the_gram_of_every_table_counts_columns_in_common(n, d, k, seed):
+    rng = np.random.default_rng(seed)
+    columns = rng.integers(0, 3, (d, n))
+    sets = list(combinations(range(d), min(k, d)))
+    codes = np.stack(
+        [27 * number + 3 ** np.arange(len(s)) @ columns[list(s)] for number, s in enumerate(sets)]
+    )
+    plain = Partition(codes, 27 * len(sets))
+    operator = Partition(codes, 27 * len(sets), every=(columns, min(k, d)))
+    for weights in (None, np.full(operator.shape[0], 0.3), rng.random(operator.shape[0])):
+        assert np.allclose(operator.gram(weights), plain.gram(weights))
+        some = rng.permutation(n)[: n // 2]
+        assert np.allclose(operator.take(some).gram(weights), plain.take(some).gram(weights))
     check_operator(operator, seed=seed)
 
 

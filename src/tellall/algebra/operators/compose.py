@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import comb
 from typing import Any, final
 
 import numpy as np
@@ -23,7 +24,6 @@ from tellall.core.errors import invalid
 
 __all__ = [
     "SPARSE",
-    "BlockDiagonal",
     "DistinctRows",
     "OnDevice",
     "Partition",
@@ -37,101 +37,6 @@ SPARSE = 0.1  # share of entries that are not zero below which the zeros are lef
 Indices = npt.NDArray[np.intp]
 
 
-@final
-class BlockDiagonal(LinearOperator):
-    """Operators on the diagonal: ``A = diag(A_1, ..., A_K)``, a block of rows and of columns for each.
-
-    ``columns[b]`` are the columns of part b; by default the parts' columns follow each other. Of ``width``
-    columns in all those of no part are zero.
-    """
-
-    def __init__(
-        self,
-        parts: Sequence[LinearOperator],
-        columns: Sequence[IntArray] | None = None,
-        width: int | None = None,
-    ) -> None:
-        if not parts:
-            raise invalid("parts", "one operator or more", "none")
-        widths = [part.shape[1] for part in parts]
-        if columns is None:
-            columns = np.split(np.arange(sum(widths)), np.cumsum(widths)[:-1])
-        if [some.size for some in columns] != widths:
-            raise invalid(
-                "columns", f"as many as the columns of each part ({widths})", [some.size for some in columns]
-            )
-        self.parts, self.columns = tuple(parts), tuple(columns)
-        self.shape = (sum(part.shape[0] for part in parts), sum(widths) if width is None else width)
-        self.dtype, self.device = np.result_type(*(part.dtype for part in parts)), parts[0].device
-
-    @property
-    def entries(self) -> int:
-        return sum(part.entries for part in self.parts)
-
-    def matmat(self, block: Array) -> Array:
-        xp = self.device.xp
-        pairs = zip(self.parts, self._indices, strict=True)
-        out: Array = xp.concat([part.matmat(xp.take(block, index, axis=0)) for part, index in pairs])
-        return out
-
-    def rmatmat(self, block: Array) -> Array:
-        xp = self.device.xp
-        found = [
-            part.rmatmat(rows) for part, rows in zip(self.parts, split_rows(block, self.parts), strict=True)
-        ]
-        if self._has_zeros:
-            found.append(self.device.zeros((1, block.shape[1]), found[0].dtype))
-        out: Array = xp.take(xp.concat(found), self._order, axis=0)
-        return out
-
-    def on(self, device: Device) -> BlockDiagonal:
-        return BlockDiagonal([part.on(device) for part in self.parts], self.columns, self.shape[1])
-
-    def gram(self, weights: Array | None = None) -> Array:
-        out = np.zeros((self.shape[1], self.shape[1]))
-        for part, index, some in zip(self.parts, self.columns, split_rows(weights, self.parts), strict=True):
-            out[np.ix_(index, index)] = part.gram(some)
-        return out
-
-    def take(self, columns: IntArray) -> LinearOperator:
-        owner, local = np.full(self.shape[1], -1), np.empty(self.shape[1], dtype=np.intp)
-        for b, index in enumerate(self.columns):
-            owner[index], local[index] = b, np.arange(index.size)
-        chosen = [np.flatnonzero(owner[columns] == b) for b in range(len(self.parts))]
-        kept = [part.take(local[columns[index]]) for part, index in zip(self.parts, chosen, strict=True)]
-        if len(kept) == 1 and chosen[0].size == len(columns):
-            return kept[0]
-        return BlockDiagonal(kept, chosen, len(columns))
-
-    def squared(self) -> BlockDiagonal:
-        return BlockDiagonal([part.squared() for part in self.parts], self.columns, self.shape[1])
-
-    def to_sparse(self) -> Any:
-        from scipy.sparse import block_diag, coo_array, csr_array
-
-        found = coo_array(block_diag([part.to_sparse() for part in self.parts]))
-        place = np.concatenate(self.columns)[found.col]
-        return csr_array((found.data, (found.row, place)), shape=self.shape)
-
-    @cached_property
-    def _indices(self) -> list[Any]:
-        """The columns of each part, where products are computed."""
-        return [self.device.put(index) for index in self.columns]
-
-    @property
-    def _has_zeros(self) -> bool:
-        """Whether some columns are of no part, and zero."""
-        return sum(index.size for index in self.columns) < self.shape[1]
-
-    @cached_property
-    def _order(self) -> Any:
-        """For each column its index when the parts' columns come one after the other, zeros last."""
-        placed = np.concatenate(self.columns)
-        order = np.full(self.shape[1], placed.size)
-        order[placed] = np.arange(placed.size)
-        return self.device.put(order)
-
-
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -140,16 +45,25 @@ class Partition(LinearOperator):
     """The cell counts of one or several tables: ``A[c, p] = 1`` where person p is in cell c.
 
     ``codes`` is one row of cell numbers per table (tables × n); cells of different tables have different
-    numbers below ``cells``.
+    numbers below ``cells``. ``every`` says that these are the tables of every k of some columns: their codes
+    (columns × n), and k.
 
     Notes
     -----
     A s = bincount(codes, s) and Aᵀ y = y[codes] summed over tables: O(tables · n) time, no matrix. The gram
-    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time.
+    adds each cell's weight to all pairs of its people: O(Σ |cell|²) time. Of every table of k columns two
+    people who agree in g of them share C(g, k): with one weight for all, O(columns · n²).
     """
 
-    def __init__(self, codes: npt.ArrayLike, cells: int, *, device: Device = HOST) -> None:
-        self.device = device
+    def __init__(
+        self,
+        codes: npt.ArrayLike,
+        cells: int,
+        *,
+        device: Device = HOST,
+        every: tuple[IntArray, int] | None = None,
+    ) -> None:
+        self.device, self.every = device, every
         array = np.atleast_2d(np.asarray(codes))
         if array.ndim != 2 or array.dtype.kind not in "iu":
             raise invalid("codes", "an integer array, one row per table", f"{array.dtype} {array.shape}")
@@ -182,10 +96,12 @@ class Partition(LinearOperator):
         return out
 
     def on(self, device: Device) -> Partition:
-        return Partition(self.codes, self.shape[0], device=device)
+        return Partition(self.codes, self.shape[0], device=device, every=self.every)
 
     def gram(self, weights: Array | None = None) -> Array:
         n = self.shape[1]
+        if self.every is not None and (weights is None or (weights == weights[:1]).all()):
+            return self._gram_of_every(1.0 if weights is None or not weights.size else float(weights[0]))
         out = np.zeros((n, n))
         for row in self.codes:
             order = np.argsort(row, kind="stable")
@@ -196,8 +112,22 @@ class Partition(LinearOperator):
                     out[people[:, None], people] += weight
         return out
 
+    def _gram_of_every(self, weight: float) -> Array:
+        assert self.every is not None
+        (columns, k), n = self.every, self.shape[1]
+        shared = weight * np.array([comb(agree, k) for agree in range(len(columns) + 1)], dtype=np.float64)
+        out, step = np.empty((n, n)), max(1, _CHUNK // 4 // max(1, n))
+        for begin in range(0, n, step):  # so many that they stay in the cache
+            alike = np.zeros(out[begin : begin + step].shape, dtype=np.min_scalar_type(len(columns)))
+            for column in columns:
+                alike += column[begin : begin + step, None] == column
+            np.take(shared, alike, out=out[begin : begin + step], mode="clip")
+        return out
+
     def take(self, columns: IntArray) -> Partition:
-        return Partition(np.ascontiguousarray(self.codes[:, columns]), self.shape[0], device=self.device)
+        every = None if self.every is None else (self.every[0][:, columns], self.every[1])
+        codes = np.ascontiguousarray(self.codes[:, columns])
+        return Partition(codes, self.shape[0], device=self.device, every=every)
 
     def squared(self) -> Partition:
         return self

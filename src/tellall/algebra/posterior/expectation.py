@@ -116,13 +116,18 @@ class GaussianSteps:
     ) -> GaussianPosterior:
         from scipy.linalg import cho_solve, lapack
 
-        hessian = self._gram(free, weights, fixed)
-        hessian[np.diag_indices_from(hessian)] += precision
-        factor, failed = lapack.dpotrf(hessian, lower=1, clean=1)
+        def factorised(more: float = 0.0) -> tuple[Array, int]:
+            hessian = self._gram(free, weights, fixed)
+            hessian[np.diag_indices_from(hessian)] += precision
+            hessian[np.diag_indices_from(hessian)] += more * float(hessian.diagonal().max())
+            # symmetric, so that its transpose is the same and in the order that LAPACK takes without a copy
+            factor, failed, *_ = lapack.dpotrf(hessian.T, lower=1, clean=1, overwrite_a=1)
+            return factor, failed
+
+        factor, failed = factorised()
         if failed:  # a gram matrix so large beside the sites that its rounding errors show
-            hessian[np.diag_indices_from(hessian)] += 1e-10 * float(hessian.diagonal().max())
-            factor, _ = lapack.dpotrf(hessian, lower=1, clean=1)
-        mean = cho_solve((factor, True), right)
+            factor, _ = factorised(1e-10)
+        mean = cho_solve((factor, True), right, check_finite=False)
         half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
         variance = np.einsum("ij,ij->j", half, half)
 

@@ -228,7 +228,7 @@ class _Factorised(PreparedLeastSquares):
         self.hessian = problem.operator.gram(problem.weights)
         self.hessian[np.diag_indices_from(self.hessian)] += problem.ridge
         self.diagonal = self.hessian.diagonal()
-        self.factor, info = lapack.dpotrf(self.hessian, lower=1, clean=1)
+        self.factor, info = lapack.dpotrf(self.hessian.T, lower=1, clean=1)  # symmetric
         if info != 0:
             raise invalid("weights", "such that the normal equations are positive definite", "they are not")
 

@@ -32,7 +32,7 @@ class RowFactor:
         inner = self.scaled @ self.scaled.T
         inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
         inner[np.diag_indices_from(inner)] += 1
-        self.factor, _ = lapack.dpotrf(inner, lower=1, clean=1, overwrite_a=1)
+        self.factor, _ = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
 
     def solve(self, right: Array) -> Array:
         """H⁻¹ times a vector."""

@@ -160,10 +160,10 @@ def _rank(gram: Array, tolerance: float) -> int:
 def _inverse_diagonal(matrix: Array) -> Array:
     from scipy.linalg import lapack
 
-    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    factor, info = lapack.dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)  # symmetric
     if info != 0:
         return np.full(matrix.shape[0], np.inf)
-    inverse, _ = lapack.dtrtri(factor, lower=1)
+    inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
     out: Array = np.einsum("ij,ij->j", inverse, inverse)
     return out
 

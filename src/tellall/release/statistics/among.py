@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Device, IntArray
-from tellall.algebra.operators.compose import BlockDiagonal
+from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations, columns_of, labels_among

@@ -16,7 +16,6 @@ from tellall.cli.options import (
     Data,
     Device,
     Jobs,
-    PlanFile,
     PlanSeed,
     Quiet,
     Reveal,
@@ -31,13 +30,15 @@ from tellall.cli.options import (
     tell_assumed,
     write_secret,
 )
-from tellall.core.errors import TellallError
+from tellall.core import files
+from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.core.jobs import Workers
+    from tellall.experiment import plan as plans
     from tellall.experiment.document import Audit
     from tellall.people.dataset import Dataset
 
@@ -50,6 +51,22 @@ _LONG = 60  # seconds from which the time is told before
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
+Plan = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[PLAN.toml]",
+        help="The plan; tellall init writes one. Not needed with --acro.",
+        show_default=False,
+    ),
+]
+Acro = Annotated[
+    Path | None,
+    typer.Option("--acro", metavar="FOLDER", help="Attack the outputs that ACRO wrote, as they are."),
+]
+Secret = Annotated[
+    str | None,
+    typer.Option("--secret", help="With --acro: the column to protect; what most outputs share by default."),
+]
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
@@ -61,8 +78,10 @@ OutFolder = Annotated[
 
 def audit(
     context: typer.Context,
-    plan: PlanFile,
+    plan: Plan = None,
     data: Data = None,
+    acro: Acro = None,
+    secret: Secret = None,
     as_json: AsJson = False,
     seed: PlanSeed = None,
     quiet: Quiet = False,
@@ -79,6 +98,10 @@ def audit(
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
     some areas, only the missing ones are computed.
 
+    With --acro FOLDER the outputs in the folder are attacked as they are, beside those of the plan if there is
+    one. The output folder then holds results.json too, which ACRO's viewer reads. What could not be read is
+    listed with the reason.
+
     If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
     is looked for, and what each part of it gives away; both are added to the page.
 
@@ -93,10 +116,10 @@ def audit(
     from tellall.report.text import audit_text, talk_console
 
     talk = talk_console(quiet=quiet)
-    folder = out or Path(f"{plan.stem}-audit")
+    named = _name(plan, acro)
+    folder = out or Path(f"{named}-audit")
     check_folder(folder)
-    chosen = read_plan(plan, data, seed, talk)
-    people = chosen.dataset(data)
+    people, chosen, made_by = _asked(plan, data, acro, secret, seed, talk)
     known = chosen.not_checked
     chosen = chosen.attackable(people)
     for one in chosen.not_checked[len(known) :]:
@@ -114,6 +137,8 @@ def audit(
     # a device's memory holds one attack
     workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)
     where = [] if on_cpu else ["--device", chosen.device]
+    asked = [plan.name] if plan is not None else []
+    asked += ["--acro", acro.name] if acro is not None else []
     pieces = "attacks" if chosen.by is None else "areas"
     with (
         resumable(kept=True, words=pieces) as through,
@@ -128,7 +153,7 @@ def audit(
             cluster=cluster,
             work=folder / ".work" if chosen.by is None else kept_beside(folder),
             name=(data or Path(chosen.data)).name,
-            command=shlex.join(["tellall", "audit", plan.name, "--seed", str(chosen.seed), *where]),
+            command=shlex.join(["tellall", "audit", *asked, "--seed", str(chosen.seed), *where]),
         )
     page = result.save(folder)
     if not (folder / ".work").is_symlink():  # the page has the findings now
@@ -137,7 +162,9 @@ def audit(
         talk.print(text)
     for line in audit_lines(result.document):
         talk.print(line, soft_wrap=True)
-    if result.verdict.word != "pass" and result.worst is not None and not no_remedy:
+    if made_by is not None:
+        _write_record(result.document, folder, made_by, talk)
+    if result.verdict.word != "pass" and result.worst is not None and not no_remedy and acro is None:
         result = _explained(people, result, folder, talk, workers, quiet=quiet)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
@@ -148,6 +175,79 @@ def audit(
     if result.worst is None:
         raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
     raise typer.Exit(EXIT_CODES[result.verdict.word])
+
+
+def _name(plan: Path | None, acro: Path | None) -> str:
+    """What the audit is called: after its plan, else after the folder of outputs."""
+    if plan is None and acro is None:
+        raise invalid("PLAN.toml", "given, or --acro FOLDER", "neither")
+    return plan.stem if plan is not None else (acro or Path()).resolve().name
+
+
+def _asked(
+    plan: Path | None,
+    data: Path | None,
+    acro: Path | None,
+    secret: str | None,
+    seed: int | None,
+    talk: Console,
+) -> tuple[Dataset, plans.Plan, str | None]:
+    """The people, what is attacked, and which ACRO wrote the outputs."""
+    from tellall.experiment.plan import Plan
+    from tellall.release.folders import read_folder
+
+    if secret is not None and (acro is None or plan is not None):
+        raise invalid("--secret", "left out where there is a plan, which says it", secret)
+    if plan is not None:
+        chosen = read_plan(plan, data, seed, talk)
+        people = chosen.dataset(data)
+    else:
+        assert acro is not None
+        people, chosen = _people_of(acro, data, secret, talk), Plan((), seed=seed or 0, steps=False)
+        chosen = replace(chosen, data=(data or Path()).name, secret=people.secret_name)
+    if acro is None:
+        return people, chosen, None
+    folder = read_folder(acro, people)
+    chosen = chosen.with_outputs(folder)
+    if not chosen.releases:
+        raise invalid(
+            "--acro", "a folder with an output that can be read", "; ".join(map(str, folder.skipped))
+        )
+    for one in folder.skipped:
+        talk.print(f"Not read: {one}", soft_wrap=True)
+    return people, chosen, folder.made_by
+
+
+def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console) -> Dataset:
+    """The people whom outputs are about, with the secret that the outputs share."""
+    from tellall.experiment.draft import draft
+    from tellall.people.dataset import Dataset
+    from tellall.people.readers import read_table
+    from tellall.release.folders import likely_secret
+
+    if data is None:
+        raise invalid("--data", "given with --acro where there is no plan", "nothing")
+    table = read_table(data)
+    names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    chosen = likely_secret(acro, names) if secret is None else secret
+    made = draft(table, data.name, secret=chosen)
+    talk.print(
+        f"The secret is {chosen}; the attacker is taken to know {', '.join(made.public)}.", soft_wrap=True
+    )
+    return Dataset.from_frame(table, secret=chosen, public=made.public)
+
+
+def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Console) -> None:
+    """Writes the findings as ACRO would, into the output folder."""
+    from datetime import datetime
+
+    from tellall.report.acro_record import acro_record
+
+    texts = acro_record(document, made_by.split()[-1], datetime.now().isoformat(timespec="seconds"))
+    (folder / "checksums").mkdir(exist_ok=True)
+    for name, text in texts.items():
+        files.write_text(folder / name, text)
+    talk.print(f"ACRO's viewer reads {folder / 'results.json'}", soft_wrap=True)
 
 
 def _explained(

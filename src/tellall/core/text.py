@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 __all__ = [
     "escape_marks",
+    "no_formula",
     "one_line",
     "plain_text",
     "said",
@@ -66,6 +67,17 @@ def escape_marks(text: str) -> str:
         return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
     return _SUSPECT.sub(lambda found: escaped(found) if _acts(found[0]) else found[0], text)
+
+
+def no_formula(text: str) -> str:
+    """The text for a cell of a table: what a spreadsheet would take for a formula gets an apostrophe.
+
+    Examples
+    --------
+    >>> no_formula("=1+1"), no_formula("north")
+    ("'=1+1", 'north')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def said(error: BaseException, most: int = 160) -> str:

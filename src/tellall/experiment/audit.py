@@ -28,6 +28,7 @@ from tellall.experiment.verdict import Limits
 from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
+from tellall.release.outputs import OutputFolder
 
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
@@ -36,7 +37,7 @@ _SMALL = 3  # first releases of which every subset is attacked
 
 def audit(
     dataset: Dataset,
-    plan: Plan | Mapping[str, Any] | str | Path,
+    plan: Plan | OutputFolder | Mapping[str, Any] | str | Path,
     progress: Progress | None = None,
     *,
     processes: int = 1,
@@ -54,7 +55,8 @@ def audit(
     dataset
         The people, with their secret.
     plan
-        A plan, a mapping of the same shape, or the path of a TOML file.
+        A plan, a mapping of the same shape, or the path of a TOML file. Or outputs that are there already,
+        as `read_acro` gives them: those are attacked as they are.
     progress
         Called with (attacks done, attacks in all) after each; with ``by`` in the plan, (areas done, areas).
     processes
@@ -124,7 +126,8 @@ def jobs_alone(plan: Plan) -> list[Job]:
     jobs = [Job("alone", plan.releases[index].name, ((index, count),)) for index, count in whole]
     if plan.steps:
         seen = {_identity(plan, index, count) for index, count in whole}
-        for index, count in ((index, count) for index, most in whole for count in range(most)):
+        planned_only = [(index, most) for index, most in whole if plan.releases[index].given is None]
+        for index, count in ((index, count) for index, most in planned_only for count in range(most)):
             if (identity := _identity(plan, index, count)) not in seen:
                 seen.add(identity)
                 planned = plan.releases[index]
@@ -137,11 +140,13 @@ def jobs_together(plan: Plan, attackable: Sequence[int]) -> list[Job]:
     """The sets of two releases and more that are attacked, of those that can be attacked alone.
 
     Every subset of the first three, and every longer beginning: the sets of a longer plan hold those of a
-    shorter one.
+    shorter one. Of releases that are all published already, all together alone.
     """
     first = attackable[:_SMALL]
     sets = [chosen for size in range(2, len(first) + 1) for chosen in combinations(first, size)]
     sets += [tuple(attackable[:size]) for size in range(_SMALL + 1, len(attackable) + 1)]
+    if all(planned.given is not None for planned in plan.releases):
+        sets = [tuple(attackable)] if len(attackable) > 1 else []
     everything = tuple(range(len(plan.releases)))
     return [
         Job(
@@ -306,9 +311,11 @@ def _identity(plan: Plan, index: int, count: int) -> str:
     return json.dumps([shown["statistic"], shown["protect"][:count]], sort_keys=True)
 
 
-def _as_plan(plan: Plan | Mapping[str, Any] | str | Path) -> Plan:
+def _as_plan(plan: Plan | OutputFolder | Mapping[str, Any] | str | Path) -> Plan:
     if isinstance(plan, Plan):
         return plan
+    if isinstance(plan, OutputFolder):
+        return Plan.of_outputs(plan)
     if isinstance(plan, Mapping):
         return Plan.from_mapping(plan)
     if isinstance(plan, str | Path):

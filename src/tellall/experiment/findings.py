@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from tellall.core.amounts import count_of
+from tellall.core.text import no_formula
 from tellall.experiment.outcome import Counts, Outcome
 from tellall.experiment.plan import Plan
 from tellall.experiment.proofs import Proofs
@@ -271,20 +272,16 @@ def area_csv(rows: Sequence[dict[str, Any]]) -> str:
     writer = csv.DictWriter(text, ["area", "people", "release", "reason", *_NUMBERS], lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        known = {"area": _no_formula(row["name"]), "people": row["people"]}
+        known = {"area": no_formula(row["name"]), "people": row["people"]}
         if row["reason"] is not None:
             writer.writerow({**known, "reason": row["reason"]})
         for found in row["findings"]:
             low, high = found.get("interval") or (None, None)
             numbers = {name: found.get(name) for name in _NUMBERS}
             numbers |= {"low": low, "high": high}
-            release = _no_formula(found["name"])
+            release = no_formula(found["name"])
             writer.writerow({**known, "release": release, "reason": found.get("reason"), **numbers})
     return text.getvalue()
-
-
-def _no_formula(name: str) -> str:
-    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
 
 
 def _area_finding(finding: Finding | Skipped) -> dict[str, Any]:

@@ -19,7 +19,11 @@ from tellall.people.areas import split, values_as_text
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
+from tellall.release.outputs import OutputFolder
 from tellall.release.protections.protection import as_protections, prepare
+from tellall.release.statistics.among import Among
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
@@ -321,6 +325,21 @@ class Plan:
             by=document.by or None,
         )
 
+    @classmethod
+    def of_outputs(cls, folder: OutputFolder, **settings: Any) -> Plan:
+        """The plan of outputs that are there already; what could not be read of them is not checked."""
+        return cls((), secret=folder.secret, steps=False, **settings).with_outputs(folder)
+
+    def with_outputs(self, folder: OutputFolder) -> Plan:
+        """The plan with the outputs of a folder after its own releases."""
+        given = [Planned.published(output.id, output.release) for output in folder.outputs]
+        unread = tuple(NotChecked(one.id, {}, (), one.reason, None) for one in folder.skipped if one.planned)
+        return replace(
+            self,
+            releases=_with_different_names([*self.releases, *given]),
+            not_checked=(*self.not_checked, *unread),
+        )
+
     def dataset(self, data: Path | None = None) -> Dataset:
         """The people, read as the plan says, from its file or from another."""
         if data is None:
@@ -361,7 +380,7 @@ class Plan:
         """The plan for these people: what no attack on a secret like theirs knows is not checked."""
         if dataset.levels <= 2:
             return self
-        fits = [isinstance(entry.statistic, Marginals) for entry in self.releases]
+        fits = [_of_categories(entry.statistic) for entry in self.releases]
         reason = f"for a secret of {dataset.levels} values tellall attacks tables (Marginals) alone"
         unfit = [
             NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, "Marginals")
@@ -383,7 +402,7 @@ class Plan:
             where = f"release “{entry.name}”"
             try:
                 entry.statistic.size(public)
-                if dataset.levels > 2 and not isinstance(entry.statistic, Marginals):
+                if dataset.levels > 2 and not _of_categories(entry.statistic):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
                     found.append((f"{where}: statistic", f"{said}; got {entry.statistic.describe()}."))
                     continue
@@ -429,6 +448,12 @@ class Plan:
                 *(entry.as_json() for entry in self.not_checked),
             ],
         }
+
+
+def _of_categories(statistic: Statistic) -> bool:
+    """Whether a statistic can be of a secret of more than two values."""
+    about = statistic.statistic if isinstance(statistic, Among) else statistic
+    return isinstance(about, Marginals | CellCounts)
 
 
 def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from math import isfinite
 from typing import Any
 
@@ -28,7 +29,9 @@ from tellall.release.linearise import linearise
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.protection import Noise, Protection, Rng, as_rng, is_random, prepare
 from tellall.release.release import Computed, Release
+from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.conditions import Condition
 
 __all__ = [
     "DELTA",
@@ -53,13 +56,20 @@ _MOST_FOR_LP = 1000  # people
 class Planned:
     """One planned release: a statistic and the protections it gets, in order.
 
-    ``stream`` separates the random numbers of releases that are drawn with the same seed.
+    ``stream`` separates the random numbers of releases that are drawn with the same seed. ``given`` is what
+    was published, where that has been done already; nothing is drawn then.
     """
 
     name: str
     statistic: Statistic
     protections: tuple[Protection, ...] = ()
     stream: int = 0
+    given: Release | None = None
+
+    @classmethod
+    def published(cls, name: str, release: Release) -> Planned:
+        """A release that is there already."""
+        return cls(name, release.statistic, release.protections, given=release)
 
     @property
     def label(self) -> str:
@@ -73,11 +83,16 @@ class Planned:
 
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
-        return {
-            "name": self.name,
-            "statistic": catalogue.to_plain(self.statistic),
-            "protect": [catalogue.published(protection) for protection in self.protections],
-        }
+        about, among = self.statistic, self.statistic if isinstance(self.statistic, Among) else None
+        if among is not None:
+            about = among.statistic
+        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.to_plain(about)}
+        if among is not None and isinstance(among.where, Condition):
+            plain["where"] = among.where.text
+        plain["protect"] = [catalogue.published(protection) for protection in self.protections]
+        if self.given is not None:
+            plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
+        return plain
 
 
 class Setting:
@@ -179,18 +194,18 @@ class Trial:
     @cached_property
     def published(self) -> list[tuple[Release, ...]]:
         """The releases of each draw; one draw where nothing is random."""
-        ready, public = [], self.setting.people.public
-        for planned in self.releases:
-            known = self.setting.exact(planned.statistic)
-            ready.append((planned, known, prepare(planned.protections, known.statistic, public)))
-        needed = self.draws if any(is_random(done) for _, _, done in ready) else 1
-        return [
-            tuple(
-                known.publish(done, _stream(self.seed, planned.stream, draw))
-                for planned, known, done in ready
-            )
-            for draw in range(self.first, self.first + needed)
-        ]
+        made = [self._drawing(planned) for planned in self.releases]
+        chance = any(planned.given is None and is_random(planned.protections) for planned in self.releases)
+        needed = self.draws if chance else 1
+        return [tuple(draw(number) for draw in made) for number in range(self.first, self.first + needed)]
+
+    def _drawing(self, planned: Planned) -> Callable[[int], Release]:
+        """What makes the release of each draw."""
+        if (given := planned.given) is not None:
+            return lambda draw: given
+        known = self.setting.exact(planned.statistic)
+        done = prepare(planned.protections, known.statistic, self.setting.people.public)
+        return lambda draw: known.publish(done, _stream(self.seed, planned.stream, draw))
 
     @property
     def shares_draws(self) -> bool:

@@ -34,13 +34,14 @@ from tellall.release.protections.suppression import Suppression
 from tellall.release.release import Release
 from tellall.release.statistics.among import people_where
 
-__all__ = ["RESULTS", "is_acro", "read_acro"]
+__all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
 
 RESULTS = "results.json"
 _COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson"}
 _MOST_OUTPUTS = 10_000
+_SUMMARIES = {"session_summary.json", "session_summary.csv"}
 _DECIMALS = 4  # of the coefficients in a summary of statsmodels
 _LARGE, _DIGITS = 1e4, 4  # from which it prints so many digits instead
 
@@ -79,15 +80,7 @@ def read_acro(
     on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason.
     """
     path, view = Path(folder), as_public(public)
-    if not path.is_dir():
-        raise invalid("folder", "a folder that exists", path)
-    document = files.read_json(path / RESULTS, what="folder")
-    results = document.get("results")
-    if not isinstance(results, dict) or not all(isinstance(each, dict) for each in results.values()):
-        raise invalid("folder", f"an ACRO folder, with results by id in {RESULTS}", path)
-    if len(results) > _MOST_OUTPUTS:
-        raise invalid("folder", f"an ACRO folder of at most {_MOST_OUTPUTS:,} outputs", f"{len(results):,}")
-    entries = [_Entry.of(path, key, plain) for key, plain in results.items()]
+    document, entries = _entries(path)
     known = _know(entries, public, view, secret)
     threshold = _threshold(path)
     said = dict(where or {})
@@ -98,10 +91,36 @@ def read_acro(
             try:
                 outputs.append(Output(name, read(), entry.status, entry.command))
             except TellallError as error:
-                skipped.append(NotRead(name, one_line(str(error), 300)))
+                skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None
     made_by = f"ACRO {one_line(document.get('version', 'of unknown version'), 40)}"
     return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), made_by)
+
+
+def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:
+    """The variable of most outputs that is one of these columns; None where two are of as many."""
+    found: Counter[str] = Counter()
+    for entry in _entries(Path(folder))[1]:
+        try:
+            found.update(set(entry.defined_by()) & set(names))
+        except TellallError:
+            continue  # said when the output is read
+    first = found.most_common(2)
+    tied = len(first) == 2 and first[0][1] == first[1][1]
+    return None if not first or tied else first[0][0]
+
+
+def _entries(path: Path) -> tuple[dict[str, Any], list[_Entry]]:
+    """The record of a folder, and its outputs."""
+    if not path.is_dir():
+        raise invalid("folder", "a folder that exists", path)
+    document = files.read_json(path / RESULTS, what="folder")
+    results = document.get("results")
+    if not isinstance(results, dict) or not all(isinstance(each, dict) for each in results.values()):
+        raise invalid("folder", f"an ACRO folder, with results by id in {RESULTS}", path)
+    if len(results) > _MOST_OUTPUTS:
+        raise invalid("folder", f"an ACRO folder of at most {_MOST_OUTPUTS:,} outputs", f"{len(results):,}")
+    return document, [_Entry.of(path, key, plain) for key, plain in results.items()]
 
 
 def _threshold(folder: Path) -> float | None:
@@ -152,6 +171,16 @@ class _Entry:
         listed = self.section("fair").get("independent")
         return [str(name) for name in listed] if isinstance(listed, list) else []
 
+    def is_summary(self) -> bool:
+        """Whether this is the summary that ACRO adds for the checker, and no output."""
+        listed = self.plain.get("files")
+        names = {each.get("name") for each in listed or () if isinstance(each, Mapping)}
+        return self.id.endswith("DONT_RELEASE") and bool(names) and names <= _SUMMARIES
+
+    def defined_by(self) -> list[str]:
+        """The variables of a table, or what a model is of."""
+        return [_summary(self.files()).dependent] if self.kind == "regression" else self.variables
+
     def files(self) -> list[Path]:
         """The files of the output, inside the folder."""
         listed = self.plain.get("files")
@@ -176,6 +205,8 @@ class _Entry:
                 yield name, lambda s=statistic, g=grid: self.table(s, g, known, threshold, where)
         elif self.kind == "regression":
             yield self.id, lambda: self.regression(known, where)
+        elif self.is_summary():
+            yield self.id, _refusal("ACRO's own summary, not to be released")
         else:
             yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import invalid
-from tellall.release.acro import RESULTS, is_acro, read_acro
+from tellall.release.acro import RESULTS, is_acro, read_acro, shared_variable
 from tellall.release.outputs import OutputFolder
+from tellall.release.statistics.among import Among
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cell_counts import CellCounts
+from tellall.release.statistics.conditions import Condition, names_in
+from tellall.release.statistics.estimators import Estimator
+from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.tables import Tables
 
-__all__ = ["read_folder"]
+__all__ = ["columns_used", "likely_secret", "read_folder"]
 
 
 def read_folder(folder: Path, public: Any, *, secret: str | None = None) -> OutputFolder:
@@ -17,3 +25,29 @@ def read_folder(folder: Path, public: Any, *, secret: str | None = None) -> Outp
     if is_acro(folder):
         return read_acro(folder, public, secret=secret)
     raise invalid("folder", f"one that ACRO wrote, with {RESULTS}", folder)
+
+
+def likely_secret(folder: Path, names: Sequence[str]) -> str:
+    """The column that most outputs of a folder have in common."""
+    found = shared_variable(folder, names)
+    if found is None:
+        raise invalid("--secret", "given, since the outputs have no one column in common", "nothing")
+    return found
+
+
+def columns_used(folder: OutputFolder) -> list[str]:
+    """The public columns that the outputs are made of."""
+    found = [name for release in folder.releases for name in _columns(release.statistic)]
+    return list(dict.fromkeys(found))
+
+
+def _columns(statistic: Statistic) -> list[str]:
+    if isinstance(statistic, Among):
+        chosen = names_in(statistic.where) if isinstance(statistic.where, Condition) else []
+        return [*_columns(statistic.statistic), *chosen]
+    if isinstance(statistic, CellCounts):
+        return list(statistic.columns)
+    sets = statistic.blocks if isinstance(statistic, Estimator) else None
+    if isinstance(statistic, Marginals | Tables):
+        sets = statistic.attributes
+    return [str(name) for names in sets or () for name in names]

@@ -11,10 +11,11 @@ __all__ = ["NotRead", "Output", "OutputFolder"]
 
 @dataclass(frozen=True)
 class NotRead:
-    """An output that is no release, and why."""
+    """An output that is no release, and why; ``planned``: whether anybody wants to publish it."""
 
     id: str
     reason: str
+    planned: bool = True
 
     def __str__(self) -> str:
         return f"{self.id}: {self.reason}"

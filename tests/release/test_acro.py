@@ -38,7 +38,7 @@ def test_tables_are_read_as_they_are(people):
         ]  # fmt: skip
         assert skipped["output_3 (mean)"] == "a table of means, not of counts"
         assert skipped["output_7"] == "a model of sick, not of ill"
-        assert "custom" in skipped["2ndary_risk_summary_json-DONT_RELEASE"]
+        assert "summary" in skipped["2ndary_risk_summary_json-DONT_RELEASE"]
         assert releases["output_1"].protections == (ta.Suppression(10),)
         assert releases["output_11"].protections == (ta.Rounding(5),)
         assert releases["output_5"].where == "age < 40"

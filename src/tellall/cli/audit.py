@@ -65,7 +65,9 @@ Acro = Annotated[
 ]
 Secret = Annotated[
     str | None,
-    typer.Option("--secret", help="With --acro: the column to protect; what most outputs share by default."),
+    typer.Option(
+        "--secret", help="With --acro: the column to protect; what most outputs are about by default."
+    ),
 ]
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
@@ -98,9 +100,9 @@ def audit(
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in
     some areas, only the missing ones are computed.
 
-    With --acro FOLDER the outputs in the folder are attacked as they are, beside those of the plan if there is
-    one. The output folder then holds results.json too, which ACRO's viewer reads. What could not be read is
-    listed with the reason.
+    With --acro FOLDER the outputs in it are attacked as they are, beside those of the plan if there is one.
+    Without a plan the attacker is taken to know the columns that the outputs are made of. The output folder
+    then holds results.json too, which ACRO's viewer reads. What could not be read is listed with the reason.
 
     If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
     is looked for, and what each part of it gives away; both are added to the page.
@@ -209,32 +211,29 @@ def _asked(
         return people, chosen, None
     folder = read_folder(acro, people)
     chosen = chosen.with_outputs(folder)
-    if not chosen.releases:
-        raise invalid(
-            "--acro", "a folder with an output that can be read", "; ".join(map(str, folder.skipped))
-        )
     for one in folder.skipped:
         talk.print(f"Not read: {one}", soft_wrap=True)
     return people, chosen, folder.made_by
 
 
 def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console) -> Dataset:
-    """The people whom outputs are about, with the secret that the outputs share."""
-    from tellall.experiment.draft import draft
+    """The people whom outputs are about, with the secret that most of them are about."""
     from tellall.people.dataset import Dataset
     from tellall.people.readers import read_table
-    from tellall.release.folders import likely_secret
+    from tellall.release.folders import columns_used, likely_secret, read_folder
 
     if data is None:
         raise invalid("--data", "given with --acro where there is no plan", "nothing")
     table = read_table(data)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
-    made = draft(table, data.name, secret=chosen)
-    talk.print(
-        f"The secret is {chosen}; the attacker is taken to know {', '.join(made.public)}.", soft_wrap=True
-    )
-    return Dataset.from_frame(table, secret=chosen, public=made.public)
+    found = read_folder(acro, Dataset.from_frame(table, secret=chosen))
+    if not found.outputs:
+        reasons = "; ".join(map(str, found.skipped[:3])) or "none"
+        raise invalid("--acro", "a folder with an output that can be read", reasons)
+    public = columns_used(found)
+    talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.", soft_wrap=True)
+    return Dataset.from_frame(table, secret=chosen, public=public)
 
 
 def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Console) -> None:

@@ -98,11 +98,11 @@ def read_acro(
 
 
 def shared_variable(folder: str | Path, names: Sequence[str]) -> str | None:
-    """The variable of most outputs that is one of these columns; None where two are of as many."""
+    """The column that most outputs are about; None where two are equally often, or nothing says it."""
     found: Counter[str] = Counter()
     for entry in _entries(Path(folder))[1]:
         try:
-            found.update(set(entry.defined_by()) & set(names))
+            found.update({entry.about()} & set(names))
         except TellallError:
             continue  # said when the output is read
     first = found.most_common(2)
@@ -177,9 +177,16 @@ class _Entry:
         names = {each.get("name") for each in listed or () if isinstance(each, Mapping)}
         return self.id.endswith("DONT_RELEASE") and bool(names) and names <= _SUMMARIES
 
-    def defined_by(self) -> list[str]:
-        """The variables of a table, or what a model is of."""
-        return [_summary(self.files()).dependent] if self.kind == "regression" else self.variables
+    def about(self) -> str:
+        """What the output is about: the last variable of a table of counts, or what a model is of."""
+        if self.kind == "regression":
+            return _summary(self.files()).dependent
+        return self.variables[-1] if self.kind == "table" and self.variables and self._counts() else ""
+
+    def _counts(self) -> bool:
+        call = self.call
+        aggregated = () if call is None else words_of(call, "aggfunc")
+        return self.statistic() in _COUNTS or any(word in _COUNTS for word in aggregated)
 
     def files(self) -> list[Path]:
         """The files of the output, inside the folder."""

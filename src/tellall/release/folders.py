@@ -12,7 +12,7 @@ from tellall.release.outputs import OutputFolder
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
-from tellall.release.statistics.conditions import Condition, names_in
+from tellall.release.statistics.conditions import Condition
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
@@ -28,10 +28,10 @@ def read_folder(folder: Path, public: Any, *, secret: str | None = None) -> Outp
 
 
 def likely_secret(folder: Path, names: Sequence[str]) -> str:
-    """The column that most outputs of a folder have in common."""
+    """The column that most outputs of a folder are about."""
     found = shared_variable(folder, names)
     if found is None:
-        raise invalid("--secret", "given, since the outputs have no one column in common", "nothing")
+        raise invalid("--secret", "given, since the outputs do not say what they are about", "nothing")
     return found
 
 
@@ -43,8 +43,8 @@ def columns_used(folder: OutputFolder) -> list[str]:
 
 def _columns(statistic: Statistic) -> list[str]:
     if isinstance(statistic, Among):
-        chosen = names_in(statistic.where) if isinstance(statistic.where, Condition) else []
-        return [*_columns(statistic.statistic), *chosen]
+        chosen = statistic.where.columns if isinstance(statistic.where, Condition) else ()
+        return [*_columns(statistic.statistic), *sorted(chosen)]
     if isinstance(statistic, CellCounts):
         return list(statistic.columns)
     sets = statistic.blocks if isinstance(statistic, Estimator) else None

@@ -1,0 +1,130 @@
+"""From an ACRO folder to a verdict, on the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import tellall as ta
+from tellall.core.schemas.documents import AuditDocument
+from tellall.experiment.audit import jobs_alone, jobs_together
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Setting, Trial
+from tellall.release.outputs import Output
+
+MADE = Path(__file__).parents[1] / "release" / "acro"
+OUTPUTS, PEOPLE = str(MADE / "outputs"), str(MADE / "people.csv")
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """Three of the outputs, audited: the exit code and the folder."""
+    from tellall import cli
+
+    home = tmp_path_factory.mktemp("acro")
+    shutil.copytree(OUTPUTS, home / "outputs")
+    record = json.loads((home / "outputs" / "results.json").read_text())
+    few = ("output_0", "output_4", "output_6", "2ndary_risk_summary_csv-DONT_RELEASE")
+    record["results"] = {name: record["results"][name] for name in few}
+    (home / "outputs" / "results.json").write_text(json.dumps(record))
+    command = [
+        "tellall",
+        "audit",
+        "--acro",
+        str(home / "outputs"),
+        "--data",
+        PEOPLE,
+        "--quiet",
+        "--jobs",
+        "1",
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [*command, "-o", str(home / "found")])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    return end.value.code, home / "found"
+
+
+def test_every_output_has_a_verdict(audited):
+    code, folder = audited
+    assert code == 3
+    document = AuditDocument.model_validate_json((folder / "audit.json").read_text())
+    rows = {row.name: row for row in document.findings}
+    assert rows["output_4"].outcome == "found"
+    assert rows["output_6"].reason == "not checked: a table of means, not of counts"
+    assert rows["all releases together"].role == "together"
+    assert not any("DONT_RELEASE" in name for name in rows)
+    assert [column.name for column in document.data.columns] == ["region", "job"]
+    assert "--acro outputs" in document.command
+
+
+def test_the_record_is_one_of_acro(audited):
+    _, folder = audited
+    record = json.loads((folder / "results.json").read_text())
+    theirs = json.loads((MADE / "outputs" / "results.json").read_text())
+    assert record["version"] == theirs["version"]
+    ours = record["results"]
+    assert set(ours["output_4"]) == set(theirs["results"]["output_1"])
+    assert {one["status"] for one in ours.values()} <= {"pass", "review", "fail"}
+    assert ours["output_6"]["status"] == "review"
+    assert ours["all_outputs_together"]["status"] == "review"
+    for one in ours.values():
+        for file in one["files"]:
+            text = (folder / file["name"]).read_bytes()
+            said = (folder / "checksums" / f"{file['name']}.txt").read_text()
+            assert said == hashlib.sha256(text).hexdigest()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("acro") is None, reason="needs tellall[acro]: pandas below 3")
+def test_acro_reads_the_record(audited):
+    from acro.record import load_records
+
+    found = load_records(str(audited[1]))
+    assert found.get("output_4").status in ("pass", "review", "fail")
+
+
+def test_what_is_missing_is_said(tellall):
+    for arguments, words in (
+        ((), "--acro FOLDER"),
+        (("--acro", OUTPUTS), "--data"),
+        (("--acro", OUTPUTS, "--data", PEOPLE, "--secret", "bmi2"), "bmi2"),
+        (("--acro", "nowhere", "--data", PEOPLE), "nowhere"),
+        (("plan.toml", "--secret", "ill"), "--secret"),
+    ):
+        code, _, err = tellall("audit", *arguments)
+        assert code == 2
+        assert words in err
+
+
+def test_outputs_beside_a_plan(tellall, tmp_path):
+    (tmp_path / "people.csv").write_text(Path(PEOPLE).read_text())
+    (tmp_path / "plan.toml").write_text(
+        'data = "people.csv"\nsecret = "ill"\npublic = ["sex", "region", "job", "age", "bmi"]\n'
+        'steps = false\n[[releases]]\nname = "more"\nstatistic = { kind = "Marginals", ways = 2 }\n'
+    )
+    people = Plan.read(tmp_path / "plan.toml").dataset()
+    plan = Plan.read(tmp_path / "plan.toml").with_outputs(ta.read_acro(OUTPUTS, people))
+    assert [job.name for job in jobs_alone(plan)][:2] == ["more", "output_0"]
+    assert jobs_together(plan, range(3))[-1].name == "more + output_0 + output_1"
+    assert plan.as_json()["releases"][6]["where"] == "age < 40"
+
+
+def test_published_outputs_are_attacked_as_they_are():
+    people = ta.read(PEOPLE, secret="ill", public=["sex", "region"])
+    exact = ta.publish(people, ta.Marginals(2))
+    moved = ta.Release.from_values(exact.statistic, exact.values[::-1], public=people.public)
+    folder = ta.OutputFolder((Output("a", exact), Output("b", moved)), (), "ill", ("no", "yes"))
+    plan = Plan.of_outputs(folder)
+    assert [job.name for job in jobs_alone(plan)] == ["a", "b"]
+    assert [job.name for job in jobs_together(plan, (0, 1))] == ["all releases together"]
+    trials = [Trial(Setting(people), (one,), 3) for one in plan.releases]
+    for trial, release in zip(trials, (exact, moved), strict=True):
+        assert [drawn[0] for drawn in trial.published] == [release]
+    entries = plan.as_json()["releases"]
+    assert entries[0]["published"] != entries[1]["published"]

@@ -26,6 +26,7 @@ from tellall.cli.paper import paper
 from tellall.cli.profile import profile
 from tellall.cli.publish import publish
 from tellall.cli.rows import rows
+from tellall.cli.serve import serve
 from tellall.cli.sweep import sweep
 from tellall.cli.trace import trace
 from tellall.core.errors import NoAnswer, SolverFailed, TellallError, WorkLost
@@ -72,6 +73,7 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
     audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json   |   "
     "tellall audit counties.toml --jobs 4   |   tellall audit people.toml --device cuda",
+    serve: "tellall serve   |   tellall serve --port 8080 --no-browser",
     sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2"
     "   |   tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",
     calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study"

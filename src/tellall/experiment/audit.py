@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from itertools import combinations
@@ -32,6 +32,7 @@ from tellall.release.outputs import OutputFolder
 
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
+Each = Callable[[Finding | Skipped], object]
 _SMALL = 3  # first releases of which every subset is attacked
 
 
@@ -47,6 +48,7 @@ def audit(
     name: str = "",
     command: str = "ta.audit",
     remedy: bool = False,
+    each: Each | None = None,
 ) -> Audit:
     """The audit of planned releases about these people.
 
@@ -74,6 +76,8 @@ def audit(
         Whether to look, where a plan does not pass, for what each part of it gives away and about whom
         (``audit.culprits``) and for the cheapest change that passes (``audit.remedy``). It can take several
         times as long as the audit. The command does so, unless told otherwise.
+    each
+        Called with every finding as soon as it is there; not with those of areas.
 
     Notes
     -----
@@ -97,7 +101,7 @@ def audit(
                 dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
             )
             return _with_remedy(dataset, done, workers) if remedy else done
-        found = attack_all(dataset, chosen, workers, kept, progress)
+        found = attack_all(dataset, chosen, workers, kept, progress, each=each)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     done = Audit(
         plan=chosen,
@@ -167,6 +171,8 @@ def attack_all(
     kept: Checkpoint | None = None,
     progress: Progress | None = None,
     limits: Limits | None = None,
+    *,
+    each: Each | None = None,
 ) -> list[Finding | Skipped]:
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
     secret = secrets.token_bytes(32) if kept is None else kept.secret
@@ -202,6 +208,8 @@ def attack_all(
                 if isinstance(one, Failed)
                 else replace(one.piece, job=jobs[one.index], limits=within)
             )
+            if each:
+                each(found[one.index])
         return [found[index] for index in range(len(jobs))]
 
     first = [void(found) if _contradicted(found) else found for found in attacked(alone, 0)]

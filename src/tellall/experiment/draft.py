@@ -19,12 +19,16 @@ from tellall.release import catalogue
 from tellall.release.statistics.base import numbers_of
 
 __all__ = [
+    "ColumnLook",
     "Draft",
     "as_toml",
     "draft",
+    "look_at",
+    "toml_text",
 ]
 
 _MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
+_FEW = 10  # people: smaller groups are told
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,66 @@ class Draft:
     secret: str
     public: tuple[str, ...]
     left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ColumnLook:
+    """What a column of a table holds, counted.
+
+    Attributes
+    ----------
+    kind
+        "two values", "categories", "numbers", "text", "key", "constant" or "unreadable".
+    values
+        How many values it has in tables, where numbers are cut into classes; missing ones count as one.
+    missing
+        For how many people it is missing.
+    small, fewest
+        How many of these values fewer than 10 people have, and how many people the rarest has.
+    reason
+        Why no table can be made of it; empty where one can.
+    """
+
+    name: str
+    kind: str
+    values: int = 0
+    missing: int = 0
+    small: int = 0
+    fewest: int = 0
+    reason: str = ""
+
+
+def look_at(name: str, raw: Any) -> ColumnLook:
+    """What a column holds, and whether a plan can make tables of it.
+
+    Examples
+    --------
+    >>> look_at("sex", np.array(["f", "m", "f"]))
+    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='')
+    """
+    try:
+        column, codes, numbers = encode(name, raw)
+    except TellallError as error:
+        return ColumnLook(name, "unreadable", reason=str(error))
+    counts = np.bincount(codes, minlength=column.levels)
+    kind, reason = "categories" if numbers is None else "numbers", ""
+    if column.levels < 2:
+        kind, reason = "constant", "the same for everybody"
+    elif numbers is None and column.levels > _MOST_LEVELS:
+        kind, reason = "text", f"text with {column.levels} values"
+    elif numbers is not None and _is_key(numbers):
+        kind, reason = "key", "a different whole number for everybody, so a key"
+    elif column.levels - column.gaps == 2:
+        kind = "two values"
+    return ColumnLook(
+        name,
+        kind,
+        values=column.levels,
+        missing=int(counts[-1]) if column.gaps else 0,
+        small=int((counts < _FEW).sum()),
+        fewest=int(counts.min()) if counts.size else 0,
+        reason=reason,
+    )
 
 
 def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
@@ -61,15 +125,15 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     cuts = {c.name: c.cuts for c in people.public.columns if c.cuts}
     releases = _TABLES.format(ways=min(3, len(people.public.columns) + 1))
     if not people.levels:
-        releases = _REGRESSIONS.format(columns=", ".join(map(_toml, _numeric(people.public))))
+        releases = _REGRESSIONS.format(columns=", ".join(map(toml_text, _numeric(people.public))))
     text = _TEMPLATE.format(
         version=VERSION,
-        data=_toml(data),
-        secret=_toml(chosen),
+        data=toml_text(data),
+        secret=toml_text(chosen),
         meaning=_meaning(people.meaning) if people.levels else "real numbers",
-        public=",\n".join(f"  {_toml(name)}" for name in kept),
+        public=",\n".join(f"  {toml_text(name)}" for name in kept),
         left_out="".join(f"# left out: {one_line(reason, 200)}\n" for reason in left_out),
-        bins="\n".join(f"{_toml(name)} = {list(points)}" for name, points in cuts.items())
+        bins="\n".join(f"{toml_text(name)} = {list(points)}" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
         releases=releases,
@@ -119,23 +183,9 @@ def _secret(columns: dict[str, Any], secret: str | None) -> str:
 
 def _split(columns: dict[str, Any], secret: str) -> tuple[list[str], list[str]]:
     """The columns that tables can be made of, and the others with the reason."""
-    kept, left_out = [], []
-    for name, raw in columns.items():
-        if name == secret:
-            continue
-        try:
-            column, _, numbers = encode(name, raw)
-        except TellallError as error:
-            left_out.append(f"{name}: {error}")
-            continue
-        if column.levels < 2:
-            left_out.append(f"{name}: the same for everybody")
-        elif numbers is None and column.levels > _MOST_LEVELS:
-            left_out.append(f"{name}: text with {column.levels} values")
-        elif numbers is not None and _is_key(numbers):
-            left_out.append(f"{name}: a different whole number for everybody, so a key")
-        else:
-            kept.append(name)
+    seen = [look_at(name, raw) for name, raw in columns.items() if name != secret]
+    kept = [look.name for look in seen if not look.reason]
+    left_out = [f"{look.name}: {look.reason}" for look in seen if look.reason]
     return kept, left_out
 
 
@@ -171,7 +221,7 @@ def _listing(what: str) -> str:
     return "\n".join(lines)
 
 
-def _toml(text: str) -> str:
+def toml_text(text: str) -> str:
     """A TOML string in which no mark acts: JSON's escapes are TOML's, but for what needs two of them."""
     quoted = json.dumps(text, ensure_ascii=False)
     return escape_marks("".join(f"\\U{ord(mark):08x}" if ord(mark) > 0xFFFF else mark for mark in quoted))
@@ -277,9 +327,9 @@ def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, str):
-        return _toml(value)
+        return toml_text(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def _key(text: str) -> str:
-    return text if text.isascii() and text.replace("_", "").isalnum() else _toml(text)
+    return text if text.isascii() and text.replace("_", "").isalnum() else toml_text(text)

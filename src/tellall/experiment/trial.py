@@ -282,7 +282,7 @@ class Trial:
                 tried=tried,
                 loss=self.loss,
                 promised=self._promised,
-                foreseen=self._foreseen,
+                foreseen=self.foreseen,
                 key=self.setting.key,
             )
 
@@ -327,7 +327,7 @@ class Trial:
         )
 
     @cached_property
-    def _foreseen(self) -> Foreseen | None:
+    def foreseen(self) -> Foreseen | None:
         """The danger gauge of the planned releases; None where it does not apply.
 
         It does not apply to statistics whose equations depend on the published values, to a secret that

@@ -19,6 +19,7 @@ __all__ = [
     "calibrated_areas",
     "swept_areas",
     "swept_lines",
+    "worst_in_area",
 ]
 
 Row = dict[str, Any]
@@ -32,7 +33,7 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
     known = document.get("areas")
     if known is None:
         return None
-    attacked = [row for row in map(_worst, known["rows"]) if row is not None]
+    attacked = [row for row in map(worst_in_area, known["rows"]) if row is not None]
     worst = [
         gain_bar(row["name"], row["advantage"], row["interval"], row["verdict"]) for row in attacked[:_DRAWN]
     ]
@@ -128,7 +129,7 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
     ]
 
 
-def _worst(row: Row) -> Row | None:
+def worst_in_area(row: Row) -> Row | None:
     """An area with its finding of the largest advantage; None where nothing was found in it."""
     found = [one for one in row["findings"] if one["outcome"] == "found"]
     if not found:

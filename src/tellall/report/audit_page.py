@@ -27,57 +27,62 @@ from tellall.report.reliability import reliability_view
 from tellall.report.topics import legend
 
 __all__ = [
+    "audit_view",
     "render",
 ]
 
 Row = dict[str, Any]
 
 
-def render(document: dict[str, Any]) -> str:
-    """The page of an audit; the document is the content of ``audit.json``."""
+def render(document: dict[str, Any], decision: dict[str, Any] | None = None) -> str:
+    """The page of an audit; the document is the content of ``audit.json``, a decision what came of it."""
+    return fill("audit.html", decision=decision, **audit_view(document))
+
+
+def audit_view(document: dict[str, Any]) -> dict[str, Any]:
+    """What the page of an audit shows, by the names that its template uses."""
     found = [row for row in document["findings"] if row["outcome"] == "found"]
     judged = [row for row in found if is_judged(row)]
     steps, word = _steps(found), document["verdict"]["word"]
     baselines = list(judged[0]["summary"]["baselines"]) if judged else []
     real = bool(judged) and judged[0]["summary"]["real"]
     unit = Unit.of(real)
-    return fill(
-        "audit.html",
-        document=document,
-        answer=Answer(word, word.capitalize(), document["verdict"]["sentence"]),
-        rows=release_rows(document),
-        right="off by" if real else "right",
-        limits=limit_words(document, unit),
-        unit=unit.words,
-        legend=_legend(document["data"], baselines, real),
-        bought=legend("bought")["bought"],
-        advantage=advantage_chart(
+    return {
+        "document": document,
+        "answer": Answer(word, word.capitalize(), document["verdict"]["sentence"]),
+        "rows": release_rows(document),
+        "right": "off by" if real else "right",
+        "limits": limit_words(document, unit),
+        "unit": unit.words,
+        "legend": _legend(document["data"], baselines, real),
+        "bought": legend("bought")["bought"],
+        "advantage": advantage_chart(
             "Advantage of each release",
             f"How much better an outsider guesses with the release than without it, in {unit.words}. Thin "
             "lines are 95 % intervals. The table has the same numbers.",
             {row["name"]: row for row in judged},
             document["limit"],
         ),
-        people=people_chart(judged, document),
-        remedy=remedy_view(document),
-        culprits=culprits_view(document),
-        reliability=reliability_view(document),
-        details=[_details(row, baselines) for row in judged],
-        baselines=baselines,
-        skipped=[row for row in document["findings"] if row["outcome"] == "skipped"],
-        exposed=laid_out(_curves(judged)) if judged else None,
-        curves=[(row["name"], row["summary"]["curve"]) for row in judged],
-        steps=steps,
-        after_steps=advantage_chart(
+        "people": people_chart(judged, document),
+        "remedy": remedy_view(document),
+        "culprits": culprits_view(document),
+        "reliability": reliability_view(document),
+        "details": [_details(row, baselines) for row in judged],
+        "baselines": baselines,
+        "skipped": [row for row in document["findings"] if row["outcome"] == "skipped"],
+        "exposed": laid_out(_curves(judged)) if judged else None,
+        "curves": [(row["name"], row["summary"]["curve"]) for row in judged],
+        "steps": steps,
+        "after_steps": advantage_chart(
             "Advantage after each protection",
             "The same statistics without protection, then with more and more of their protections: advantage "
             f"in {unit.words}. The table has the same numbers.",
             {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
             document["limit"],
         ),
-        areas=audited_areas(document),
-        plan=files.dump(document["plan"]),
-    )
+        "areas": audited_areas(document),
+        "plan": files.dump(document["plan"]),
+    }
 
 
 def _details(row: Row, baselines: Sequence[str]) -> Row:

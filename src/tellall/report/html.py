@@ -18,8 +18,11 @@ from tellall.report.plot import Figure, numbers
 
 __all__ = [
     "bar_figure",
+    "environment",
     "fill",
     "laid_out",
+    "page_style",
+    "style_policy",
 ]
 
 _CUT = "An arrow at the edge: it goes further than the chart, as far as its numbers say."
@@ -33,10 +36,21 @@ def fill(template: str, **values: Any) -> str:
     The page's policy allows its own style sheet (by hash) and nothing else, so that even markup that slipped
     through the escaping could not load or run anything.
     """
-    style = files("tellall.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return plain_text(_environment().get_template(template).render(style=style, policy=policy, **values))
+    known = {"style": page_style(), "policy": style_policy()}
+    return plain_text(environment().get_template(template).render(**known, **values))
+
+
+@cache
+def page_style() -> str:
+    """The style sheet of every page."""
+    return files("tellall.report").joinpath("templates", "page.css").read_text(encoding="utf-8")
+
+
+@cache
+def style_policy() -> str:
+    """The policy of a page that has its style sheet within it and needs nothing else."""
+    digest = base64.b64encode(hashlib.sha256(page_style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
 def laid_out(figure: Figure) -> dict[str, Any]:
@@ -65,11 +79,12 @@ def bar_figure(
 
 
 @cache
-def _environment() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+def environment(*rooms: str) -> Any:
+    """The templates of these rooms and of the report, with the filters that they share."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("tellall.report", "templates"),
+        loader=ChoiceLoader([PackageLoader(room, "templates") for room in (*rooms, "tellall.report")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,536 @@
+"""The served page: every address, what it shows and what it changes; the library does the work."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tellall.core import files
+from tellall.core.errors import TellallError, invalid
+from tellall.core.text import one_line, plain_text
+from tellall.core.version import __version__
+from tellall.report.audit_page import audit_view, render
+from tellall.report.html import environment, page_style, style_policy
+from tellall.serve import edits, views
+from tellall.serve.cases import ENDINGS, Case, Home, shown_name
+from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM, Guard
+from tellall.serve.points import point_view
+from tellall.serve.runs import Runs
+
+__all__ = ["make_app"]
+
+Form = Mapping[str, str]
+Log = Callable[[str], None]
+_STATIC = {
+    "htmx.min.js": "text/javascript",
+    "page.js": "text/javascript",
+    "serve.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
+_LONGEST_COMMENT = 4000
+
+
+class _RefusedError(Exception):
+    """A request that is refused after its address was understood."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code, self.why = code, why
+
+
+class Pages:
+    """The handlers of all addresses, with what they share: cases, runs, the log."""
+
+    def __init__(self, home: Home, runs: Runs, log: Log, seed: int = 0) -> None:
+        self.home, self.runs, self.log, self.seed = home, runs, log, seed
+
+    # small things
+
+    def show(self, request: Request, template: str, **values: Any) -> HTMLResponse:
+        """A page from a template; nothing in it acts, whatever is in the data."""
+        known = {"root": request.scope["root_path"], "tellall": __version__}
+        page = environment("tellall.serve").get_template(template).render(**known, **values)
+        return HTMLResponse(plain_text(page))
+
+    def step(self, request: Request, case: Case, step: str, **values: Any) -> HTMLResponse:
+        """A page of one case."""
+        shared = {"case": case, "about": case.about, "step": step, "reached": _reached(case)}
+        return self.show(request, f"{step}.html", **shared, **values)
+
+    def case(self, request: Request) -> Case:
+        """The case that an address names."""
+        found = self.home.find(request.path_params["case"])
+        if found is None:
+            raise _RefusedError(404, "no such audit")
+        return found
+
+    def to(self, request: Request, case: Case, step: str = "") -> RedirectResponse:
+        """Sends the browser to a page of a case."""
+        return RedirectResponse(_address(request, case, step or views.step_of(case)), 303)
+
+    # opening a file
+
+    async def start(self, request: Request) -> Response:
+        """The first page: open a file, or go on with one."""
+        return await run_in_threadpool(self._start, request)
+
+    def _start(self, request: Request) -> Response:
+        known = [
+            {
+                "id": case.id,
+                "about": case.about,
+                "verdict": ((case.audit or {}).get("verdict") or {}).get("word", ""),
+                "decision": (case.read("decision.json") or {}).get("decision", ""),
+                "running": (case.read("run.json") or {}).get("state") == "running",
+            }
+            for case in self.home.cases
+        ]
+        return self.show(request, "start.html", cases=known, endings=ENDINGS, most=LARGEST_FILE // 2**20)
+
+    async def open(self, request: Request) -> Response:
+        """Copies a file that the browser sends into a new case; of one that cannot be read nothing stays."""
+        try:
+            name, ending = shown_name(unquote(request.headers.get("x-name", "")[:2000]))
+        except TellallError as error:
+            return JSONResponse({"error": str(error)})
+        case = self.home.create()
+        try:
+            await _copy(request, case.folder / f"people{ending}")
+            await run_in_threadpool(case.open_file, name, ending)
+        except TellallError as error:
+            case.forget()
+            return JSONResponse({"error": plain_text(str(error))})
+        except BaseException:
+            case.forget()
+            raise
+        return JSONResponse({"to": _address(request, case, "columns")})
+
+    # columns and plan
+
+    def columns(self, request: Request, error: str = "") -> Response:
+        """The columns of a file: choose the secret and what is known."""
+        case = self.case(request)
+        looks = case.columns
+        two = [index for index, look in enumerate(looks) if look.kind == "two values" and not look.missing]
+        return self.step(request, case, "columns", looks=looks, secret=two[-1] if two else None, error=error)
+
+    def choose(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Drafts a plan for the chosen columns."""
+        case = self.case(request)
+        count = len(case.columns)
+        try:
+            if "secret" not in form:
+                raise invalid("secret", "chosen", "nothing", "Choose the column that nobody should learn.")
+            secret = edits.index_of(form["secret"], count)
+            public = [edits.index_of(one, count) for one in several.get("public", ())]
+            by = edits.index_of(form["by"], count) if form.get("by") else None
+            if by == secret:
+                raise invalid("areas", "made by another column than the secret", case.columns[secret].name)
+            case.draft_plan(secret, [one for one in public if one != secret], by, seed=self.seed)
+        except TellallError as error:
+            return self.columns(request, str(error))
+        return self.to(request, case, "plan")
+
+    def plan(self, request: Request, error: str = "", typed: str = "") -> Response:
+        """The plan as cards, and as the text that it is."""
+        case = self.case(request)
+        text = case.plan_text
+        if not text:
+            return self.to(request, case, "columns")
+        return self.step(
+            request,
+            case,
+            "plan",
+            cards=views.cards(case),
+            text=text,
+            typed=typed or text,
+            version=case.version,
+            numbers=views.numbers_of(text),
+            offered=edits.OFFERED,
+            current=case.current,
+            error=error,
+        )
+
+    def change(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Changes the plan: a click on a card, a number, or the whole text."""
+        case = self.case(request)
+        try:
+            text = _unchanged(case, form)
+            if "text" in form:
+                made = form["text"].replace("\r\n", "\n")
+            elif "do" in form:
+                made = edits.changed(text, form)
+            else:
+                made = text
+                for key in edits.NUMBERS:
+                    made = edits.with_number(made, key, form[key]) if key in form else made
+            case.write_plan(made)
+        except TellallError as error:
+            return self.plan(request, str(error), form.get("text", ""))
+        return self.to(request, case, "plan")
+
+    def foresight(self, request: Request) -> Response:
+        """What can be said before any attack."""
+        case = self.case(request)
+        try:
+            return self.show(request, "foresight.html", known=views.foresight(case), error="")
+        except (TellallError, MemoryError) as error:
+            return self.show(request, "foresight.html", known=None, error=str(error) or "too little memory")
+
+    # running
+
+    def run(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Starts the audit."""
+        case = self.case(request)
+        if not case.plan_text:
+            return self.to(request, case)
+        self.runs.start(case)
+        return self.to(request, case, "verdict")
+
+    def cancel(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Stops the audit; what is finished stays."""
+        case = self.case(request)
+        self.runs.cancel(case)
+        return self.to(request, case, "verdict" if case.current else "plan")
+
+    def progress(self, request: Request) -> Response:
+        """How far the audit is; once there is something new to see, the page loads itself again."""
+        case = self.case(request)
+        state = self.runs.state(case)
+        shown = request.query_params.get("seen", "")
+        if state is None or shown != seen_of(case, state):
+            return Response(headers={"HX-Refresh": "true"})
+        return self.show(request, "progress.html", case=case, progress=views.progress_view(state), seen=shown)
+
+    # results
+
+    def verdict(self, request: Request) -> Response:
+        """The verdict and what stands behind it, or how far the audit is."""
+        case = self.case(request)
+        state = self.runs.state(case)
+        document = case.audit if case.current else None
+        running = state is not None and state["state"] == "running"
+        if document is None and state is None:
+            return self.to(request, case, "plan")
+        return self.step(
+            request,
+            case,
+            "verdict",
+            document=document,
+            view=None if document is None else audit_view(document),
+            headline=[] if document is None else views.headline(document),
+            compared=[] if document is None else views.compared(case.read("last.json"), document),
+            progress=views.progress_view(state) if running and state else None,
+            state=state,
+            seen="" if state is None else seen_of(case, state),
+            text=case.plan_text,
+        )
+
+    def areas(self, request: Request) -> Response:
+        """The areas of an audit as a table: sorted, searched, some at a time."""
+        case = self.case(request)
+        document = case.audit
+        if document is None or document["areas"] is None:
+            raise _RefusedError(404, "no areas")
+        found = views.areas_of(document, request.query_params)
+        return self.show(request, "areas_table.html", case=case, areas=found)
+
+    def fix(self, request: Request) -> Response:
+        """What to change: the remedy, and a slider over measured protections."""
+        case = self.case(request)
+        document = case.audit if case.current else None
+        if document is None:
+            return self.to(request, case)
+        state = self.runs.state(case)
+        running = state is not None and state["state"] == "running"
+        measured = [one for one in (case.read("fix.json") or {"releases": []})["releases"] if one["points"]]
+        return self.step(
+            request,
+            case,
+            "fix",
+            document=document,
+            view=audit_view(document),
+            version=case.version,
+            releases=[(one, point_view(one, one["planned"], document["limit"])) for one in measured],
+            progress=views.progress_view(state) if running and state else None,
+            seen="" if state is None else seen_of(case, state),
+            text=case.plan_text,
+        )
+
+    def point(self, request: Request) -> Response:
+        """One measured protection."""
+        case = self.case(request)
+        document, known = case.audit, case.read("fix.json")
+        if document is None or known is None:
+            raise _RefusedError(404, "nothing measured")
+        release, at = _chosen(known, request.query_params)
+        return self.show(
+            request,
+            "point.html",
+            case=case,
+            release=release,
+            point=point_view(release, at, document["limit"]),
+            version=case.version,
+        )
+
+    def apply(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Puts the remedy, or a point of the slider, into the plan, and audits it."""
+        case = self.case(request)
+        try:
+            text = _unchanged(case, form)
+            entries = edits.entries_of(text)
+            document = case.audit
+            if document is None or not case.current:
+                raise invalid("plan", "audited before it is mended", "a plan without an audit")
+            if form.get("what") == "remedy":
+                made = views.remedied(document, entries)
+            else:
+                release, at = _chosen(case.read("fix.json") or {"releases": []}, form)
+                made = views.protected(entries, release, at)
+            case.write_plan(edits.with_entries(text, made))
+        except TellallError as error:
+            return self.plan(request, str(error))
+        self.runs.cancel(case)
+        self.runs.start(case)
+        return self.to(request, case, "verdict")
+
+    # deciding
+
+    def decide(self, request: Request, error: str = "", comment: str = "") -> Response:
+        """Accept or reject, say why, take it away."""
+        case = self.case(request)
+        document = case.audit if case.current else None
+        if document is None:
+            return self.to(request, case)
+        return self.step(
+            request,
+            case,
+            "decide",
+            document=document,
+            headline=views.headline(document),
+            compared=views.compared(case.read("last.json"), document),
+            decision=_decision(case),
+            error=error,
+            comment=comment,
+        )
+
+    def decided(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Writes the decision down."""
+        case = self.case(request)
+        word, comment = form.get("decision", ""), plain_text(form.get("comment", "")).strip()
+        try:
+            if word not in ("accept", "reject"):
+                raise invalid("decision", "accept or reject", word or "nothing")
+            if len(comment) > _LONGEST_COMMENT:
+                raise invalid("comment", f"at most {_LONGEST_COMMENT:,} characters", f"{len(comment):,}")
+            if case.audit is None or not case.current:
+                raise invalid("decision", "about the plan as it is now", "another plan", "Audit it first.")
+        except TellallError as error:
+            return self.decide(request, str(error), comment)
+        who = one_line(form.get("by", ""), 200)
+        case.write("decision.json", views.decision_of(case, word, comment, who))
+        return self.to(request, case, "decide")
+
+    def export(self, request: Request) -> Response:
+        """One of the files to take away; the report opens in the browser, to be printed, if asked to."""
+        case, what = self.case(request), request.path_params["what"]
+        document = case.audit if case.current else None
+        if what == "plan.toml" and case.plan_text:
+            return _download(case.plan_text, what, "application/toml")
+        if document is None:
+            raise _RefusedError(404, "no audit of this plan")
+        if what == "audit.json":
+            return _download(files.dump(document), what, "application/json")
+        if what == "decision.json" and (decision := _decision(case)):
+            return _download(files.dump(decision), what, "application/json")
+        if what == "report.html":
+            page = render(document, _decision(case))
+            if "open" in request.query_params:
+                return HTMLResponse(page, headers={"Content-Security-Policy": style_policy()})
+            return _download(page, what, "text/html")
+        raise _RefusedError(404, "no such file")
+
+    def forget(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
+        """Removes a case, the copy of its file too."""
+        case = self.case(request)
+        self.runs.cancel(case)
+        case.forget()
+        return RedirectResponse(f"{request.scope['root_path']}/", 303)
+
+    def go_on(self, request: Request) -> Response:
+        """The page on which a case goes on."""
+        return self.to(request, self.case(request))
+
+    def static(self, request: Request) -> Response:
+        """A style sheet or script of ours."""
+        name = request.path_params["name"]
+        if name == "page.css":
+            return Response(page_style(), media_type="text/css")
+        if name not in _STATIC:
+            raise _RefusedError(404, "no such file")
+        return Response(_static(name), media_type=_STATIC[name])
+
+    # from addresses to handlers
+
+    def routes(self) -> list[Route]:
+        """Every address with its handler."""
+        reading: dict[str, Callable[..., Response]] = {
+            "": self.go_on,
+            "/columns": self.columns,
+            "/plan": self.plan,
+            "/foresight": self.foresight,
+            "/progress": self.progress,
+            "/verdict": self.verdict,
+            "/areas": self.areas,
+            "/fix": self.fix,
+            "/point": self.point,
+            "/decide": self.decide,
+            "/export/{what}": self.export,
+        }
+        changing: dict[str, Callable[..., Response]] = {
+            "/columns": self.choose,
+            "/plan": self.change,
+            "/run": self.run,
+            "/cancel": self.cancel,
+            "/apply": self.apply,
+            "/decide": self.decided,
+            "/forget": self.forget,
+        }
+        return [
+            Route("/", self.start),
+            Route("/open", self.open, methods=["POST"]),
+            Route("/static/{name}", self.read(self.static)),
+            *(Route(f"/case/{{case}}{path}", self.read(handler)) for path, handler in reading.items()),
+            *(
+                Route(f"/case/{{case}}{path}", self.changed(handler), methods=["POST"])
+                for path, handler in changing.items()
+            ),
+        ]
+
+    def read(self, handler: Callable[..., Response]) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that only reads, outside the loop of the server."""
+
+        async def answer(request: Request) -> Response:
+            return await run_in_threadpool(handler, request)
+
+        return answer
+
+    def changed(self, handler: Callable[..., Response]) -> Callable[[Request], Awaitable[Response]]:
+        """A handler that gets the fields of a form."""
+
+        async def answer(request: Request) -> Response:
+            body = b"".join([piece async for piece in _pieces(request, LARGEST_FORM)])
+            try:
+                fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10_000)
+            except ValueError:
+                raise _RefusedError(400, "not a form") from None
+            several: dict[str, list[str]] = {}
+            for name, value in fields:
+                several.setdefault(name, []).append(value)
+            return await run_in_threadpool(handler, request, dict(fields), several)
+
+        return answer
+
+    async def refused(self, request: Request, error: Exception) -> Response:
+        """The answer to a request that is refused within the app, in one line of the log."""
+        code, why = getattr(error, "code", 404), getattr(error, "why", "no such page")
+        self.log(f"refused {one_line(request.method, 10)}: {why}")
+        return Response(f"Refused: {why}.\n", code, media_type="text/plain")
+
+
+def make_app(home: Home, runs: Runs, *, host: str, token: str, log: Log, seed: int = 0) -> Guard:
+    """The application behind its guard."""
+    pages = Pages(home, runs, log, seed)
+    handlers: dict[Any, Any] = {_RefusedError: pages.refused, 404: pages.refused, 405: pages.refused}
+    app = Starlette(routes=pages.routes(), exception_handlers=handlers)
+    return Guard(app, host=host, token=token, log=log)
+
+
+def seen_of(case: Case, state: Mapping[str, Any]) -> str:
+    """What of a run is there to be shown: changes when a page should load itself again."""
+    remedy = case.current and (case.audit or {}).get("remedy") is not None
+    fix = (case.folder / "fix.json").is_file()
+    return f"{state['state']}-{int(case.current)}{int(remedy)}{int(fix)}"
+
+
+def _reached(case: Case) -> list[str]:
+    """The steps of a case that can be opened."""
+    steps = ["columns"]
+    if case.plan_text:
+        steps.append("plan")
+    if case.current:
+        steps += ["verdict", "fix", "decide"]
+    elif (case.read("run.json") or {}).get("state") == "running":
+        steps.append("verdict")
+    return steps
+
+
+def _address(request: Request, case: Case, step: str) -> str:
+    return f"{request.scope['root_path']}/case/{case.id}/{step}"
+
+
+def _unchanged(case: Case, form: Form) -> str:
+    """The plan's text, if it is the one that the form was made from."""
+    if form.get("version") != case.version:
+        raise invalid(
+            "plan", "the one that this page showed", "another", "It was changed in another tab. Look again."
+        )
+    return case.plan_text
+
+
+def _chosen(known: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str, Any], int]:
+    """The release and the place on its slider that a form names."""
+    releases = {str(one["index"]): one for one in known["releases"] if one["points"]}
+    release = releases.get(form.get("release", ""))
+    if release is None:
+        raise invalid("release", "one that was measured", form.get("release", "nothing"))
+    return release, edits.index_of(form.get("at", ""), len(release["points"]))
+
+
+def _decision(case: Case) -> dict[str, Any] | None:
+    """The decision about the plan as it is now; None where there is none."""
+    known = case.read("decision.json")
+    return known if known is not None and known["version"] == case.version else None
+
+
+@cache
+def _static(name: str) -> bytes:
+    return resources("tellall.serve").joinpath("static", name).read_bytes()
+
+
+def _download(text: str, name: str, kind: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=kind, headers=headers)
+
+
+async def _pieces(request: Request, most: int) -> Any:
+    """The body of a request, as it comes; one that is too long is refused before it is taken in."""
+    seen = 0
+    with suppress(ClientDisconnect):
+        async for piece in request.stream():
+            seen += len(piece)
+            if seen > most:
+                raise _RefusedError(413, "too large")
+            yield piece
+        return
+    raise _RefusedError(400, "not finished")
+
+
+async def _copy(request: Request, path: Path) -> None:
+    """Writes the body of a request to a new file, for its owner alone."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        async for piece in _pieces(request, LARGEST_FILE):
+            file.write(piece)

@@ -1,0 +1,243 @@
+"""Home: a private folder of audits made in the browser; Case: one of them, all of its state in files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tellall.core import files
+from tellall.core.claims import private_folder
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.text import one_line, plain_text, said
+from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
+from tellall.experiment.plan import Plan
+from tellall.people import readers
+
+__all__ = ["ENDINGS", "Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
+
+ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".dta", ".sas7bdat")
+_ID = re.compile("[0-9a-f]{16}")
+_LARGEST_PLAN = 2**20
+_LONGEST_NAME = 80
+
+
+def default_folder() -> Path:
+    """Where audits are kept when no folder is named: the user's folder for the state of programs."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state") / "tellall"
+
+
+def now() -> str:
+    """The time, in words that sort."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One file of people with its plan, its audit and the decision about it.
+
+    Every piece is a file of its own, written whole or not at all and readable by its owner alone, so that a
+    server that was killed finds everything again. Names of files are fixed: nothing that a browser sends
+    becomes a path.
+    """
+
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """The name of the case in addresses, drawn at random."""
+        return self.folder.name
+
+    # what was opened
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The file's own name, its ending, when it was opened, how many people are in it."""
+        return files.read_json(self.folder / "case.json", what="case")
+
+    @property
+    def name(self) -> str:
+        """What the person calls the file."""
+        return str(self.about["name"])
+
+    @property
+    def data(self) -> Path:
+        """The copy of the file."""
+        return self.folder / f"people{self.about['ending']}"
+
+    @property
+    def columns(self) -> list[ColumnLook]:
+        """The columns of the file, counted when it was opened."""
+        known = {field.name for field in fields(ColumnLook)}
+        return [
+            ColumnLook(**{key: value for key, value in look.items() if key in known})
+            for look in self.about["columns"]
+        ]
+
+    def open_file(self, name: str, ending: str) -> None:
+        """Looks at the file that was just copied here, and remembers what is in it."""
+        path = self.folder / f"people{ending}"
+        try:
+            table = readers.read_table(path)
+            names = [str(one) for one in (table if isinstance(table, dict) else table.columns)]
+            looks = [look_at(one, table[one]) for one in names]
+        except TellallError as error:
+            raise InvalidInput(_about_file(str(error), path, name)) from None
+        people = len(table[names[0]]) if names else 0
+        about = {
+            "name": name,
+            "ending": ending,
+            "opened": now(),
+            "people": people,
+            "assumed": plain_text(getattr(table, "assumed", "")).replace(path.name, name),
+            "columns": [asdict(look) for look in looks],
+        }
+        files.write_json(self.folder / "case.json", about)
+
+    # the plan
+
+    @property
+    def plan_text(self) -> str:
+        """The plan as TOML; empty before there is one."""
+        path = self.folder / "plan.toml"
+        return files.read_text(path, what="plan", largest=_LARGEST_PLAN) if path.is_file() else ""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, as the command line reads it."""
+        return Plan.read(self.folder / "plan.toml")
+
+    def draft_plan(self, secret: int, public: list[int], by: int | None = None, *, seed: int = 0) -> None:
+        """Writes a first plan for some columns, which are named by their places."""
+        looks = self.columns
+        names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
+        table = readers.read_table(self.data)
+        made = draft({name: table[name] for name in names}, self.name, secret=looks[secret].name)
+        text = made.text.replace("seed = 0 ", f"seed = {seed} ", 1)
+        if by is not None:
+            text = _with_area(text, looks[by].name)
+        self.write_plan(text)
+
+    def write_plan(self, text: str) -> None:
+        """Replaces the plan, if it is one; what was measured about the old one is kept until the next run."""
+        if len(text.encode()) > _LARGEST_PLAN:
+            raise invalid("plan", "at most 1 MB of text", f"{len(text):,} characters")
+        plan_from(text)
+        files.write_text(self.folder / "plan.toml", text)
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the plan does: two tabs that edit the same plan are told apart by it."""
+        return hashlib.sha256(self.plan_text.encode()).hexdigest()[:16]
+
+    # results
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """One of the case's own documents; None where there is none."""
+        path = self.folder / name
+        if not path.is_file():
+            return None
+        try:
+            return files.read_json(path, what=name)
+        except InvalidInput:
+            return None
+
+    def write(self, name: str, document: dict[str, Any]) -> None:
+        """Writes one of the case's own documents."""
+        files.write_json(self.folder / name, document, lasting=False)
+
+    @property
+    def audit(self) -> dict[str, Any] | None:
+        """The document of the last finished audit."""
+        return self.read("audit/audit.json")
+
+    @property
+    def current(self) -> bool:
+        """Whether the last finished audit is about the plan as it is now."""
+        done = self.read("done.json")
+        return done is not None and done["version"] == self.version
+
+    def forget(self) -> None:
+        """Removes the case and everything in it from this machine."""
+        shutil.rmtree(self.folder)
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder of all cases, for its owner alone."""
+
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> Home:
+        """The folder, made if need be; one that others can read is refused."""
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise invalid("--folder", "a folder of its own, not a link or a file", folder)
+        private_folder(folder)
+        if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+            rule = "a folder that its owner alone can read, because files of people are kept there"
+            raise invalid("--folder", rule, folder, "Run: chmod 700 on it, or choose another.")
+        return cls(folder)
+
+    @property
+    def cases(self) -> list[Case]:
+        """The cases, the one opened last first."""
+        known = [
+            Case(path)
+            for path in self.folder.iterdir()
+            if _ID.fullmatch(path.name) and not path.is_symlink() and (path / "case.json").is_file()
+        ]
+        return sorted(known, key=lambda case: -(case.folder / "case.json").stat().st_mtime)
+
+    def find(self, name: str) -> Case | None:
+        """The case with this name, looked for among those that exist; a name never becomes a path."""
+        return next((case for case in self.cases if secrets.compare_digest(case.id, name)), None)
+
+    def create(self) -> Case:
+        """A new case, still without a file."""
+        return Case(private_folder(self.folder / secrets.token_hex(8)))
+
+
+def shown_name(given: str) -> tuple[str, str]:
+    """What a file is called in plans and on pages, and its ending; only files that can be read have one.
+
+    Examples
+    --------
+    >>> shown_name("C:\\\\data\\\\Clinic 7.CSV"), shown_name("../../.csv")
+    (('Clinic 7.CSV', '.csv'), ('people.csv', '.csv'))
+    """
+    name = one_line(re.split(r"[/\\]", given)[-1], _LONGEST_NAME).lstrip(". ")
+    ending = next((one for one in ENDINGS if given.lower().endswith(one)), "")
+    if not ending:
+        raise invalid("file", f"one that ends in {', '.join(ENDINGS)}", name)
+    return (name if name.lower().endswith(ending) else f"people{ending}"), ending
+
+
+def plan_from(text: str) -> Plan:
+    """The plan in a text, as the command line would read it from a file."""
+    import tomllib
+
+    try:
+        mapping = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise invalid("plan", "TOML", "other text", f"The reader said: {said(error, 120)}.") from None
+    return Plan.from_mapping(mapping, folder=Path(), needed=("secret", "data"))
+
+
+def _with_area(text: str, name: str) -> str:
+    """A drafted plan that is published area by area."""
+    return text.replace('# by = "county"  ', f"by = {toml_text(name)}  ", 1)
+
+
+def _about_file(sentence: str, path: Path, name: str) -> str:
+    """An error about the copy of a file, in words about the file."""
+    place = rf"; got \S*{re.escape(path.name)}\."
+    return re.sub(place, ".", re.sub("^path must be", f"{name} must be", sentence)).replace(path.name, name)

@@ -1,0 +1,174 @@
+"""Changes of a plan by clicking: the text stays the plan that the command line reads."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tellall.core.errors import InvalidInput, invalid
+from tellall.experiment.draft import as_toml
+from tellall.release import catalogue
+
+__all__ = [
+    "NUMBERS",
+    "OFFERED",
+    "changed",
+    "chip_words",
+    "entries_of",
+    "index_of",
+    "with_entries",
+    "with_number",
+]
+
+Entry = dict[str, Any]
+_FIRST = re.compile(r"^\[\[releases\]\]", re.MULTILINE)
+_MOST_RELEASES = 20
+
+# protections that a card offers, each made from one number: kind, its key, words, a first value
+OFFERED: tuple[tuple[str, str, str, str], ...] = (
+    ("Suppression", "below", "hide counts below", "10"),
+    ("Rounding", "base", "round to", "5"),
+    ("Gaussian", "std", "add noise of", "3"),
+)
+_WORDS = {
+    "Suppression": "hide counts below {below:g}",
+    "Rounding": "round to {base:g}",
+    "Gaussian": "noise, normal, ± {std:g}",
+    "Laplace": "noise, Laplace, scale {scale:g}",
+    "Swapping": "swap {fraction:.0%} of secrets",
+    "Subsample": "a sample of {fraction:.0%}",
+}
+# numbers of a plan that a form may set: the least, the most, whether whole
+NUMBERS: dict[str, tuple[float, float, bool]] = {
+    "limit": (0.0, 1.0, False),
+    "exposed_limit": (0, 10**9, True),
+    "repeats": (1, 1000, True),
+    "seed": (0, 2**53, True),
+}
+
+
+def entries_of(text: str) -> list[Entry]:
+    """The releases of a plan as it writes them, protections always as a list."""
+    found = tomllib.loads(text).get("releases", [])
+    return [{**entry, "protect": _listed(entry.get("protect", []))} for entry in found]
+
+
+def with_entries(text: str, entries: Sequence[Entry]) -> str:
+    """The plan with other releases; what stands before the first, comments too, stays as it is."""
+    first = _FIRST.search(text)
+    head = text[: first.start()] if first else f"{text.rstrip()}\n\n"
+    made = f"{head}{as_toml(entries)}\n"
+    before, after = tomllib.loads(text), tomllib.loads(made)
+    before.pop("releases", None)
+    after.pop("releases", None)
+    if before != after:  # something that is no release stands below the first one
+        raise InvalidInput(
+            "plan must have its releases last, to be changed by clicking. Move the other tables above the "
+            "first [[releases]], in the text of the plan."
+        )
+    return made
+
+
+def with_number(text: str, key: str, typed: str) -> str:
+    """The plan with another number for one of its keys; its comment stays."""
+    low, high, whole = NUMBERS[key]
+    number = _number(key, typed, low, high, whole=whole)
+    line = re.compile(rf"^{key}[ \t]*=[ \t]*[^\s#]+", re.MULTILINE)
+    first = _FIRST.search(text)
+    cut = first.start() if first else len(text)
+    head, count = line.subn(
+        f"{key} = {number:g}" if not whole else f"{key} = {int(number)}", text[:cut], count=1
+    )
+    return f"{head}{text[cut:]}" if count else f"{key} = {number}\n{text}"
+
+
+def changed(text: str, form: Mapping[str, str]) -> str:
+    """The plan after one click on a card.
+
+    ``do`` says what: "protect" (add a protection), "unprotect", "add" (a release of tables), "drop".
+    """
+    entries = entries_of(text)
+    what = form.get("do", "")
+    if what == "add":
+        ways = int(_number("columns", form.get("ways", ""), 1, 8, whole=True)) + 1
+        if len(entries) >= _MOST_RELEASES:
+            raise invalid("releases", f"at most {_MOST_RELEASES}, to be added by clicking", len(entries))
+        return with_entries(text, [*entries, _tables(ways, entries)])
+    index = index_of(form.get("release", ""), len(entries))
+    entry = dict(entries[index])
+    if what == "drop":
+        if len(entries) == 1:
+            raise invalid("releases", "one or more", "none", "Add another before you remove the last one.")
+        return with_entries(text, [*entries[:index], *entries[index + 1 :]])
+    if what == "unprotect":
+        place = index_of(form.get("place", ""), len(entry["protect"]))
+        entry["protect"] = [*entry["protect"][:place], *entry["protect"][place + 1 :]]
+    elif what == "protect":
+        entry["protect"] = [*entry["protect"], _protection(form)]
+    else:
+        raise invalid("do", "protect, unprotect, add or drop", what)
+    return with_entries(text, [*entries[:index], entry, *entries[index + 1 :]])
+
+
+def chip_words(plain: Mapping[str, Any]) -> str:
+    """A protection in a few words.
+
+    Examples
+    --------
+    >>> chip_words({"kind": "Rounding", "base": 5}), chip_words({"kind": "SuLQ", "epsilon": 1})
+    ('round to 5', 'SuLQ, epsilon 1')
+    """
+    kind = str(plain.get(catalogue.KIND, "?"))
+    rest = {key: value for key, value in plain.items() if key != catalogue.KIND}
+    try:
+        return _WORDS[kind].format(**rest) if len(rest) == 1 else _spelled(kind, rest)
+    except (KeyError, ValueError):
+        return _spelled(kind, rest)
+
+
+def _spelled(kind: str, rest: Mapping[str, Any]) -> str:
+    return ", ".join([kind, *(f"{key} {value}" for key, value in rest.items())])
+
+
+def _tables(ways: int, entries: Sequence[Entry]) -> Entry:
+    taken = {str(entry.get("name", "")) for entry in entries}
+    name = "tables" if ways == 3 else f"{ways}-way tables"
+    number = 1
+    while (called := name if number == 1 else f"{name} ({number})") in taken:
+        number += 1
+    return {"name": called, "statistic": {"kind": "Marginals", "ways": ways}, "protect": []}
+
+
+def _protection(form: Mapping[str, str]) -> dict[str, Any]:
+    kind = form.get("kind", "")
+    key = next((key for offered, key, _, _ in OFFERED if offered == kind), None)
+    if key is None:
+        raise invalid("protection", f"one of {', '.join(one[0] for one in OFFERED)}", kind)
+    number = _number(key, form.get("number", ""), 0.0, 1e9, whole=False)
+    plain = {"kind": kind, key: int(number) if number == int(number) else number}
+    catalogue.build("protection", plain)
+    return plain
+
+
+def _number(name: str, typed: str, low: float, high: float, *, whole: bool) -> float:
+    rule = f"a {'whole ' if whole else ''}number from {low:g} to {high:g}"
+    try:
+        number = float(typed[:40].replace(",", "."))
+    except ValueError:
+        raise invalid(name, rule, typed or "nothing") from None
+    if not low <= number <= high or (whole and number != int(number)):
+        raise invalid(name, rule, typed)
+    return number
+
+
+def index_of(typed: str, count: int) -> int:
+    """A place that a form names, if there is such a place."""
+    if not typed.isascii() or not typed.isdigit() or len(typed) > 6 or int(typed) >= count:
+        raise invalid("place", f"below {count}", typed or "nothing", "Load the page again.")
+    return int(typed)
+
+
+def _listed(protect: Any) -> list[Any]:
+    return list(protect) if isinstance(protect, list) else [protect]

@@ -1,0 +1,78 @@
+"""Server: the page on a port of this machine, until it is stopped."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tellall.core.errors import invalid
+from tellall.serve.app import make_app
+from tellall.serve.cases import Home, default_folder
+from tellall.serve.runs import Runs
+
+__all__ = ["Server"]
+
+HOST = "127.0.0.1"
+
+
+class Server:
+    """A server that has its port and its address, and does not answer yet.
+
+    Attributes
+    ----------
+    address
+        Where the page is; it holds a random token, without which nothing is answered.
+    """
+
+    def __init__(
+        self, folder: Path | None, port: int = 0, *, seed: int = 0, log: Callable[[str], None]
+    ) -> None:
+        self.home, self.runs = Home.at(folder or default_folder()), Runs()
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((HOST, port))
+        except OSError as error:
+            self._socket.close()
+            raise invalid("--port", "one that is free", f"{port} ({error.strerror})") from None
+        token, host = secrets.token_urlsafe(24), f"{HOST}:{self._socket.getsockname()[1]}"
+        self.address = f"http://{host}/{token}/"
+        self._app = make_app(
+            self.home,
+            self.runs,
+            host=host,
+            token=token,
+            seed=seed,
+            log=lambda line: log(f"tellall serve: {line}"),
+        )
+
+    def run(self, *, open_browser: bool = False) -> None:
+        """Answers until it is stopped; what was running before goes on."""
+        import uvicorn
+
+        config = uvicorn.Config(
+            self._app,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=1,
+        )
+        self.runs.resume(self.home)
+        if open_browser:
+            threading.Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
+        sys.stdout.flush()
+        try:
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[self._socket])
+        finally:
+            self.runs.end()
+            self._socket.close()

@@ -1,0 +1,268 @@
+"""What the served pages show, as plain data for their templates: plans, foresight, progress, decisions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tellall.core.amounts import percent, points
+from tellall.core.errors import TellallError, invalid
+from tellall.core.schemas import VERSION
+from tellall.core.version import __version__
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.people.dataset import Dataset
+from tellall.report.areas import worst_in_area
+from tellall.report.releases import release_rows, shares
+from tellall.serve.cases import Case, now, plan_from
+from tellall.serve.edits import NUMBERS, chip_words, entries_of
+
+__all__ = [
+    "areas_of",
+    "cards",
+    "compared",
+    "decision_of",
+    "foresight",
+    "headline",
+    "numbers_of",
+    "progress_view",
+    "protected",
+    "remedied",
+    "step_of",
+]
+
+Plain = dict[str, Any]
+_SHOWN_AREAS = 200
+STAGES = {
+    "starting": "Starting",
+    "reading": "Reading the people",
+    "attacking": "Attacking",
+    "culprits": "Finding what gives them away",
+    "remedy": "Looking for the cheapest change that passes",
+    "measuring": "Measuring other protections",
+}
+
+
+def step_of(case: Case) -> str:
+    """The page on which a case goes on."""
+    if not case.plan_text:
+        return "columns"
+    if case.current or (case.read("run.json") or {}).get("state") == "running":
+        return "verdict"
+    return "plan"
+
+
+def cards(case: Case) -> list[Plain]:
+    """The releases of a plan, each as a card: what is published, and its protections as chips."""
+    entries = entries_of(case.plan_text)
+    plan = plan_from(case.plan_text)
+    described = {one.name: one.statistic.describe() for one in plan.releases}
+    unknown = {one.name: one.reason for one in plan.not_checked}
+    names = iter([one.name for one in plan.releases])
+    found = []
+    for index, entry in enumerate(entries):
+        given = str(entry.get("name", ""))
+        name = given if given in unknown else next(names, given)
+        found.append(
+            {
+                "index": index,
+                "name": name,
+                "what": described.get(name, str(entry["statistic"].get("kind", ""))),
+                "unknown": unknown.get(name, ""),
+                "chips": [chip_words(plain) for plain in entry["protect"]],
+            }
+        )
+    return found
+
+
+@lru_cache(maxsize=2)
+def _people(path: Path, changed: int, text: str) -> Dataset:
+    return plan_from(text).dataset(path)
+
+
+def people_of(case: Case) -> Dataset:
+    """The people, as the plan sees them; the last two tables stay in memory."""
+    path = case.data
+    return _people(path, path.stat().st_mtime_ns, case.plan_text)
+
+
+def foresight(case: Case) -> Plain:
+    """What can be said of a plan before any attack; made once for each text of the plan."""
+    known = case.read("foresight.json")
+    if known is not None and known["version"] == case.version:
+        return known
+    made = {"version": case.version, **_foresight(people_of(case), plan_from(case.plan_text))}
+    case.write("foresight.json", made)
+    return made
+
+
+def _foresight(people: Dataset, plan: Plan) -> Plain:
+    chosen = plan.attackable(people)
+    chosen.check(people)
+    needed, time = chosen.memory(people), chosen.time(people)
+    setting = Setting(people)
+    groups: list[tuple[str, Sequence[Planned]]] = [(one.name, [one]) for one in chosen.releases]
+    if len(chosen.releases) > 1:
+        groups.append(("all releases together", chosen.releases))
+    found = [] if plan.by else [_gauged(setting, name, several) for name, several in groups]
+    counts = people.patterns.counts
+    return {
+        "people": people.n,
+        "rows": len(people.patterns),
+        "alone": int((counts == 1).sum()),
+        "time": str(time),
+        "memory": "" if needed.fits else str(needed),
+        "releases": found,
+        "areas": plan.by or "",
+    }
+
+
+def _gauged(setting: Setting, name: str, several: Sequence[Planned]) -> Plain:
+    try:
+        known = Trial(setting, tuple(several)).foreseen
+        size = sum(one.statistic.size(setting.people.public) for one in several)
+    except TellallError as error:
+        return {"name": name, "values": 0, "sentence": str(error), "gauge": None}
+    if known is None:
+        words = "For these the gauge says nothing; the audit will."
+        return {"name": name, "values": size, "sentence": words, "gauge": None}
+    without = max(known.rate, 1 - known.rate)
+    ignored = f" Not counted: {', '.join(known.ignored)}." if known.ignored else ""
+    sentence = (
+        f"{known.equations:,} equations about {known.people:,} people; at most {known.rank_cap:,} of "
+        f"{known.groups:,} unknowns can be solved. Predicted: {percent(known.accuracy)} guessed right, "
+        f"{percent(without)} without any release.{ignored}"
+    )
+    return {
+        "name": name,
+        "values": size,
+        "sentence": sentence,
+        "gauge": {
+            "accuracy": percent(known.accuracy),
+            "from": round(100 * without, 2),
+            "width": round(100 * max(0.0, known.accuracy - without), 2),
+        },
+    }
+
+
+def progress_view(state: Plain) -> Plain:
+    """How far a run is, in words and as a bar from 0 to 100."""
+    done, total = state["done"], state["total"]
+    searching = state["stage"] == "remedy"  # its total is the most attacks that it may take, not a goal
+    attacks = [one for one in state["attacks"] if one["role"] != "step"]
+    steps = [one for one in state["attacks"] if one["role"] == "step"]
+    return {
+        **state,
+        "words": STAGES.get(state["stage"], "Done"),
+        "share": round(100 * done / total) if total and not searching else None,
+        "counted": "" if not total else f"{done:,} attacks" if searching else f"{done:,} of {total:,}",
+        "attacks": attacks,
+        "steps": len(steps),
+        "steps_done": sum(bool(one["word"]) for one in steps),
+    }
+
+
+def headline(document: Plain) -> list[tuple[str, str]]:
+    """The numbers that one reads first, from the document of the audit."""
+    known = document["overall"]
+    if known is None:
+        return []
+    row = next(one for one in document["findings"] if one["name"] == known["advantage_of"] and one["summary"])
+    gained = shares({**row["summary"], "advantage": known["advantage"]})[0]
+    unit = "% of the baseline's error" if row["summary"]["real"] else "people in 100"
+    return [
+        ("advantage", f"{points(gained)} {unit}"),
+        ("proved alone", f"{sum(known['proved_alone'].values()):,}"),
+        ("exposed", f"{sum(known['exposed'].values()):,}"),
+        ("with a sensitive value", f"{known['sensitive']['learnt']:,}"),
+    ]
+
+
+def compared(before: Plain | None, document: Plain) -> list[Plain]:
+    """Each release then and now; empty where there is nothing to compare with."""
+    if before is None:
+        return []
+    then, now_rows = ({row.name: row for row in release_rows(one)} for one in (before, document))
+    return [
+        {"name": name, "then": then.get(name), "now": now_rows.get(name)}
+        for name in dict.fromkeys([*then, *now_rows])
+    ]
+
+
+def numbers_of(text: str) -> Plain:
+    """The numbers of a plan that a form may change, defaults written out."""
+    plan = plan_from(text)
+    return {key: getattr(plan, key) for key in NUMBERS}
+
+
+def remedied(document: Plain, entries: Sequence[Plain]) -> list[Plain]:
+    """The releases of the plan with the remedy; what could not be checked stays as it is."""
+    remedy = document["remedy"]
+    if not remedy or not remedy["found"]:
+        raise invalid("remedy", "found before it is applied", "none")
+    unknown = {one["name"] for one in document["not_checked"]}
+    return [*remedy["entries"], *(one for one in entries if one.get("name") in unknown)]
+
+
+def protected(entries: Sequence[Plain], release: Plain, at: int) -> list[Plain]:
+    """The releases of the plan, one of them with the protections of a point of the slider."""
+    named = [
+        index for index, one in enumerate(entries) if one.get("name", release["name"]) == release["name"]
+    ]
+    if len(named) != 1:
+        raise invalid("release", "in the plan once, under its name", release["name"])
+    changed = {**entries[named[0]], "protect": release["points"][at]["protect"]}
+    return [*entries[: named[0]], changed, *entries[named[0] + 1 :]]
+
+
+_SORTED = {
+    "area": lambda row: row["name"].lower(),
+    "people": lambda row: -row["people"],
+    "advantage": lambda row: -row["advantage"],
+    "exposed": lambda row: -row["exposed"],
+    "verdict": lambda row: ("fail", "review", "pass").index(row["verdict"]),
+}
+
+
+def areas_of(document: Plain, query: Mapping[str, str]) -> Plain:
+    """Some areas of an audit: those whose name holds a text, in the order that is asked for."""
+    looked_for = query.get("find", "")[:80]
+    order = query.get("sort", "")
+    rows = [row for row in map(worst_in_area, document["areas"]["rows"]) if row is not None]
+    found = [row for row in rows if looked_for.lower() in row["name"].lower()]
+    if order.removeprefix("-") in _SORTED:
+        found.sort(key=_SORTED[order.removeprefix("-")], reverse=order.startswith("-"))
+    return {
+        "by": document["areas"]["by"],
+        "rows": found[:_SHOWN_AREAS],
+        "found": len(found),
+        "all": len(rows),
+        "find": looked_for,
+        "sort": order,
+        "columns": list(_SORTED),
+    }
+
+
+def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
+    """The decision about an audit, with the hashes of what it is about."""
+    document = case.audit
+    assert document is not None
+    report = (case.folder / "audit" / "audit.json").read_bytes()
+    return {
+        "schema_version": VERSION,
+        "document": "decision",
+        "tellall": __version__,
+        "decision": word,
+        "comment": comment,
+        "by": who,
+        "when": now(),
+        "data": case.name,
+        "verdict": document["verdict"]["word"],
+        "sentence": document["verdict"]["sentence"],
+        "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
+        "audit_sha256": hashlib.sha256(report).hexdigest(),
+        "version": case.version,
+    }

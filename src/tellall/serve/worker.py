@@ -1,0 +1,167 @@
+"""Worker: the process of one audit. Its state is in files, so it can be killed and started again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tellall.core.checkpoint import Checkpoint
+from tellall.core.claims import claimed
+from tellall.core.errors import InvalidInput, TellallError
+from tellall.core.text import one_line, said_safely
+from tellall.experiment.audit import audit, jobs_alone, jobs_together
+from tellall.experiment.document import Audit
+from tellall.experiment.findings import Finding, Job, Skipped
+from tellall.experiment.plan import Plan
+from tellall.people.dataset import Dataset
+from tellall.serve.cases import Case, now
+
+__all__ = ["COMMAND", "main", "run"]
+
+COMMAND = "tellall audit plan.toml"  # what repeats the audit, beside the file of people
+_LONG = 30  # seconds from which all cores work
+_EVERY = 0.2  # seconds between two notes of the progress
+
+
+class _Notes:
+    """What is known of the run so far, written where the page looks for it."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.last = case, 0.0
+        self.state: dict[str, Any] = {
+            "state": "running",
+            "stage": "reading",
+            "version": case.version,
+            "began": now(),
+            "done": 0,
+            "total": 0,
+            "attacks": [],
+            "error": "",
+        }
+        self.write()
+
+    def write(self, **changes: Any) -> None:
+        self.state |= changes
+        self.last = time.monotonic()
+        self.case.write("run.json", self.state)
+
+    def progress(self, done: int, total: int) -> None:
+        self.state |= {"done": done, "total": total}
+        if done == total or time.monotonic() - self.last > _EVERY:
+            self.write()
+
+    def plan(self, jobs: Sequence[Job]) -> None:
+        self.write(
+            attacks=[{"name": job.name, "role": job.role, "word": "", "key": _key(job)} for job in jobs]
+        )
+
+    def found(self, finding: Finding | Skipped) -> None:
+        for attack in self.state["attacks"]:
+            if attack["key"] == _key(finding.job):
+                attack["word"] = finding.verdict.word if isinstance(finding, Finding) else "skipped"
+        self.write()
+
+
+def _key(job: Job) -> str:
+    return f"{job.role} {job.members}"
+
+
+def run(case: Case) -> None:
+    """Audits the plan of a case, then looks for a remedy and measures other protections.
+
+    The verdict is there as soon as it is known; what follows is added to it.
+    """
+    with claimed(case.folder / "audit", what="audit"):
+        notes = _Notes(case)
+        try:
+            _run(case, notes)
+        except (TellallError, MemoryError) as error:
+            few = isinstance(error, MemoryError)
+            words = "this machine has too little memory for it" if few else str(error)
+            notes.write(state="failed", error=one_line(words, 1000))
+        except Exception as error:  # our fault, and the page has to say so
+            notes.write(state="failed", error=f"a fault in tellall itself ({said_safely(error)})")
+            raise
+
+
+def _run(case: Case, notes: _Notes) -> None:
+    version, plan = case.version, case.plan
+    people = plan.dataset(case.data)
+    chosen = plan.attackable(people)
+    chosen.check(people)
+    if chosen.by is None:
+        notes.plan([*jobs_alone(chosen), *jobs_together(chosen, range(len(chosen.releases)))])
+    notes.write(stage="attacking")
+    found = audit(
+        people,
+        plan,
+        notes.progress,
+        processes=-1 if chosen.time(people).seconds() > _LONG else 1,
+        work=case.folder / "work",
+        name=case.name,
+        command=f"{COMMAND} --seed {plan.seed}",
+        each=notes.found,
+    )
+    _keep(case, found, version)
+    if found.worst is None:
+        reasons = [str(one) for one in found.not_checked]
+        reasons += [f"{one.name}: {one.reason}" for one in found.findings if isinstance(one, Skipped)]
+        raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
+    if found.verdict.word != "pass":
+        found = _explained(case, people, found, notes)
+        found.save(case.folder / "audit")
+        _measure(case, people, found.plan, notes)
+    notes.write(state="done", stage="")
+
+
+def _keep(case: Case, found: Audit, version: str) -> None:
+    """Saves the audit; the one before it, if it was of another plan, becomes the one to compare with."""
+    before, done = case.audit, case.read("done.json")
+    if before is not None and (done or {}).get("version") != version:
+        case.write("last.json", before)
+    (case.folder / "fix.json").unlink(missing_ok=True)
+    found.save(case.folder / "audit")
+    case.write("done.json", {"version": version, "when": now(), "plan": case.plan_text})
+
+
+def _explained(case: Case, people: Dataset, found: Audit, notes: _Notes) -> Audit:
+    """The audit with what each part of the plan adds, and with the cheapest change that passes."""
+    from tellall.experiment.culprits import with_culprits
+    from tellall.experiment.places import places_of
+    from tellall.experiment.remedy import with_remedy
+
+    places = places_of(people, found.plan)
+    notes.write(stage="culprits", done=0, total=0)
+    found = with_culprits(people, places, found, notes.progress)
+    notes.write(stage="remedy", done=0, total=0)
+    return with_remedy(places, found, notes.progress)
+
+
+def _measure(case: Case, people: Dataset, plan: Plan, notes: _Notes) -> None:
+    """Measures other protections of every release, for the slider."""
+    from tellall.serve.points import measure
+
+    notes.write(stage="measuring", done=0, total=0)
+    with Checkpoint.in_folder(case.folder / "work") as kept:
+        case.write("fix.json", measure(people, plan, kept, notes.progress))
+
+
+def main() -> None:
+    """The process: audits the case in the folder it is told, and ends when its parent does."""
+
+    def listen() -> None:
+        sys.stdin.buffer.read()  # ends when the server does, however that ends
+        os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    run(Case(Path(sys.argv[1])))
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,13 +13,14 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test test-kernels lint test-slow test-hostile test-spark bench clean help
+.PHONY: demo test test-kernels lint test-slow test-hostile test-browser test-spark bench clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
 	@echo 'make test       set up .venv and run every check (lint, types, layers, tests)'
 	@echo 'make test-slow  the tests that take long'
 	@echo 'make test-hostile  10,000 bent inputs, and commands killed at any moment'
+	@echo 'make test-browser  the served page in Chromium: clicks, keyboard, axe, kills'
 	@echo 'make test-kernels  the tests with the matrix kernels of other processors, 1 and 2 threads'
 	@echo 'make test-spark the tests on Spark (needs Java 17)'
 	@echo 'make bench      the benchmarks, each beside its reference'
@@ -45,6 +46,11 @@ test-slow: .venv/.dev
 
 test-hostile: .venv/.dev
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m hostile -rP tests/hostile
+
+test-browser: export OPENBLAS_NUM_THREADS = 1
+test-browser: export OMP_NUM_THREADS = 1
+test-browser: .venv/.dev
+	@$(BIN)/python -m pytest -m browser -rs tests/serve
 
 # OpenBLAS rounds differently on other processors and with other numbers of threads: no test may notice
 test-kernels: .venv/.dev

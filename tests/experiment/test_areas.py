@@ -13,7 +13,7 @@ from tellall.experiment.findings import area_table
 from tellall.experiment.outcome import Promised, _promised_of_areas
 from tellall.experiment.verdict import Limits, judge_area
 from tellall.people.areas import split
-from tellall.report.areas import _worst, audit_lines
+from tellall.report.areas import audit_lines, worst_in_area
 from tellall.report.audit_page import render
 from tests.report.pages import Tags, refuses_the_world
 
@@ -131,7 +131,7 @@ def test_a_release_that_surely_tells_nothing_does_not_hide_one_that_may_tell_muc
     area = with_intervals(done.areas[0], (0.0, -0.01, 0.01), (0.2, -0.02, 0.42), (0.1, -0.05, 0.2))
     assert area.worst is area.findings[1]
     row = area_table("county", [area], judged([area], 0.05))["rows"][0]
-    assert _worst(row)["release"] == area.findings[1].name
+    assert worst_in_area(row)["release"] == area.findings[1].name
 
 
 def test_an_area_is_above_the_limit_by_any_of_its_releases_and_comes_first(done):

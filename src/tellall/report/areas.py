@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
+from statistics import median
 from typing import Any
 
 from tellall.core.amounts import count_of, percent, points, with_interval
 from tellall.experiment.answers import worst_of_area
 from tellall.experiment.verdict import area_name
 from tellall.report.bars import LimitLine
-from tellall.report.html import bar_figure
+from tellall.report.html import bar_figure, laid_out
+from tellall.report.plot import Axis, Figure, Rule, Series
 from tellall.report.releases import Unit, gain_bar
 from tellall.report.text import aligned
 
 __all__ = [
+    "area_funnel",
     "audit_lines",
     "audited_areas",
     "calibrated_areas",
@@ -25,6 +29,7 @@ __all__ = [
 Row = dict[str, Any]
 SHOWN = 100  # areas in the table of a page; the document has all
 _DRAWN = 12
+_FUNNEL = 3  # areas from which there is one
 _LINES = 10
 
 
@@ -55,6 +60,45 @@ def audited_areas(document: dict[str, Any]) -> dict[str, Any] | None:
         "totals": [_total(row) for row in totals],
         "chart": chart,
     }
+
+
+def area_funnel(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Every area by its people and its advantage, in the funnel of luck; None where there are no areas.
+
+    Notes
+    -----
+    The funnel is the advantage over all people ± c/√people. The number c is the median over areas of half
+    their interval times √people. An area outside it differs from the others by more than luck.
+    """
+    known = document.get("areas")
+    rows = [] if known is None else [row for row in map(worst_in_area, known["rows"]) if row is not None]
+    totals = [row for row in document["findings"] if row["role"] != "step" and row["outcome"] == "found"]
+    if len(rows) < _FUNNEL or not totals:
+        return None
+    middle = 100 * max(row["summary"]["advantage"] for row in totals)
+    width = median(50 * (row["interval"][1] - row["interval"][0]) * sqrt(row["people"]) for row in rows)
+    sizes = sorted({row["people"] for row in rows})
+    ends = [sizes[0] * (sizes[-1] / sizes[0]) ** (step / 40) for step in range(41)]
+    chart = Figure(
+        "Advantage by size of the area",
+        "Each point is an area. Most areas lie within the funnel if they differ by luck alone. The smaller "
+        "an area, the wider the funnel.",
+        Axis("people in the area", log=sizes[-1] > 20 * sizes[0]),
+        Axis("advantage", Unit.of(real=False).words),
+        (
+            Series(
+                "an area",
+                [row["people"] for row in rows],
+                [100 * row["advantage"] for row in rows],
+                kind="points",
+                verdicts=[row["verdict"] for row in rows],
+            ),
+            Series("upper end of the funnel", ends, [middle + width / sqrt(size) for size in ends]),
+            Series("lower end of the funnel", ends, [middle - width / sqrt(size) for size in ends]),
+        ),
+        (Rule(100 * document["limit"], f"limit {points(document['limit'], '')}"),),
+    )
+    return laid_out(chart)
 
 
 def swept_areas(release: dict[str, Any]) -> dict[str, Any] | None:

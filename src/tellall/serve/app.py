@@ -13,14 +13,16 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
-from tellall.core.text import one_line, plain_text
+from tellall.core.text import one_line, plain_text, said_safely
 from tellall.core.version import __version__
+from tellall.report.areas import area_funnel
 from tellall.report.audit_page import audit_view, render
 from tellall.report.html import environment, page_style, style_policy
 from tellall.serve import edits, views
@@ -61,7 +63,7 @@ class Pages:
     def show(self, request: Request, template: str, **values: Any) -> HTMLResponse:
         """A page from a template; nothing in it acts, whatever is in the data."""
         known = {"root": request.scope["root_path"], "tellall": __version__}
-        page = environment("tellall.serve").get_template(template).render(**known, **values)
+        page = _templates().get_template(template).render(**known, **values)
         return HTMLResponse(plain_text(page))
 
     def step(self, request: Request, case: Case, step: str, **values: Any) -> HTMLResponse:
@@ -92,7 +94,7 @@ class Pages:
                 "id": case.id,
                 "about": case.about,
                 "verdict": ((case.audit or {}).get("verdict") or {}).get("word", ""),
-                "decision": (case.read("decision.json") or {}).get("decision", ""),
+                "decision": (case.decision or {}).get("decision", ""),
                 "running": (case.read("run.json") or {}).get("state") == "running",
             }
             for case in self.home.cases
@@ -232,6 +234,7 @@ class Pages:
             view=None if document is None else audit_view(document),
             headline=[] if document is None else views.headline(document),
             compared=[] if document is None else views.compared(case.read("last.json"), document),
+            funnel=None if document is None else area_funnel(document),
             progress=views.progress_view(state) if running and state else None,
             state=state,
             seen="" if state is None else seen_of(case, state),
@@ -321,7 +324,7 @@ class Pages:
             document=document,
             headline=views.headline(document),
             compared=views.compared(case.read("last.json"), document),
-            decision=_decision(case),
+            decision=case.decision,
             error=error,
             comment=comment,
         )
@@ -339,6 +342,7 @@ class Pages:
                 raise invalid("decision", "about the plan as it is now", "another plan", "Audit it first.")
         except TellallError as error:
             return self.decide(request, str(error), comment)
+        self.runs.cancel(case)  # a search that goes on would change the audit that is decided about
         who = one_line(form.get("by", ""), 200)
         case.write("decision.json", views.decision_of(case, word, comment, who))
         return self.to(request, case, "decide")
@@ -352,11 +356,11 @@ class Pages:
         if document is None:
             raise _RefusedError(404, "no audit of this plan")
         if what == "audit.json":
-            return _download(files.dump(document), what, "application/json")
-        if what == "decision.json" and (decision := _decision(case)):
+            return _download(case.audit_text, what, "application/json")
+        if what == "decision.json" and (decision := case.decision):
             return _download(files.dump(decision), what, "application/json")
         if what == "report.html":
-            page = render(document, _decision(case))
+            page = render(document, case.decision)
             if "open" in request.query_params:
                 return HTMLResponse(page, headers={"Content-Security-Policy": style_policy()})
             return _download(page, what, "text/html")
@@ -423,7 +427,7 @@ class Pages:
         """A handler that only reads, outside the loop of the server."""
 
         async def answer(request: Request) -> Response:
-            return await run_in_threadpool(handler, request)
+            return await self._answered(handler, request)
 
         return answer
 
@@ -439,14 +443,25 @@ class Pages:
             several: dict[str, list[str]] = {}
             for name, value in fields:
                 several.setdefault(name, []).append(value)
-            return await run_in_threadpool(handler, request, dict(fields), several)
+            return await self._answered(handler, request, dict(fields), several)
 
         return answer
+
+    async def _answered(self, handler: Callable[..., Response], *given: Any) -> Response:
+        """What a handler returns; a fault of ours is one line of the log, and quotes nothing."""
+        try:
+            return await run_in_threadpool(handler, *given)
+        except (_RefusedError, HTTPException):
+            raise
+        except TellallError as error:
+            raise _RefusedError(404, str(error).rstrip(".")) from None
+        except Exception as error:
+            raise _RefusedError(500, f"a fault in tellall itself ({said_safely(error)})") from None
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """The answer to a request that is refused within the app, in one line of the log."""
         code, why = getattr(error, "code", 404), getattr(error, "why", "no such page")
-        self.log(f"refused {one_line(request.method, 10)}: {why}")
+        self.log(f"refused {one_line(request.method, 10)}: {one_line(why, 200)}")
         return Response(f"Refused: {why}.\n", code, media_type="text/plain")
 
 
@@ -499,10 +514,11 @@ def _chosen(known: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str
     return release, edits.index_of(form.get("at", ""), len(release["points"]))
 
 
-def _decision(case: Case) -> dict[str, Any] | None:
-    """The decision about the plan as it is now; None where there is none."""
-    known = case.read("decision.json")
-    return known if known is not None and known["version"] == case.version else None
+@cache
+def _templates() -> Any:
+    made = environment("tellall.serve")
+    made.filters["without_comments"] = edits.without_comments
+    return made
 
 
 @cache

@@ -92,6 +92,8 @@ class Case:
         except TellallError as error:
             raise InvalidInput(_about_file(str(error), path, name)) from None
         people = len(table[names[0]]) if names else 0
+        if not people:
+            raise invalid("file", "one with people in it", name)
         about = {
             "name": name,
             "ending": ending,
@@ -158,6 +160,20 @@ class Case:
     def audit(self) -> dict[str, Any] | None:
         """The document of the last finished audit."""
         return self.read("audit/audit.json")
+
+    @property
+    def audit_text(self) -> str:
+        """That document, as it is in its file."""
+        return (self.folder / "audit" / "audit.json").read_text(encoding="utf-8")
+
+    @property
+    def decision(self) -> dict[str, Any] | None:
+        """The decision about the plan and the audit as they are now; None where there is none."""
+        known = self.read("decision.json")
+        if known is None or not self.current:
+            return None
+        about = [hashlib.sha256(text.encode()).hexdigest() for text in (self.plan_text, self.audit_text)]
+        return known if about == [known["plan_sha256"], known["audit_sha256"]] else None
 
     @property
     def current(self) -> bool:

@@ -20,6 +20,7 @@ __all__ = [
     "index_of",
     "with_entries",
     "with_number",
+    "without_comments",
 ]
 
 Entry = dict[str, Any]
@@ -110,6 +111,20 @@ def changed(text: str, form: Mapping[str, str]) -> str:
     else:
         raise invalid("do", "protect, unprotect, add or drop", what)
     return with_entries(text, [*entries[:index], entry, *entries[index + 1 :]])
+
+
+def without_comments(text: str) -> str:
+    """A plan as a page shows it; one with texts of several lines as it is, since a # may belong to them.
+
+    Examples
+    --------
+    >>> without_comments("# what\\nlimit = 0.1 # of people\\n\\n\\nseed = 1\\n")
+    'limit = 0.1 # of people\\n\\nseed = 1'
+    """
+    if '"""' in text or "'''" in text:
+        return text
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def chip_words(plain: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tellall.core.amounts import percent, points
@@ -27,32 +28,24 @@ from tellall.serve.edits import chip_words
 __all__ = ["measure", "point_view"]
 
 Plain = dict[str, Any]
-_DRAWS = 3
 _HIDE_AND_ROUND = ((5, 0), (10, 0), (20, 0), (0, 5), (0, 10), (5, 5), (10, 5), (10, 10), (20, 10))
 
 
-def measure(people: Dataset, plan: Plan, kept: Checkpoint, progress: Progress | None = None) -> Plain:
-    """What other protections of each release would give away and cost, as plain data; none of areas.
+def measure(setting: Setting, plan: Plan, kept: Checkpoint, progress: Progress | None = None) -> Plain:
+    """What other protections of each release would give away and cost, as plain data.
 
     Notes
     -----
-    Measured by the same trials as an audit, on three draws, with proofs by bounds and no search for more:
-    a preview, which the audit of the changed plan confirms or not. Every finished point is kept.
+    Measured by the same trials as in the audit, on the same draws, with proofs by bounds and no search for
+    more: a preview, which the audit of the changed plan confirms or not. Every finished point is kept.
     """
-    if plan.by is not None:
-        return {"releases": []}
-    setting, limits = Setting(people), plan.limits(people)
-    key = key_of(plan, people)
+    people = setting.people
+    key, limits = key_of(plan, people), plan.limits(people)
     chosen = [(planned, done) for planned in plan.releases for done in _others(people, planned)]
     tasks = [
         Task(
             planned.name,
-            lambda planned=planned, done=done: (
-                setting,
-                replace(planned, protections=done),
-                limits,
-                plan.seed,
-            ),
+            partial(tuple, (setting, replace(planned, protections=done), limits, plan)),
             checkpoint_key("point", key, index, catalogue.label(done)),
         )
         for index, (planned, done) in enumerate(chosen)
@@ -69,12 +62,12 @@ def measure(people: Dataset, plan: Plan, kept: Checkpoint, progress: Progress | 
     }
 
 
-def _measured(work: tuple[Setting, Planned, Limits, int]) -> Plain:
+def _measured(work: tuple[Setting, Planned, Limits, Plan]) -> Plain:
     """One protection: of several decoders the one that gains most, and the most people by any."""
-    setting, planned, limits, seed = work
+    setting, planned, limits, plan = work
     people = setting.people
-    trial = Trial(setting, (planned,), _DRAWS, seed, effort=0)
-    decoders = affordable(people.n, _DRAWS, people.levels)[:2]
+    trial = Trial(setting, (planned,), plan.repeats, plan.seed, effort=0)
+    decoders = affordable(people.n, plan.repeats, people.levels)[:2]
     rows = rows_of("", None, 0.0, trial.run_all(decoders), limits)
     worst = max(rows, key=lambda row: row["advantage"])
     protect = [catalogue.published(one) for one in planned.protections]

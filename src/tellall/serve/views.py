@@ -16,7 +16,7 @@ from tellall.experiment.plan import Plan
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
-from tellall.report.releases import release_rows, shares
+from tellall.report.releases import Unit, release_rows, shares
 from tellall.serve.cases import Case, now, plan_from
 from tellall.serve.edits import NUMBERS, chip_words, entries_of
 
@@ -172,12 +172,12 @@ def headline(document: Plain) -> list[tuple[str, str]]:
         return []
     row = next(one for one in document["findings"] if one["name"] == known["advantage_of"] and one["summary"])
     gained = shares({**row["summary"], "advantage": known["advantage"]})[0]
-    unit = "% of the baseline's error" if row["summary"]["real"] else "people in 100"
+    unit = Unit.of(row["summary"]["real"]).words
     return [
-        ("advantage", f"{points(gained)} {unit}"),
-        ("proved alone", f"{sum(known['proved_alone'].values()):,}"),
-        ("exposed", f"{sum(known['exposed'].values()):,}"),
-        ("with a sensitive value", f"{known['sensitive']['learnt']:,}"),
+        (f"advantage, {unit}", points(gained)),
+        ("people proved alone", f"{sum(known['proved_alone'].values()):,}"),
+        ("people exposed", f"{sum(known['exposed'].values()):,}"),
+        ("of these, with a sensitive value", f"{known['sensitive']['learnt']:,}"),
     ]
 
 
@@ -250,7 +250,6 @@ def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
     """The decision about an audit, with the hashes of what it is about."""
     document = case.audit
     assert document is not None
-    report = (case.folder / "audit" / "audit.json").read_bytes()
     return {
         "schema_version": VERSION,
         "document": "decision",
@@ -263,6 +262,5 @@ def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
         "verdict": document["verdict"]["word"],
         "sentence": document["verdict"]["sentence"],
         "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
-        "audit_sha256": hashlib.sha256(report).hexdigest(),
-        "version": case.version,
+        "audit_sha256": hashlib.sha256(case.audit_text.encode()).hexdigest(),
     }

@@ -17,6 +17,7 @@ from tellall.core.text import one_line, said_safely
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
+from tellall.experiment.places import Place, places_of
 from tellall.experiment.plan import Plan
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
@@ -113,9 +114,10 @@ def _run(case: Case, notes: _Notes) -> None:
         reasons += [f"{one.name}: {one.reason}" for one in found.findings if isinstance(one, Skipped)]
         raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
     if found.verdict.word != "pass":
-        found = _explained(case, people, found, notes)
+        places = places_of(people, found.plan)
+        found = _explained(people, places, found, notes)
         found.save(case.folder / "audit")
-        _measure(case, people, found.plan, notes)
+        _measure(case, places, found.plan, notes)
     notes.write(state="done", stage="")
 
 
@@ -129,26 +131,25 @@ def _keep(case: Case, found: Audit, version: str) -> None:
     case.write("done.json", {"version": version, "when": now(), "plan": case.plan_text})
 
 
-def _explained(case: Case, people: Dataset, found: Audit, notes: _Notes) -> Audit:
+def _explained(people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> Audit:
     """The audit with what each part of the plan adds, and with the cheapest change that passes."""
     from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.places import places_of
     from tellall.experiment.remedy import with_remedy
 
-    places = places_of(people, found.plan)
     notes.write(stage="culprits", done=0, total=0)
     found = with_culprits(people, places, found, notes.progress)
     notes.write(stage="remedy", done=0, total=0)
     return with_remedy(places, found, notes.progress)
 
 
-def _measure(case: Case, people: Dataset, plan: Plan, notes: _Notes) -> None:
-    """Measures other protections of every release, for the slider."""
+def _measure(case: Case, places: Sequence[Place], plan: Plan, notes: _Notes) -> None:
+    """Measures other protections of every release, for the slider; not of areas."""
     from tellall.serve.points import measure
 
     notes.write(stage="measuring", done=0, total=0)
     with Checkpoint.in_folder(case.folder / "work") as kept:
-        case.write("fix.json", measure(people, plan, kept, notes.progress))
+        made = measure(places[0].setting, plan, kept, notes.progress) if plan.by is None else {"releases": []}
+    case.write("fix.json", made)
 
 
 def main() -> None:

@@ -2,20 +2,18 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-import urllib.request
+from http.client import HTTPConnection
 from importlib.util import find_spec
+from urllib.parse import urlsplit
 
 import pytest
 
-from tellall.cli import serve as command
-
 
 def test_without_the_extra_one_line_says_what_to_install(tellall, monkeypatch):
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["tellall.cli.serve"], "find_spec", lambda name: None)
     code, out, err = tellall("serve")
     assert (code, out) == (2, "")
     assert (
@@ -57,18 +55,31 @@ def test_it_answers_at_its_address_alone_until_it_is_stopped(tmp_path):
         "--folder",
         str(tmp_path / "h"),
     ]
-    with subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    process = subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
         lines = []
         while not (lines and lines[-1] == "}\n"):
             lines.append(process.stdout.readline())
-        address = json.loads("".join(lines))["address"]
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", address)
-        with urllib.request.urlopen(address, timeout=30) as answer:
-            assert b"Choose a file" in answer.read()
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(address.rsplit("/", 2)[0] + "/", timeout=30)
-        refused.value.close()
+        address = urlsplit(json.loads("".join(lines))["address"])
+        assert address.hostname == "127.0.0.1"
+        assert len(address.path) > 30
+        assert asked(address.netloc, address.path) == (200, True)
+        assert asked(address.netloc, "/") == (403, False)
         os.kill(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
     assert process.returncode == 0
     assert said.splitlines()[2:] == ["tellall serve: refused GET: no token, or a wrong one"]
+
+
+def asked(host: str, path: str) -> tuple[int, bool]:
+    """The status of a page, and whether it is the first one."""
+    connection = HTTPConnection(host, timeout=30)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, b"Choose a file" in answer.read()
+    finally:
+        connection.close()

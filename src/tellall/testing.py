@@ -166,7 +166,7 @@ def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Gener
         counts = release.values * statistic.units(people.public)
         _close(np.rint(counts), counts, "counts of people are whole numbers")
     values = release.values.copy()
-    values[rng.integers(values.size)] = np.nan
+    values[rng.choice(evidence.parts[0].shown.index)] = np.nan  # one that has an equation
     fewer = linearise(replace(release, values=values), people.public)
     assert fewer.target.size <= evidence.target.size, "a suppressed value has no equation"
     if people.levels:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ _CHUNK = 2048  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
 _FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
+_ORDINARY = 0.1  # the mean leverage of a fit with ten people behind each fitted number
 _TRIED = 1000  # groups among which the ridge is looked for first
 
 Truth = npt.NDArray[Any]
@@ -50,12 +51,17 @@ class Baseline:
         The chance of 1 for bits, one column per value for categories, None for real numbers.
     width
         Half the width of each person's 95 % interval for real numbers, None otherwise.
+    in_sample
+        What the same model says of each real number when the person's own is in it; None where that is not
+        known, or where fewer than ten people stand behind each fitted number: such a fit is a reconstruction.
+        No baseline: the difference is what an ordinary fit tells about those whom it was fitted to.
     """
 
     name: str
     guess: Truth
     probability: Array | None = None
     width: Array | None = None
+    in_sample: Array | None = None
 
     def chance_of(self, values: Truth) -> Array:
         """The probability that it gives to each person's given value, within [.001, .999]."""
@@ -70,7 +76,9 @@ class Baseline:
 
     def take(self, people: IntArray) -> Baseline:
         """The guesses for some of the people."""
-        parts = (None if part is None else part[people] for part in (self.probability, self.width))
+        parts = (
+            None if part is None else part[people] for part in (self.probability, self.width, self.in_sample)
+        )
         return Baseline(self.name, self.guess[people], *parts)
 
     def accuracy(self, truth: Truth) -> float:
@@ -257,9 +265,13 @@ def population(
     own = secret.targets(true)
     with threadpool_limits(limits=1):
         exact = min(features.shape) <= FACTORISED
-        scores = (_left_out if exact else _in_folds)(features, groups, own, true)
+        if exact:
+            scores, fitted = _left_out(features, groups, own)
+        else:
+            scores, fitted = _in_folds(features, groups, own, true), None
         table = _probabilities(scores, true) if secret.levels else scores
-    return _baseline("population", table, true, secret, public.patterns.index)
+    found = _baseline("population", table, true, secret, public.patterns.index)
+    return found if secret.levels or fitted is None else replace(found, in_sample=fitted[:, 0])
 
 
 def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -> tuple[RowScale, Patterns]:
@@ -314,15 +326,19 @@ class _Crowds:
         return np.asarray((own.sum(axis=1) / left**2).sum(axis=0))
 
 
-def _left_out(features: RowScale, groups: Patterns, own: Array, truth: Truth) -> Array:
-    """What the ridge without each person predicts for them, at the ridge with the least such error."""
+def _left_out(features: RowScale, groups: Patterns, own: Array) -> tuple[Array, Array | None]:
+    """What the ridge without each person predicts for them, at the ridge with the least such error.
+
+    And what it says with them, where they weigh a tenth or less in their own prediction on average.
+    """
     index, size = groups.index, groups.counts.astype(np.float64)
     crowds = _Crowds(size, _sums(index, own), _sums(index, own**2), own.mean(axis=0), index.size)
     if features.shape[1] > features.shape[0]:
         fit, left = _best_of_all(*_coordinates(features, size), crowds)
     else:
         fit, left = _best_of_kernel(_kernel(features, size), crowds)
-    return own - (own - fit[index]) / left[index, None]
+    ordinary = float(1 - left[index].mean()) <= _ORDINARY
+    return own - (own - fit[index]) / left[index, None], fit[index] if ordinary else None
 
 
 def _best_of_all(basis: Array, energy: Array, crowds: _Crowds) -> tuple[Array, Array]:

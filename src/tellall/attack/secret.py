@@ -106,10 +106,6 @@ class Secret(ABC):
         standard deviation of a real number, both people × unknowns.
         """
 
-    @abstractmethod
-    def check_prior(self, prior: float | Sequence[float]) -> Array:
-        """The rates that an attacker knows beforehand, one per unknown."""
-
     def right(self, guess: Truth, truth: Truth) -> Mask:
         """Who is guessed right; real numbers have an `error` instead."""
         raise TypeError("a real number is guessed with an error; ask for error(guess, truth)")
@@ -160,6 +156,7 @@ class Code(Secret):
         return np.asarray(guess != truth, dtype=np.float64)
 
     def check_prior(self, prior: float | Sequence[float]) -> Array:
+        """The rates that an attacker knows beforehand, one per unknown."""
         one = self.unknowns == 1
         rule = (
             "a rate strictly between 0 and 1"
@@ -275,9 +272,6 @@ class Real(Secret):
 
     def conclude(self, share: Array, sure: Array) -> tuple[Array, Truth, Array]:
         return share[:, 0], share[:, 0], sure[:, 0]
-
-    def check_prior(self, prior: float | Sequence[float]) -> Array:
-        raise invalid("prior", "left out, since the secret is a real number", prior)
 
     def error(self, guess: Truth, truth: Truth) -> Array:
         return np.abs(np.asarray(guess - truth, dtype=np.float64))

@@ -92,7 +92,10 @@ class Hits:
 
 @dataclass(frozen=True)
 class Total:
-    """Accuracy, baselines and advantage of an attack on some people, with their intervals."""
+    """Accuracy, baselines and advantage of an attack on some people, with their intervals.
+
+    ``beyond_fit``, of real secrets: the advantage without what in-sample fit explains, and its interval.
+    """
 
     people: int
     accuracy: float
@@ -101,6 +104,7 @@ class Total:
     baseline: str
     advantage: float
     interval: tuple[float, float]
+    beyond_fit: tuple[float, float, float] | None = None
 
     @classmethod
     def of(cls, parts: Sequence[Hits], chance: float = CHANCE) -> Total:
@@ -145,6 +149,8 @@ class Total:
         by_person = np.mean([risk._off for risk in risks], axis=0)
         half = NORMAL * math.sqrt(float(by_person.var()) / by_person.size + variance)
         gains = np.mean([risk.gain for risk in risks], axis=0)
+        beyond = np.mean([risk.beyond_fit for risk in risks], axis=0)
+        more = {"draw_variance": variance, "largest": first.largest, "chance": chance}
         return cls(
             first.n,
             error,
@@ -152,7 +158,8 @@ class Total:
             dict(first.baselines),
             first.baseline,
             fmean(risk.advantage for risk in risks),
-            gain_interval(gains, draw_variance=variance, largest=first.largest, chance=chance),
+            gain_interval(gains, **more),
+            (float(beyond.mean()), *gain_interval(beyond, **more)),
         )
 
 

@@ -109,6 +109,9 @@ class Outcome:
         People exposed, by confidence and by value.
     luck
         How many guesses were sure, right, and expected to be right by luck; the draw with the most sure ones.
+    beyond_fit
+        Of a real secret: the advantage over an ordinary fit that has everybody in it, and the ends of its
+        interval. The rest of the advantage is in-sample fit, which speaks of a model and not of people.
     undecided
         People for whom the search for proofs used up its steps before it could tell.
     contradicted
@@ -163,6 +166,7 @@ class Outcome:
     reliability: tuple[Bin, ...] = ()
     hits: Hits | None = None
     undecided: int = 0
+    beyond_fit: tuple[float, float, float] | None = None
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -177,8 +181,12 @@ class Outcome:
 
     @property
     def settled(self) -> bool:
-        """Whether the decoder's answer can be relied on."""
-        return self.status in SETTLED and not self.contradicted
+        """Whether the decoder's answer can be relied on.
+
+        Intervals of a real secret that may be off decide nothing where they make nobody sure.
+        """
+        idle = self.real and self.status.startswith("uncalibrated") and not self.luck.sure
+        return (self.status in SETTLED or idle) and not self.contradicted
 
     @property
     def recovery(self) -> tuple[Recovery, ...]:
@@ -189,10 +197,18 @@ class Outcome:
     def share_gained(self) -> tuple[float, float, float]:
         """The advantage and its interval as verdicts judge them: in shares of people.
 
-        For a real secret, in shares of the strongest baseline's error.
+        For a real secret, in shares of the strongest baseline's error, in-sample fit not counted.
         """
-        unit = (self.baselines[self.baseline] or math.inf) if self.real else 1.0
-        return self.advantage / unit, self.interval[0] / unit, self.interval[1] / unit
+        if self.beyond_fit is None:
+            return self.advantage, *self.interval
+        point, low, high = (each / (self.baselines[self.baseline] or math.inf) for each in self.beyond_fit)
+        return point, low, high
+
+    @property
+    def in_sample(self) -> float:
+        """The part of a real secret's advantage that in-sample fit explains."""
+        beyond = self.advantage if self.beyond_fit is None else self.beyond_fit[0]
+        return max(0.0, min(self.advantage, self.advantage - beyond))
 
     def without_proofs(self) -> Outcome:
         """The same outcome where a proof contradicts the truth, so that none counts."""
@@ -211,7 +227,7 @@ class Outcome:
         plain = asdict(replace(self, hits=None, proofs=None))
         del plain["hits"], plain["proofs"]
         plain["reliability"] = [asdict(one) for one in merge_bins(self.reliability)]
-        plain["proved"] = self.proved
+        plain["proved"], plain["in_sample"] = self.proved, self.in_sample
         plain["recovery"] = [one.as_dict() for one in self.recovery]
         listed: dict[str, Any] = _listed(plain)
         return listed
@@ -231,6 +247,7 @@ class Outcome:
         known = {one.name: plain[one.name] for one in fields(cls)}
         foreseen, hits, proofs = known["foreseen"], known["hits"], known["proofs"]
         known |= {name: tuple(known[name]) for name in ("accuracy_interval", "interval", "skipped", "wrong")}
+        known["beyond_fit"] = known["beyond_fit"] and tuple(known["beyond_fit"])
         return cls(
             **{
                 **known,
@@ -313,6 +330,7 @@ class Outcome:
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
             undecided=_mean_count([attack.undecided for attack in attacks]),
+            beyond_fit=whole.beyond_fit,
             proofs=None if real or key is None else _proofs(attacks[0], risks, key),
         )
 

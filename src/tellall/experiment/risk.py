@@ -91,6 +91,7 @@ class Risk:
     _narrowest: Array  # for a real secret the half-width of the narrowest baseline's interval
     _baseline_off: Mapping[str, Array]
     _proved: npt.NDArray[np.str_]  # "alone", "group" or ""
+    _fitted_off: Array | None = None  # for a real secret, how far an ordinary fit to everybody is off
     contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
 
     @property
@@ -139,6 +140,26 @@ class Risk:
         if self.secret.levels:
             return 1.0
         return float(max(self._off.max(), self._baseline_off[self.baseline].max()))
+
+    @property
+    def beyond_fit(self) -> Array:
+        """For a real secret, what each person gains over an ordinary fit to people with them in it.
+
+        That fit is the population baseline's model without leaving anybody out; where it is no nearer than
+        the strongest baseline, or not known, the `gain`.
+        """
+        if self._fitted_off is None or self._fitted_off.mean() >= self._baseline_off[self.baseline].mean():
+            return self.gain
+        return self._fitted_off - self._off
+
+    @property
+    def in_sample(self) -> float:
+        """The part of a real secret's advantage that an ordinary fit has because everybody is in it.
+
+        It speaks of how well a model fits, not of single people: one regression on a few columns has
+        nothing else.
+        """
+        return max(0.0, min(self.advantage, self.advantage - float(self.beyond_fit.mean())))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -252,7 +273,8 @@ class Risk:
             return (
                 f"Risk: {self.n} real numbers known with mean absolute error {self.error:.3g}; strongest "
                 f"baseline ({self.baseline}) {usual:.3g}; advantage {self.advantage:+.3g} "
-                f"[{low:+.3g}, {high:+.3g}]; {self.exposed} people exposed"
+                f"[{low:+.3g}, {high:+.3g}], {self.in_sample:.3g} of it in-sample fit; {self.exposed} people "
+                "exposed"
             )
         return (
             f"Risk: {self.accuracy:.1%} of {self.n} people right; strongest baseline ({self.baseline}) "
@@ -297,7 +319,9 @@ def score(
     Baselines and intervals are functions of people and release. A release that moves
     nobody's estimate from the prior by more than 0.001 tells nothing; the attacker then guesses the majority,
     so that pure noise scores the majority's accuracy whatever the secret's rate. Judged are the people whom
-    the releases are about, without those whose secret the attacker was told.
+    the releases are about, without those whose secret the attacker was told. Of a real secret the
+    attacker knows what the strongest baseline says, and keeps to it if the release is no better, for
+    everybody or where the attack's interval is not narrower: noise makes no attack worse than the baseline.
     """
     as_rng(rng)
     if isinstance(reconstruction, Tracing):
@@ -331,7 +355,7 @@ def _risk(
 ) -> Risk:
     """The risk of the people who are judged, by index; the truth is theirs."""
     guess = attack.guess[judged]
-    confidence = (attack.confidence if attack.secret.levels else attack.std)[judged]
+    confidence = attack.confidence[judged] if attack.secret.levels else np.zeros(0)
     if attack.secret.levels and np.abs(attack.estimate[judged] - attack.prior).max() < _NOTHING_LEARNT:
         usual = typical(truth, attack.secret)
         guess, confidence = usual.guess, usual.chance_of(usual.guess)
@@ -343,9 +367,10 @@ def _risk(
         means = {name: 1 - mean for name, mean in means.items()}
         expected = np.max([baseline.chance_of(guess) for baseline in baselines], axis=0)
     else:
-        confidence = NORMAL * confidence
         widths = [baseline.width for baseline in baselines if baseline.width is not None]
         narrowest = np.min(widths, axis=0)
+        usual = next(baseline for baseline in baselines if baseline.name == strongest)
+        guess, confidence = _informed(attack, usual, truth, judged)
         expected = np.max([_chance_within(one, guess, confidence) for one in baselines], axis=0)
     proved = np.full(truth.size, "")
     if isinstance(attack.secret, Code):
@@ -363,8 +388,32 @@ def _risk(
         _narrowest=narrowest,
         _baseline_off=off,
         _proved=np.full(truth.size, "") if contradicted else proved,
+        _fitted_off=None if attack.secret.levels else _in_sample(baselines, truth, attack.secret),
         contradicted=contradicted,
     )
+
+
+def _informed(
+    attack: Reconstruction, usual: Baseline, truth: npt.NDArray[Any], judged: IntArray
+) -> tuple[Array, Array]:
+    """The numbers guessed, and half the width of their intervals.
+
+    An attacker knows people as the strongest baseline does. They may keep to the attack, to the baseline, or
+    to the baseline where the attack's interval is not narrower; the nearest of the three is the risk.
+    """
+    assert usual.width is not None
+    estimate = attack.estimate[judged]
+    half = np.abs(attack.interval[judged] - estimate[:, None]).max(axis=1)
+    told = half < usual.width
+    mixed = np.where(told, estimate, usual.guess), np.where(told, half, usual.width)
+    choices = [(estimate, half), mixed, (np.asarray(usual.guess, dtype=np.float64), usual.width)]
+    return min(choices, key=lambda choice: float(attack.secret.error(choice[0], truth).mean()))
+
+
+def _in_sample(baselines: Sequence[Baseline], truth: npt.NDArray[Any], secret: Secret) -> Array | None:
+    """How far an ordinary fit with everybody in it is off."""
+    fitted = [one.in_sample for one in baselines if one.in_sample is not None]
+    return secret.error(fitted[0], truth) if fitted else None
 
 
 def _chance_within(baseline: Baseline, guess: Array, half: Array) -> Array:

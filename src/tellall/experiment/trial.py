@@ -158,9 +158,7 @@ class Setting:
 
     def units(self, statistic: Statistic) -> str:
         """What published values, and the noise on them, are measured in."""
-        if not statistic.counts_people:
-            return "units of a coefficient"
-        return "people" if statistic.scale == "counts" else "shares of all people"
+        return statistic.measured_in()
 
     def reach(self, statistic: Statistic) -> float:
         """The noise on a published value at which the best linear guess of a bit is right 0.84 of the time.

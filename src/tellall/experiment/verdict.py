@@ -87,7 +87,7 @@ class Limits:
     ----------
     advantage
         The most accuracy beyond the strongest baseline, as a share of people; for a real secret, as a share
-        of that baseline's error.
+        of that baseline's error, in-sample fit not counted.
     exposed
         The most people with a sensitive value who may be proved alone or exposed; None where people are not
         counted.
@@ -259,11 +259,22 @@ def _gain(name: str, found: Outcome) -> str:
     if found.real:
         return (
             f"From “{name}” an outsider's numbers are off by {found.accuracy:.3g} on average; without it, by "
-            f"{usual:.3g} at best: {_more(found.share_gained[0], found)}."
+            f"{usual:.3g} at best: {_more(found.advantage / (usual or 1.0), found)}.{_fit(found)}"
         )
     return (
         f"From “{name}” an outsider guesses the secret of {_people(found.accuracy, found)} people right; "
         f"without it, of {_people(usual, found)} at best: {_more(found.share_gained[0], found)}."
+    )
+
+
+def _fit(found: Outcome) -> str:
+    """How much of a real secret's advantage is in-sample fit."""
+    usual = found.baselines[found.baseline]
+    if not usual or round(1000 * found.in_sample / usual) <= 0:
+        return ""
+    return (
+        f" Of that, {100 * found.in_sample / usual:.1f} % is in-sample fit: any model is nearer to those "
+        "whom it was fitted to, which gives away no single person and is not counted."
     )
 
 
@@ -301,6 +312,7 @@ def _passed(name: str, found: Outcome, limits: Limits) -> str:
     if found.real:
         more = f"come at most {100 * gained:.1f} % nearer" if gained > 0 else "come no nearer"
         text = f"From “{name}” the attacks tried here {more} than one would without it; the limit is {limit}."
+        text += _fit(found).replace("Of that,", "Beside that,")
     else:
         more = f"at most {_in_100(gained, found)} more" if gained > 0 else "no more"
         text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "

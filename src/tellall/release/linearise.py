@@ -24,9 +24,9 @@ from tellall.release.release import Release
 from tellall.release.sight import (
     EVERYTHING,
     NOBODY,
+    AddedCells,
     Knowledge,
     Strangers,
-    Sums,
     nothing,
     see,
     tell,
@@ -138,7 +138,7 @@ def _linearised(
     release: Release,
     view: Public,
     device: Device,
-    sums: Sums | None = None,
+    sums: AddedCells | None = None,
     strangers: Strangers = NOBODY,
     skipped: tuple[str, ...] = (),
 ) -> ReleaseEquations:
@@ -219,6 +219,8 @@ def _complete_tables(
     shared = any(isinstance(protection, WalshNoise) for protection in release.protections)
     if shared or not isinstance(release.statistic, Marginals) or not release.levels:
         return None
+    if not release.statistic.counts_people:
+        return None
     if noise.ordinary.varies:
         return None
     return CompleteTables(public, tables, rows, gross=noise.ordinary != noise)
@@ -236,7 +238,7 @@ def _other_columns(release: Release, view: Public) -> InvalidInput:
     return invalid("public", rule, ", ".join(view.names))
 
 
-def _check_values(release: Release, view: Public, sums: Sums | None = None) -> None:
+def _check_values(release: Release, view: Public, sums: AddedCells | None = None) -> None:
     """Refuses values that are not those of these columns, or of no people."""
     expected = release.statistic.size_for(view, release.levels) if sums is None else sums.index.size
     if release.values.size != expected:

@@ -30,11 +30,11 @@ from tellall.release.statistics.conditions import Condition
 __all__ = [
     "EVERYTHING",
     "NOBODY",
+    "AddedCells",
     "Knowledge",
     "Seen",
     "Sight",
     "Strangers",
-    "Sums",
     "fit_columns",
     "nothing",
     "see",
@@ -242,18 +242,18 @@ def unknown_condition(among: Among, view: Public) -> str:
     return ""
 
 
-# Sums over what is not known.
+# AddedCells over what is not known.
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class AddedCells:
     """Published values added up: ``index`` says into which sum each goes, of ``size`` sums."""
 
     index: IntArray
     size: int
 
     @classmethod
-    def of(cls, fine: CellLayout, coarse: CellLayout, merged: Sequence[IntArray]) -> Sums:
+    def of(cls, fine: CellLayout, coarse: CellLayout, merged: Sequence[IntArray]) -> AddedCells:
         """The cells of tables, added up over the categories that are one to the attacker."""
         parts, start = [np.zeros(0, dtype=np.intp)], 0
         for columns, before, after in zip(fine.columns, fine.shapes, coarse.shapes, strict=True):
@@ -298,7 +298,7 @@ class Sight:
     statistic: Statistic | None
     public: Public
     chosen: IntArray | None = None
-    sums: Sums | None = None
+    sums: AddedCells | None = None
     skipped: tuple[str, ...] = ()
 
 
@@ -329,7 +329,7 @@ def see(release: Release, view: Public) -> Sight:
         fine, coarse = (
             tables_of(statistic, each, release.levels) for each in (cast(Public, outline), public)
         )
-        return Sight(statistic, public, sums=Sums.of(fine, coarse, merged))
+        return Sight(statistic, public, sums=AddedCells.of(fine, coarse, merged))
     found = statistic.without(unknown, outline)
     chosen = np.zeros(0, dtype=np.intp) if found is None else found[1]
     less = release.values.size - chosen.size

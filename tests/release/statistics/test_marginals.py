@@ -193,10 +193,10 @@ def test_tables_beyond_reason_are_refused_before_memory_is(monkeypatch, fair):
     monkeypatch.setattr("tellall.people.counting.tally.MOST_CELLS", 1000)
     with pytest.raises(ta.InvalidInput, match="manageable size"):
         ta.publish(fair, ta.Marginals(4))
-    monkeypatch.setattr(marginals, "_MOST_CELLS", 1000)
+    monkeypatch.setattr(marginals, "MOST_CELLS", 1000)
     with pytest.raises(ta.InvalidInput, match="manageable size"):
         ta.linearise(release, fair)
-    monkeypatch.setattr(marginals, "_MOST_CELLS", 10**9)
+    monkeypatch.setattr(marginals, "MOST_CELLS", 10**9)
     monkeypatch.setattr(marginals, "_MOST_MEMBERSHIPS", 1000)
     with pytest.raises(ta.InvalidInput, match="tables × people"):
         ta.linearise(release, fair)

@@ -25,7 +25,14 @@ from tellall.attack.reconstruct.decoders import (
     proved_groups,
     with_misfit,
 )
-from tellall.attack.reconstruct.reals import Decompose, Whitened, check_bounds, decode_reals
+from tellall.attack.reconstruct.reals import (
+    NORMAL,
+    Beforehand,
+    DecodedReals,
+    Decompose,
+    Whitened,
+    decode_reals,
+)
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
@@ -60,7 +67,8 @@ class Reconstruction:
         What kind of secret was attacked.
     estimate
         The decoder's own minimiser, in [0, 1] under the box; one column per value of a categorical secret.
-        Of a real number the posterior mean, or the most probable value within the bounds if there are any.
+        Of a real number the posterior mean, or the most probable value within the bounds if there are any
+        (its `interval` says how far that may be off).
     guess
         The bit, the code of the category, or the number guessed for each person.
     status
@@ -118,10 +126,20 @@ class Reconstruction:
 
     @property
     def std(self) -> Array:
-        """The posterior standard deviation of each real number, without the bounds; others: `confidence`."""
+        """How far off each real number is, as a standard deviation; bits and categories have `confidence`.
+
+        Half the width of the rehearsed 95 % interval, without the bounds, divided by 1.96.
+        """
         if not isinstance(self.secret, Real):
             raise TypeError("a bit or a category is guessed with a confidence; ask for confidence")
         return self._sure
+
+    @property
+    def interval(self) -> Array:
+        """The 95 % interval of each real number, within the bounds if there are any: people × 2."""
+        if not isinstance(self._decoded, DecodedReals):
+            raise TypeError("a bit or a category is guessed with a confidence; ask for confidence")
+        return np.stack([self._decoded.low, self._decoded.high], axis=1)
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:
@@ -190,7 +208,7 @@ def reconstruct(
     prior: float | Sequence[float] | None = None,
     rng: Rng = None,
     *,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
     device: str = "cpu",
     proof_effort: int = EFFORT,
     missing: int | None = None,
@@ -213,13 +231,15 @@ def reconstruct(
         secret that fits, for few people), or "auto" to let tellall choose and say what it chose. For real
         numbers, "least-squares".
     prior
-        The rate of the secret (of each of its values, where it has more than two), if the attacker knows
-        it; estimated from the releases otherwise.
+        The rate of the secret (of each of its values, where it has more than two; the mean and the standard
+        deviation over people of a real number), if the attacker knows it; estimated from the releases
+        otherwise.
     rng
         For the simulated secrets on which confidences are checked, and the variance estimates of large
         problems. Without it a fixed seed: the same evidence gives the same answer.
     bounds
-        The least and the largest value of a real secret, if the attacker knows them.
+        The least and the largest value of a real secret, if the attacker knows them; None for the one that
+        is not known: ``(0, None)`` where no number is negative.
     device
         Where the equations of a bit or a category are solved: "cpu", "cuda", "cuda:1". Without such a device,
         or for equations that have no form there, the CPU, with a warning. The guesses are the same.
@@ -260,6 +280,9 @@ def reconstruct(
     levels = sorted({release.levels for release in chosen})
     if len(levels) > 1:
         raise invalid("releases", "about the same secret", f"secrets of {levels} values (0: real numbers)")
+    secret = Secret.of(levels[0])
+    if prior is not None and isinstance(secret, Code):
+        secret.check_prior(prior)
     known = EVERYTHING
     if missing is not None or may_include is not False or known_secrets:
         known = Knowledge(missing, may_include, known_secrets or {})
@@ -275,7 +298,7 @@ def reconstruct_releases(
     prior: float | Sequence[float] | None = None,
     rng: Rng = None,
     *,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
     device: str = "cpu",
     effort: int = EFFORT,
     proof: Proof | None = None,
@@ -304,7 +327,7 @@ def reconstruct_from(
     prior: float | Sequence[float] | None = None,
     rng: Rng = None,
     *,
-    bounds: tuple[float, float] | None = None,
+    bounds: tuple[float | None, float | None] | None = None,
     decompose: Decompose = Whitened.of,
     proof: Proof | None = None,
 ) -> Reconstruction:
@@ -317,25 +340,26 @@ def reconstruct_from(
     if proof is None:
         proof = prove(evidence, secret)
     evidence = evidence.within(proof.enclosure)
-    known = None if prior is None else secret.check_prior(prior)
     if isinstance(secret, Code):
         if bounds is not None:
             raise invalid("bounds", "left out, since the secret is not a real number", bounds)
+        rates = None if prior is None else secret.check_prior(prior)
         generator = as_rng(0 if rng is None else rng)
-        evidence, counts, assumed = _decode_counts(evidence, secret, decoder, known, generator)
+        evidence, counts, assumed = _decode_counts(evidence, secret, decoder, rates, generator)
         sure = _through_swaps(counts.chance, assumed[evidence.system.value], releases)
         decoded: Decoded = counts
+        share = counts.value / evidence.system.size
+        unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, sure))
     else:
         if decoder not in ("auto", "least-squares"):
             raise invalid("decoder", "'least-squares', for a real secret", decoder)
-        numbers, assumed = decode_reals(evidence, check_bounds(bounds), decompose)
-        sure = numbers.std
+        numbers = decode_reals(evidence, public, Beforehand.of(bounds, prior), decompose)
+        assumed = np.array([numbers.mean, numbers.spread])
         decoded = with_misfit(numbers, find_misfit(numbers, evidence), len(evidence.rows))
-    share = decoded.value / evidence.system.size
-    unknowns = (part.reshape(secret.unknowns, -1).T[evidence.groups.index] for part in (share, sure))
+        unknowns = (part[:, None] for part in (numbers.estimate, numbers.half / NORMAL))
     estimate, guess, sure = secret.conclude(*unknowns)
     status = _warn_if_mostly_hidden(
-        decoded.status, evidence, releases, rate_known=known is not None or isinstance(secret, Real)
+        decoded.status, evidence, releases, rate_known=prior is not None or isinstance(secret, Real)
     )
     return Reconstruction(
         secret=secret,

@@ -2,53 +2,122 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.posterior.hierarchy import Hierarchy, HierarchyPosterior
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 from tellall.attack.reconstruct.decoders import Decoded
 from tellall.core.errors import invalid
+from tellall.people.dataset import Public
 from tellall.release.equations import Evidence, System
 
 __all__ = [
+    "Beforehand",
     "DecodedReals",
     "Decompose",
     "Whitened",
-    "check_bounds",
+    "certain_limits",
     "decode_reals",
-    "fit_population",
+    "effects_of",
     "whiten",
 ]
 
 Decompose = Callable[["System"], "Whitened"]
 
+NORMAL = 1.959963984540054  # the 97.5 % quantile of the normal law
 _MOST_ENTRIES = 200_000_000
-_WIDEST, _GRID, _NEAR = 25.0, 25, 1e-5  # of the logarithm of the variance over people
-_SUPPORT = 2.0  # a smaller gain in log-likelihood does not tell a variance from none
+_MOST_EFFECTS, _MOST_INDICATORS, _MOST_LEVELS = 15, 300, 20  # of public columns
+_REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; people × equations in all of them
+_FACTOR = (0.8, 1.5)  # by how much rehearsed intervals may differ from the normal law's
+_APART, _SHARE = 1.5, 0.1  # deviations of this ratio are not known; for this share of people nothing is
+_TAIL = 0.1  # of the settings, on either side
+_ROUNDS, _MOST_LIMITED = 10, 20_000_000
+_NEEDS_PRIOR = "; give the prior if it is known"
+_FAR = 1e3  # spreads from the mean, in place of a limit that is not known
 
 
-def check_bounds(bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The least and the largest value of a real secret, as numbers."""
-    if bounds is None:
-        return None
+@dataclass(frozen=True)
+class Beforehand:
+    """What the attacker knows of the numbers before any release.
+
+    ``low`` and ``high`` limit everybody's; ``mean`` and ``spread`` are those over all people, if known.
+    """
+
+    low: float = -np.inf
+    high: float = np.inf
+    mean: float | None = None
+    spread: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        bounds: tuple[float | None, float | None] | None,
+        prior: float | Sequence[float] | None = None,
+    ) -> Beforehand:
+        """The same from bounds (None or infinite where there is none) and a prior (mean, spread)."""
+        low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)
+        if prior is None:
+            return cls(low, high)
+        try:
+            mean, spread = map(float, prior)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            mean, spread = np.nan, np.nan
+        if not (np.isfinite([mean, spread]).all() and spread > 0):
+            rule = "the mean and the standard deviation over people, since the secret is a real number"
+            raise invalid("prior", rule, prior)
+        return cls(low, high, mean, spread)
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit."""
+        return bool(np.isfinite(self.low) or np.isfinite(self.high))
+
+    def of_mean(self) -> tuple[float, float]:
+        """What is known of the mean over people: a value and how far it may be off."""
+        if self.mean is not None:
+            return self.mean, 0.1 * (self.spread or 1.0)
+        if np.isfinite(self.high - self.low):
+            return (self.low + self.high) / 2, (self.high - self.low) / 2
+        return 0.0, np.inf
+
+
+def _check_bounds(bounds: tuple[float | None, float | None]) -> tuple[float, float]:
+    rule = "two numbers, the least and the largest value (None where there is none)"
     try:
-        low, high = map(float, bounds)
+        low, high = bounds
+        low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
     except (TypeError, ValueError):
-        raise invalid("bounds", "two numbers, the least and the largest value", bounds) from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise invalid("bounds", "two finite numbers, the first below the second", bounds)
+        raise invalid("bounds", rule, bounds) from None
+    if not low < high or (np.isinf(low) and np.isinf(high)) or low == np.inf or high == -np.inf:
+        raise invalid("bounds", "two numbers, the first below the second", bounds)
     return low, high
 
 
 @dataclass(frozen=True, eq=False)
 class DecodedReals(Decoded):
-    """Each unknown is a sum of numbers; ``std`` is the standard deviation of the number of one person."""
+    """Each unknown is a sum of numbers; the rest is about each person.
 
-    std: Array = field(kw_only=True)
+    Attributes
+    ----------
+    estimate, half
+        Everybody's number, and half the width of its 95 % interval before any limit is applied.
+    low, high
+        The 95 % interval.
+    mean, spread
+        The mean and the standard deviation over people.
+    """
+
+    estimate: Array = field(kw_only=True)
+    half: Array = field(kw_only=True)
+    low: Array = field(kw_only=True)
+    high: Array = field(kw_only=True)
+    mean: float = field(kw_only=True)
+    spread: float = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +147,9 @@ class Whitened:
         """The equations of a system; O(m n min(m, n))."""
         rows = whiten(system)
         left, singular, right = np.linalg.svd(rows, full_matrices=False)
+        largest = np.abs(right).argmax(axis=1)  # signs that every machine and every multiple shares
+        signs = np.where(right[np.arange(largest.size), largest] < 0, -1.0, 1.0)
+        left, right = left * signs, right * signs[:, None]
         return cls(system.operator, system.rows.spread, rows, left, singular, right)
 
 
@@ -94,88 +166,214 @@ def whiten(system: System) -> Array:
 
 
 def decode_reals(
-    evidence: Evidence, bounds: tuple[float, float] | None, decompose: Decompose = Whitened.of
-) -> tuple[DecodedReals, Array]:
-    """Each group's sum with its people's standard deviation, and the mean and spread over people.
+    evidence: Evidence, public: Public, known: Beforehand | None = None, decompose: Decompose = Whitened.of
+) -> DecodedReals:
+    """Everybody's number with its 95 % interval, and the mean and spread over people.
 
     Notes
     -----
-    People are taken as independent N(μ, v) before the evidence; μ and v maximise the likelihood of the
-    published values, z ~ N(μ A1, v A Aᵀ + diag(spread²)) (empirical Bayes), and the estimate is the posterior
-    mean: ridge regression about μ, which for an exact release is the least-squares solution nearest to
-    "everybody at the mean". With bounds, the most probable point of the box. One singular value decomposition
-    of the whitened operator, which ``decompose`` may know already; the rest is O(m n).
+    People are normal about a mean and effects of their public columns (`effects_of`); mean, effects and
+    variances are uncertain, and the estimate is the posterior mean over all of them (`Hierarchy`). The
+    intervals are rehearsed: on populations imagined from the posterior, with the values that those would
+    give, the deviations are multiplied by the factor with which 95 % of the numbers lie within. The status is
+    "trusted" where that factor is near the normal law's and the values show how much people differ, and
+    "uncalibrated" otherwise.
+
+    With limits, the most probable point within them; intervals are cut at what follows for sure
+    (`certain_limits`). One singular value decomposition of the whitened operator, which ``decompose`` may
+    know already; the rest is O(m n) a few dozen times.
     """
-    system = evidence.system
-    known = decompose(system)
-    root, singular, right = np.sqrt(system.size), known.singular, known.right
-    values, everybody = known.left.T @ (system.rows.target / system.rows.spread), singular * (right @ root)
-    mean, variance, support = fit_population(values, everybody, singular)
-    precision = 1 / (variance * singular**2 + 1)
-    deviation = right.T @ (variance * singular * precision * (values - mean * everybody))
-    estimate: Array = mean + deviation / root
-    shares = singular**2 * precision
-    total_variance = np.maximum(variance - variance**2 * (shares @ right**2), 0.0)
-    status = Status("solved")
-    if support < _SUPPORT:
-        reason = "the values do not show how much people differ; the standard deviations may be far too small"
-        status = Status("uncalibrated", reason)
-    if bounds is not None:
-        estimate, boxed = _within(system, mean, variance, bounds)
+    beforehand = Beforehand() if known is None else known
+    system, index = evidence.system, evidence.groups.index
+    parts = decompose(system)
+    values = parts.left.T @ (system.rows.target / system.rows.spread)
+    mean, about = beforehand.of_mean()
+    model = Hierarchy(
+        parts.singular,
+        parts.right,
+        system.size,
+        index,
+        effects_of(public),
+        mean,
+        about,
+        beforehand.spread,
+        (beforehand.high - beforehand.low) / 2,
+    )
+    found = model.posterior(values)
+    moments = found.moments
+    factor = _rehearse(found)
+    status = _trusted(found, factor)
+    if not status.settled:
+        factor = max(factor, 1.0)  # never narrower than the posterior itself where that is not known to hold
+    estimate, half = moments.mean, NORMAL * factor * moments.std
+    low, high = estimate - half, estimate + half
+    if beforehand.limited:
+        least, most = certain_limits(evidence, beforehand)
+        estimate, boxed = _within(system, index, found, beforehand)
+        estimate = np.clip(estimate, least, most)
+        low, high = np.clip(low, least, most), np.clip(high, least, most)
+        low, high = np.minimum(low, estimate), np.maximum(high, estimate)
         status = status if boxed.settled else boxed
-    within_group = variance * (1 - 1 / system.size)  # people alike share a sum, not a value
-    std = np.sqrt(within_group + total_variance / system.size)
-    decoded = DecodedReals(estimate * system.size, status, "least-squares", std=std)
-    return decoded, np.array([mean, np.sqrt(variance)])
+    return DecodedReals(
+        _sums(estimate, index, system.size),
+        status,
+        "least-squares",
+        {"stretch": factor},
+        estimate=estimate,
+        half=half,
+        low=low,
+        high=high,
+        mean=found.mean,
+        spread=found.spread,
+    )
 
 
-def fit_population(values: Array, everybody: Array, singular: Array) -> tuple[float, float, float]:
-    """The mean and variance over people that make the values most likely, and what a variance explains.
+def _sums(numbers: Array, index: IntArray, size: Array) -> Array:
+    """The sum over the people of each group."""
+    return np.asarray(np.bincount(index, numbers, minlength=size.size), dtype=np.float64)
 
-    values ~ N(mean · everybody, variance · singular² + 1). The third number is the gain in log-likelihood
-    over no variance at all. The logarithm of the variance from a coarse grid, then to 1e-5.
+
+def effects_of(public: Public) -> Array:
+    """A one and the principal components of the public columns, a row per person.
+
+    Numbers are standardised, categories are indicators. At most fifteen components, and no more than a third
+    of the people; their squares sum to one on average. Columns of more than 20 categories, and all columns
+    where there are more than 300 of these indicators and numbers, say nothing about people here.
     """
-    from scipy.optimize import minimize_scalar
+    known, key = public.memory, "effects"
+    if key not in known:
+        known[key] = _effects(public)
+    return np.asarray(known[key])
 
-    if not values.size or not singular.max(initial=0.0):
-        return 0.0, 1.0, 0.0
-    # about a first mean, so that no digits are lost where the mean is large beside the spread
-    ones = float(everybody @ everybody)
-    about = float(everybody @ values) / ones if ones > 0 else 0.0
-    rest = values - about * everybody
 
-    def fit(variance: float) -> tuple[float, float]:
-        precision = 1 / (variance * singular**2 + 1)
-        weight, total = float(precision @ everybody**2), float(precision @ (everybody * rest))
-        mean = total / weight if weight > 0 else 0.0
-        return about + mean, 0.5 * float(precision @ rest**2 - mean * total - np.log(precision).sum())
+def _effects(public: Public) -> Array:
+    ones, columns = np.ones((public.n, 1)), []
+    for place, column in enumerate(public.columns):
+        numbers = public.numbers[place] if public.numbers else None
+        if numbers is not None and np.isfinite(numbers).all():
+            columns.append(np.asarray(numbers, dtype=np.float64))
+        elif column.levels <= _MOST_LEVELS:
+            codes = np.asarray(public.codes[place])
+            columns += [(codes == value).astype(np.float64) for value in range(column.levels)]
+        if len(columns) > _MOST_INDICATORS:
+            return ones
+    if not columns or public.n < 3:
+        return ones
+    table = np.stack(columns, axis=1)
+    table -= table.mean(axis=0)
+    spread = table.std(axis=0)
+    table = table[:, spread > 0] / spread[spread > 0]
+    energy, axes = np.linalg.eigh(table.T @ table)
+    kept = np.flatnonzero(energy > 1e-9 * energy[-1])[::-1][: min(_MOST_EFFECTS, public.n // 3)]
+    scores = table @ axes[:, kept]
+    return np.hstack([ones, scores / np.sqrt(np.mean((scores**2).sum(axis=1)))])
 
-    def loss(log: float) -> float:
-        return fit(np.exp(log))[1]
 
-    # how large the secrets must be, overall, to explain the published values
-    scale = np.sqrt(np.mean(values**2) / np.mean(singular**2)) + 1e-300
-    grid = 2 * np.log(scale) + np.linspace(-_WIDEST, _WIDEST, _GRID + 1)
-    best, step = grid[int(np.argmin([loss(log) for log in grid]))], grid[1] - grid[0]
-    within = (max(best - step, grid[0]), min(best + step, grid[-1]))
-    log = minimize_scalar(loss, bounds=within, method="bounded", options={"xatol": _NEAR}).x
-    mean, least = fit(float(np.exp(log)))
-    return mean, float(np.exp(log)), fit(0.0)[1] - least
+def _rehearse(found: HierarchyPosterior) -> float:
+    """What deviations are multiplied by so that 95 % of the people of imagined populations lie within."""
+    model, rng = found.model, np.random.default_rng(0)
+    if not model.singular.size:
+        return 1.0
+    work = model.index.size * model.singular.size
+    times = int(np.clip(_MOST_WORK // max(work, 1), _FEWEST, _REHEARSED))
+    truth, values = found.imagine(times, rng)
+    moments = found.others(values)
+    off = np.abs(truth - moments.mean) / np.maximum(moments.std, 1e-300)
+    return float(np.quantile(off, 0.95)) / NORMAL
+
+
+def _trusted(found: HierarchyPosterior, factor: float) -> Status:
+    """Whether the intervals hold: the values show how much people differ, and rehearsals agree."""
+    weights, order = found.weights, np.argsort(found.deviations, axis=0)
+    ranked = np.take_along_axis(found.deviations, order, axis=0)
+    cumulated = np.cumsum(weights[order], axis=0) / weights.sum()
+    people = np.arange(ranked.shape[1])
+    narrow = ranked[np.argmax(cumulated >= _TAIL, axis=0), people]
+    wide = ranked[np.argmax(cumulated >= 1 - _TAIL, axis=0), people]
+    vague = float(np.mean(wide > _APART * narrow))
+    if vague > _SHARE:
+        reason = "the values do not show how much people differ, so intervals may be far too wide or narrow"
+        if found.model.spread is None:
+            reason += _NEEDS_PRIOR
+        return Status("uncalibrated", reason)
+    if not _FACTOR[0] <= factor <= _FACTOR[1]:
+        reason = f"rehearsed intervals are off by a factor of {factor:.2g}"
+        return Status("uncalibrated", f"{reason}; they are corrected by it, and may be off still")
+    return Status("trusted")
 
 
 def _within(
-    system: System, mean: float, variance: float, bounds: tuple[float, float]
+    system: System, index: IntArray, found: HierarchyPosterior, known: Beforehand
 ) -> tuple[Array, Status]:
-    """The most probable point of the box."""
-    low, high = bounds
-    size = system.size
+    """The most probable point within the limits, at the most likely setting."""
+    (given, beta), size = found.best(), system.size
+    usual = found.model.covariates[:, : given.used] @ beta
+    centre = _sums(usual, index, size)
+    spread = max(float(np.sqrt(given.variance)), 1e-300)
+    far = _FAR * max(spread, float(np.abs(usual).max()), 1e-300)
+    low = max(known.low, float(usual.min()) - far)
+    high = min(known.high, float(usual.max()) + far)
     problem = BoxProblem(
-        system.operator,
-        1 / system.rows.spread**2,
-        1 / (variance * size),
-        mean * size,
-        low * size,
-        high * size,
+        system.operator, 1 / system.rows.spread**2, 1 / (spread**2 * size), centre, low * size, high * size
     )
     solution = LeastSquares().prepare(problem).solve(system.rows.target)
-    return solution.value / size, solution.status
+    mean = solution.value / size  # people alike differ by their other columns
+    own = mean[index] + usual - (centre / size)[index]
+    return np.clip(own, known.low, known.high), solution.status
+
+
+def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]:
+    """The least and the largest number that each person can have, by values whose errors have a bound.
+
+    Notes
+    -----
+    In a row Σ a_g t_g within [z − b, z + b] a group's sum t_g is at most what the row allows less the least
+    that the others must take, and the other way round; of people alike one has at most the sum less the least
+    of the others. Repeated at most ten times. The largest contributor of an exact sum of numbers that are not
+    negative is limited by it: this is what the rules of agencies bound.
+    """
+    system, index = evidence.system, evidence.groups.index
+    lower, upper = known.low * system.size, known.high * system.size
+    rows = np.flatnonzero(np.isfinite(system.rows.bound) & (system.rows.bound >= 0))
+    if rows.size and rows.size * system.size.size <= _MOST_LIMITED and known.limited:
+        matrix = system.operator.to_dense()[rows].astype(np.float64)
+        bound = system.rows.bound[rows] + 1e-9 * (1 + np.abs(system.rows.target[rows]))
+        ends = (system.rows.target[rows] - bound, system.rows.target[rows] + bound)
+        for _ in range(_ROUNDS):
+            last = lower, upper
+            lower, upper = _tighter(matrix, *ends, lower, upper)
+            if np.array_equal(last[0], lower) and np.array_equal(last[1], upper):
+                break
+    others = system.size - 1
+    with np.errstate(invalid="ignore"):
+        most = np.where(others == 0, upper, upper - np.where(others == 0, 0.0, others * known.low))
+        least = np.where(others == 0, lower, lower - np.where(others == 0, 0.0, others * known.high))
+    least, most = (
+        np.nan_to_num(side, nan=far, posinf=np.inf, neginf=-np.inf)
+        for side, far in ((least, -np.inf), (most, np.inf))
+    )
+    return np.maximum(least, known.low)[index], np.minimum(most, known.high)[index]
+
+
+def _tighter(matrix: Array, low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """One round: bounds on each unknown from every row and the bounds on the others."""
+    up, down = np.maximum(matrix, 0.0), np.minimum(matrix, 0.0)
+
+    def reach(first: Array, second: Array) -> tuple[Array, Array]:
+        """Each entry's part, and what the other entries of its row come to (infinite where one is)."""
+        with np.errstate(invalid="ignore"):
+            parts = np.where(up > 0, up * first, 0.0) + np.where(down < 0, down * second, 0.0)
+        endless = np.isinf(parts)
+        sums = np.where(endless, 0.0, parts).sum(axis=1, keepdims=True) - np.where(endless, 0.0, parts)
+        others = endless.sum(axis=1, keepdims=True) - endless
+        return parts, np.where(others > 0, np.nan, sums)
+
+    _, least = reach(lower, upper)  # of the other entries, the least they come to
+    _, most = reach(upper, lower)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        top = np.where(matrix > 0, (high[:, None] - least) / matrix, (low[:, None] - most) / matrix)
+        bottom = np.where(matrix > 0, (low[:, None] - most) / matrix, (high[:, None] - least) / matrix)
+    said = matrix != 0
+    top = np.where(said & np.isfinite(top), top, np.inf).min(axis=0)
+    bottom = np.where(said & np.isfinite(bottom), bottom, -np.inf).max(axis=0)
+    return np.maximum(lower, bottom), np.minimum(upper, top)

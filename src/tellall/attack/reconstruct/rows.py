@@ -131,6 +131,10 @@ def _as_tables(release: Release, candidates: Dataset | Public | npt.ArrayLike) -
     statistic = release.statistic
     if not isinstance(statistic, Tables | Marginals):
         raise invalid("release", "one of tables (Tables or Marginals)", statistic.describe())
+    if not statistic.counts_people or not isinstance(statistic.ways, int):
+        raise invalid(
+            "release", "one of counts of people in tables of equally many ways", statistic.describe()
+        )
     public, secret = _candidates(candidates, release.columns, release.shape)
     if isinstance(statistic, Tables):
         return public, statistic

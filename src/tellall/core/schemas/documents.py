@@ -193,6 +193,13 @@ class Found(_Strict):
     baseline: str
     advantage: float
     interval: tuple[float, float]
+    beyond_fit: Annotated[
+        tuple[float, float, float] | None,
+        Field(description="Of a real secret, the advantage without in-sample fit, and its interval."),
+    ] = None
+    in_sample: Annotated[
+        float, Field(ge=0, description="The part of a real secret's advantage that is in-sample fit.")
+    ] = 0.0
     found: float | None
     holders: int = 0
     named: int

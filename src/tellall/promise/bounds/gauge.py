@@ -253,7 +253,12 @@ def _rank_cap(statistics: Sequence[Statistic], public: Public) -> int:
     functions = [one for one in statistics if isinstance(one, Predicates) and one.attributes is None]
     known = {id(one) for one in (*tables, *functions)}
     rest = sum(one.size(public) for one in statistics if id(one) not in known)
-    whole = [one.ways for one in tables if one.attributes is None]
+    whole = [
+        ways
+        for one in tables
+        if one.attributes is None
+        for ways in ((one.ways,) if isinstance(one.ways, int) else one.ways)
+    ]
     chosen = {
         moment
         for one in tables

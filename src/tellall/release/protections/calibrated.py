@@ -24,6 +24,7 @@ from tellall.release.protections.protection import (
     Unknown,
     as_rng,
     check_count,
+    check_counts,
     needs_people,
 )
 from tellall.release.protections.records import Subsample
@@ -221,6 +222,7 @@ class WalshNoise(Protection):
 
     def prepare(self, statistic: Statistic, public: Public) -> WalshNoise:
         """The same with the noise of the inner products, in the units of what is published."""
+        check_counts(self, statistic)
         tables = tables_of(statistic, public)
         _check_bits(tables)
         count = int(product_labels(tables).max())
@@ -276,6 +278,9 @@ class WalshNoise(Protection):
 
 def _check_bits(tables: CellLayout) -> None:
     many = [shape for shape in tables.shapes if any(levels != 2 for levels in shape)]
+    if len({len(shape) for shape in tables.shapes}) > 1:
+        rule = "one that fits the statistic; WalshNoise fits tables of equally many columns"
+        raise invalid("protect", rule, "tables of several ways")
     if not len(tables) or many:
         rule = "one that fits the statistic; WalshNoise fits tables of columns with two values"
         raise invalid("protect", rule, f"tables of {many[0]} cells" if many else "values that are not tables")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from itertools import combinations
+from math import comb, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Device, IntArray
 from tellall.algebra.operators.packed import Packed
-from tellall.core.checks import is_whole
-from tellall.core.errors import invalid
+from tellall.core.checks import is_whole, whole
+from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import PACKED
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
@@ -23,16 +24,27 @@ __all__ = [
     "SCALES",
     "CellLayout",
     "Statistic",
+    "Ways",
     "check_scale",
     "check_sets",
+    "check_ways",
+    "check_weights",
+    "chosen_sets",
+    "column_sets",
     "counting_type",
+    "every_set",
     "factor_bytes",
     "numbers_of",
     "packed_or_plain",
+    "say_ways",
     "tables_of",
+    "too_large",
 ]
 
 SCALES = ("counts", "fractions")
+Ways = int | tuple[int, ...]  # columns of a table, the secret among them; several for totals and subtotals
+
+MOST_CELLS = 50_000_000  # of all tables together
 
 Factor = npt.NDArray[np.float32] | Packed  # rows of bits whose products are taken
 
@@ -91,6 +103,12 @@ class Statistic(ABC):
     @abstractmethod
     def describe(self) -> str:
         """The statistic in a few words, for reports."""
+
+    def measured_in(self) -> str:
+        """What published values, and the noise on them, are measured in."""
+        if not self.counts_people:
+            return "units of a coefficient"
+        return "people" if self.scale == "counts" else "shares of all people"
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
         """The memory of its equations in bytes: by default a matrix, a row per value, a column per person.
@@ -232,11 +250,95 @@ def check_sets(
     return chosen
 
 
-def check_scale(scale: str) -> str:
+def check_scale(scale: str, allowed: Sequence[str] = SCALES) -> str:
     """The scale, if it is one."""
-    if scale not in SCALES:
-        raise invalid("scale", "'counts' or 'fractions'", scale)
+    if scale not in allowed:
+        raise invalid("scale", " or ".join(map(repr, allowed)), scale)
     return scale
+
+
+def check_weights(weights: str | None) -> str | None:
+    """The name of the column of weights, if there is one."""
+    if weights is not None and not (isinstance(weights, str) and weights):
+        raise invalid("weights", "the name of a public column, or None", weights)
+    return weights
+
+
+def check_ways(
+    ways: int | Sequence[int], attributes: Sequence[Sequence[str | int]] | None
+) -> tuple[Ways, tuple[tuple[str | int, ...], ...] | None]:
+    """The ways of tables of a secret, one or several, and chosen column sets of ways − 1."""
+    also = ", the secret counted"
+    if isinstance(ways, str) or not isinstance(ways, Iterable):
+        one = whole("ways", ways, also=also)
+        return one, check_sets("attributes", attributes, one - 1)
+    several = tuple(whole("ways", each, also=also) for each in ways)
+    if not several or len(set(several)) < len(several):
+        raise invalid("ways", "whole numbers, each once", ways)
+    if attributes is not None:
+        rule = "left out where there are several ways"
+        raise invalid("attributes", rule, attributes, "Plan a release for each list of tables.")
+    return (several[0] if len(several) == 1 else tuple(sorted(several))), None
+
+
+def say_ways(ways: Ways, attributes: Sequence[Any] | None) -> str:
+    """The tables in words.
+
+    Examples
+    --------
+    >>> say_ways(3, None), say_ways((1, 2), None), say_ways(2, [("age",)])
+    ('every 3-way table', 'every 1-way and 2-way table', '1 chosen 2-way table')
+    """
+    if isinstance(ways, tuple):
+        return f"every {' and '.join(f'{each}-way' for each in ways)} table"
+    count = None if attributes is None else len(attributes)
+    chosen = "every" if count is None else f"{count} chosen"
+    return f"{chosen} {ways}-way table{'' if count in (None, 1) else 's'}"
+
+
+def column_sets(
+    public: Outline,
+    ways: Ways,
+    attributes: Sequence[Sequence[str | int]] | None,
+    weights: str | None = None,
+) -> list[tuple[int, ...]]:
+    """The public columns of each table of a secret, by index; a column of weights is in none."""
+    if attributes is not None:
+        return chosen_sets(public, attributes)
+    aside = None if weights is None else public.position(weights, "weights")
+    columns = [column for column in range(len(public.columns)) if column != aside]
+    found: list[tuple[int, ...]] = []
+    for each in ways if isinstance(ways, tuple) else (ways,):
+        if each - 1 > len(columns):
+            raise invalid("ways", f"at most {len(columns) + 1}, the public columns and the secret", each)
+        found += [tuple(columns[place] for place in chosen) for chosen in every_set(len(columns), each - 1)]
+    return found
+
+
+def every_set(d: int, k: int) -> list[tuple[int, ...]]:
+    """All sets of k of d columns, where they can be listed."""
+    if comb(d, k) > MOST_CELLS:  # each has a cell or more
+        raise too_large("tables", comb(d, k))
+    return list(combinations(range(d), k))
+
+
+def chosen_sets(public: Outline, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
+    """The chosen sets of columns, by index."""
+    chosen = [tuple(public.position(name) for name in names) for names in attributes]
+    for names, columns in zip(attributes, chosen, strict=True):
+        if len(set(columns)) < len(columns):
+            raise invalid("attributes", "sets of different columns", names)
+    return chosen
+
+
+def too_large(what: str, count: int) -> InvalidInput:
+    """The error for tables that nobody can list."""
+    return invalid(
+        "tables",
+        f"of a manageable size ({what})",
+        f"{count:,}",
+        "Use fewer columns, ways or bins, or choose tables.",
+    )
 
 
 def packed_or_plain(rows: Iterable[npt.NDArray[Any]], count: int, people: int) -> Factor:

@@ -13,24 +13,34 @@ from tellall.algebra.operators.base import HOST, Array, Device, IntArray, Linear
 from tellall.algebra.operators.compose import OnDevice, Partition, RowScale, RowSelect
 from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.moments import Moments, subset_rank
+from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import whole
-from tellall.core.errors import InvalidInput, invalid
+from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import (
+    MOST_CELLS,
+    SCALES,
     Statistic,
+    Ways,
     check_scale,
-    check_sets,
+    check_ways,
+    check_weights,
+    column_sets,
     counting_type,
     factor_bytes,
+    numbers_of,
     packed_or_plain,
+    say_ways,
+    too_large,
 )
 
-__all__ = ["Marginals", "cell_counts", "cells_of"]
+__all__ = ["RATES", "Marginals", "alike_in", "cell_counts", "cells_of", "sizes_of", "weighted_cells"]
 
-_MOST_CELLS = 50_000_000
+RATES = "rates"
+_WHOLE = 1e-6  # a rate of people times how many they are, from a whole number
 _MOST_MEMBERSHIPS = 500_000_000
 
 
@@ -41,12 +51,16 @@ class Marginals(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them. People without a secret publish
-        :class:`Tables` of this many public columns instead.
+        The number of columns in each table, the secret among them; a list of them for tables with their
+        totals and subtotals, ``[1, 2, 3]``. People without a secret publish :class:`Tables` of this many
+        public columns instead.
     attributes
         The public column sets to tabulate instead of all of that size: names or indices.
     scale
-        "counts", or "fractions" of all people.
+        "counts", "fractions" of all people, or "rates": the share of each cell's people who have each value
+        (percentages are rates after ``Rounding(0.01)``).
+    weights
+        A public column of weights above zero: cells add up weights instead of people.
 
     Notes
     -----
@@ -58,7 +72,11 @@ class Marginals(Statistic):
     and of a secret of more than two values every value has its own unknowns, value(c, v) = Σ_{i in c} s_iv:
     which is the attribute reduction of the contingency-tables paper (Sec. 2) with every cell
     pattern used, not only "all ones". One person replaced moves two cells of each table by one each:
-    L1 sensitivity 2t, L2 sensitivity √(2t) for t tables.
+    L1 sensitivity 2t, L2 sensitivity √(2t) for t tables. Who is in a cell is public, so a rate times N_c is a
+    count whose error is N_c times the rate's. A cell that one person leaves and one that the new one enters
+    move their rates by 2 at most each, in sum, and by √2 in length: L1 4t, L2 2√t. The rates of a cell
+    without people are missing. With weights s_i is multiplied by w_i and N_c becomes W_c = Σ w_i; sums of
+    weights prove nothing.
 
     Examples
     --------
@@ -67,38 +85,45 @@ class Marginals(Statistic):
     [1.0, 0.0, 0.0, 2.0, 0.0, 1.0, 1.0, 1.0]
     """
 
-    ways: int
+    ways: Ways
     attributes: tuple[tuple[str | int, ...], ...] | None = None
     scale: str = "counts"
+    weights: str | None = None
 
     def __init__(
         self,
-        ways: int,
+        ways: int | Sequence[int],
         attributes: Sequence[Sequence[str | int]] | None = None,
         *,
         scale: str = "counts",
+        weights: str | None = None,
     ) -> None:
-        object.__setattr__(self, "ways", whole("ways", ways, also=", the secret counted"))
-        object.__setattr__(self, "attributes", check_sets("attributes", attributes, self.ways - 1))
-        object.__setattr__(self, "scale", check_scale(scale))
+        chosen, sets = check_ways(ways, attributes)
+        object.__setattr__(self, "ways", chosen)
+        object.__setattr__(self, "attributes", sets)
+        object.__setattr__(self, "scale", check_scale(scale, (*SCALES, RATES)))
+        object.__setattr__(self, "weights", check_weights(weights))
+        if weights is not None and scale == "fractions":
+            raise invalid("scale", "'counts' or 'rates', where there are weights", scale)
+        object.__setattr__(self, "counts_people", scale != RATES and weights is None)
 
     @property
     def adds_up(self) -> bool:
-        return True
+        return self.counts_people
 
     def describe(self) -> str:
-        count = None if self.attributes is None else len(self.attributes)
-        chosen = "every" if count is None else f"{count} chosen"
-        return f"{chosen} {self.ways}-way table{'' if count in (None, 1) else 's'}"
+        rates = "rates in " if self.scale == RATES else ""
+        weighted = f" weighted by {self.weights}" if self.weights else ""
+        return f"{rates}{say_ways(self.ways, self.attributes)}{weighted}"
+
+    def measured_in(self) -> str:
+        if self.scale == RATES:
+            return "shares of a cell's people"
+        return "units of weight" if self.weights else super().measured_in()
 
     def sets(self, public: Outline) -> list[tuple[int, ...]]:
         """The public columns of each table, by index."""
-        d, k = len(public.columns), self.ways - 1
-        if self.attributes is None:
-            if k > d:
-                raise invalid("ways", f"at most {d + 1}, the public columns and the secret", self.ways)
-            return every_set(d, k)
-        return chosen_sets(public, self.attributes)
+        return column_sets(public, self.ways, self.attributes, self.weights)
 
     def tables(self, public: Outline) -> list[tuple[int, ...]]:
         return self.sets(public)
@@ -106,9 +131,13 @@ class Marginals(Statistic):
     def size(self, public: Outline) -> int:
         return 2 * sum(sizes_of(public, self.sets(public)))
 
-    def sensitivity(self, public: Outline) -> tuple[float, float]:
-        """The L1 and L2 sensitivities of the counts, one person replaced."""
+    def sensitivity(self, public: Outline) -> tuple[float, float] | None:
+        """The L1 and L2 sensitivities of what is published, one person replaced; None with weights."""
         tables = len(self.sets(public))
+        if self.weights is not None:  # which the new person may have is not known
+            return None
+        if self.scale == RATES:
+            return 4.0 * tables, 2 * sqrt(tables)
         return 2.0 * tables, sqrt(2.0 * tables)
 
     def settle(self, public: Outline, *, secret: bool = True) -> Statistic:
@@ -116,9 +145,11 @@ class Marginals(Statistic):
 
         if secret:
             return self
-        if self.attributes is not None:
+        if self.attributes is not None or not isinstance(self.ways, int):
             raise invalid("attributes", "left out where there is no secret", "some", "Use Tables.")
-        return Tables(self.ways, scale=self.scale)
+        if self.scale == RATES:
+            raise invalid("scale", "'counts' or 'fractions' where there is no secret", self.scale)
+        return Tables(self.ways, scale=self.scale, weights=self.weights)
 
     def units(self, public: Outline) -> float:
         return float(public.n) if self.scale == "fractions" else 1.0
@@ -128,7 +159,26 @@ class Marginals(Statistic):
             raise invalid("dataset", "one with a secret, to tabulate it", "no secret")
         if not dataset.levels:
             raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it first.")
-        return dataset.tabulate(self.sets(dataset.public), secret=True) / self.units(dataset.public)
+        sets = self.sets(dataset.public)
+        counts: Array
+        if self.weights is None:
+            counts = dataset.tabulate(sets, secret=True) / self.units(dataset.public)
+        else:
+            counts = self._weighted(dataset, sets)
+        if self.scale != RATES:
+            return counts
+        each = counts.reshape(-1, dataset.levels)
+        with np.errstate(invalid="ignore"):  # a cell without people has no rates
+            return np.asarray((each / each.sum(axis=1, keepdims=True)).ravel())
+
+    def _weighted(self, dataset: Dataset | Stored, sets: list[tuple[int, ...]]) -> Array:
+        """The weights of the people in each cell, the secret last."""
+        if isinstance(dataset, Stored):
+            raise invalid("weights", "left out for people in a store", self.weights, "Load them first.")
+        assert dataset.secret is not None, "values asked for it"
+        cells = weighted_cells(dataset.public, sets, self.weights)
+        own = dataset.secret[:, None] == np.arange(dataset.levels)
+        return np.asarray((cells @ own.astype(np.float64)).ravel())
 
     def size_for(self, public: Outline, levels: int) -> int:
         return self.size(public) // 2 * whole("levels", levels, 2, also=", for a table")
@@ -144,39 +194,58 @@ class Marginals(Statistic):
 
     def equations_on(self, device: Device, public: Public, values: Array) -> Equations:
         sets = self.sets(public)
-        tables = OnDevice.move(cell_counts(public, sets), device)
+        tables = OnDevice.move(weighted_cells(public, sets, self.weights), device)
         cells = tables.shape[0]
         levels = values.size // cells
+        people = tables @ np.ones(public.n, dtype=counting_type(public.n) if self.weights is None else float)
+        whole_cells = np.repeat(people.astype(np.float64), levels)
         target = values.copy()
+        gain: Array | float = 1.0
+        if self.scale == RATES:
+            gain, target = whole_cells, values * whole_cells
+            near = np.rint(target)
+            target = np.where((np.abs(target - near) < _WHOLE) & (self.weights is None), near, target)
         operator: LinearOperator
         if levels == 2:
             rows, signs = np.repeat(np.arange(cells), 2), np.tile([-1.0, 1.0], cells)
             operator = RowScale(RowSelect(tables, rows), signs)
-            target[0::2] -= tables @ np.ones(public.n, dtype=counting_type(public.n))
+            target[0::2] -= people
         else:  # one block of people per value; the cells of a table have the secret last
             order = np.arange(levels * cells).reshape(levels, cells).T.ravel()
             operator = RowSelect(BlockDiagonal([tables] * levels), order)
-        used = sorted({column for columns in sets for column in columns})
-        if len(used) == len(public.columns):
-            return Equations(operator, target, public.patterns.index)
-        alike = group_rows(public.codes[used]).index if used else np.zeros(public.n, dtype=np.intp)
-        return Equations(operator, target, alike)
+        if not self.counts_people:  # a cell without people has no rate, and its weights say nothing
+            target = np.where(whole_cells > 0, target, np.nan)
+        # sums of weights are off in their last digits, so they prove nothing
+        doubt = 0.0 if self.weights is None else _WHOLE * np.maximum(whole_cells, 1e-300)
+        alike = alike_in(public, sets, self.weights)
+        return Equations(operator, target, alike, gain, gain, doubt)
 
 
-def every_set(d: int, k: int) -> list[tuple[int, ...]]:
-    """All sets of k of d columns, where they can be listed."""
-    if comb(d, k) > _MOST_CELLS:  # each has a cell or more
-        raise _too_large("tables", comb(d, k))
-    return list(combinations(range(d), k))
+def weights_of(public: Public, weights: str) -> Array:
+    """The weights of people: a public column of numbers above zero."""
+    numbers = numbers_of(public, public.position(weights, "weights"), "to be used as weights")
+    if not (numbers > 0).all():
+        raise invalid("weights", "a column of numbers above zero", f"{int((numbers <= 0).sum())} others")
+    return numbers
 
 
-def chosen_sets(public: Outline, attributes: Sequence[Sequence[str | int]]) -> list[tuple[int, ...]]:
-    """The chosen sets of columns, by index."""
-    chosen = [tuple(public.position(name) for name in names) for names in attributes]
-    for names, columns in zip(attributes, chosen, strict=True):
-        if len(set(columns)) < len(columns):
-            raise invalid("attributes", "sets of different columns", names)
-    return chosen
+def weighted_cells(public: Public, sets: list[tuple[int, ...]], weights: str | None) -> LinearOperator:
+    """The operator that adds up people, or their weights, in every cell of every table."""
+    counts = cell_counts(public, sets)
+    if weights is None:
+        return counts
+    return Sparse(counts.to_sparse().multiply(weights_of(public, weights)[None, :]))
+
+
+def alike_in(public: Public, sets: Sequence[tuple[int, ...]], weights: str | None) -> IntArray:
+    """A label per person, equal for people in the same cells with the same weight."""
+    used = sorted({column for columns in sets for column in columns})
+    if len(used) == len(public.columns) and weights is None:
+        return public.patterns.index
+    labels = [np.asarray(public.codes[column]) for column in used]
+    if weights is not None:
+        labels.append(np.unique(weights_of(public, weights), return_inverse=True)[1].ravel())
+    return group_rows(np.stack(labels)).index if labels else np.zeros(public.n, dtype=np.intp)
 
 
 def cells_of(public: Outline, columns: tuple[int, ...]) -> int:
@@ -193,12 +262,12 @@ def sizes_of(public: Outline, sets: Sequence[tuple[int, ...]]) -> list[int]:
 def cell_counts(public: Public, sets: list[tuple[int, ...]]) -> LinearOperator:
     """The operator that counts people per cell, for every table."""
     sizes = sizes_of(public, sets)
-    if 2 * sum(sizes) > _MOST_CELLS:
-        raise _too_large("cells", 2 * sum(sizes))
+    if 2 * sum(sizes) > MOST_CELLS:
+        raise too_large("cells", 2 * sum(sizes))
     if _products_are_cheaper(public, sets):
         return _as_moments(public, sets)
     if len(sets) * public.n > _MOST_MEMBERSHIPS:
-        raise _too_large("tables × people", len(sets) * public.n)
+        raise too_large("tables × people", len(sets) * public.n)
     offsets = np.cumsum([0, *sizes[:-1]])
     codes = np.empty((len(sets), public.n), dtype=np.int32)
     for row, columns, offset in zip(codes, sets, offsets, strict=True):
@@ -257,12 +326,3 @@ def _moment_rows(sets: IntArray, levels: IntArray, starts: IntArray) -> IntArray
         chosen.insert(0, starts[here] + rest % levels[here])
         rest = rest // levels[here]
     return subset_rank(np.stack(chosen, axis=-1), int(starts[-1]))
-
-
-def _too_large(what: str, count: int) -> InvalidInput:
-    return invalid(
-        "tables",
-        f"of a manageable size ({what})",
-        f"{count:,}",
-        "Use fewer columns, ways or bins, or choose tables.",
-    )

@@ -1,0 +1,288 @@
+"""A normal posterior of which the mean, the effects of covariates and the variances are uncertain too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, IntArray
+
+__all__ = ["Candidate", "Hierarchy", "HierarchyPosterior", "UnitMoments"]
+
+SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 0.99)  # of the variance that covariates explain
+_WIDEST, _POINTS, _ZOOMS = 14.0, 15, 8  # of the logarithm of the spread: range, grid, and how often narrowed
+_KEPT, _MOST_KEPT = 15.0, 24  # what is less likely than exp(−15) of the best is left out; and all but these
+_RARE = 2e-3
+_HARDLY = 1e-12
+_KNOWN_TO = 0.1  # a variance that is known, relative
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """values = S V x + unit normal errors; x_i = covariates_i · β + e_i, e_i ~ N(0, spread² (1 − share)).
+
+    Parameters
+    ----------
+    singular, right
+        The singular values S and the right singular vectors V (rows) of the equations about groups of units
+        alike; x of a group is the mean of its units times √size.
+    size, index
+        How many units each group has, and the group of each unit.
+    covariates
+        A row per unit: a one, then effects, whose squares sum to one on average.
+    mean, mean_spread
+        What is known of the constant's coefficient before: normal, or nothing where the spread is infinite.
+    spread
+        The spread over units where it is known.
+    widest
+        The largest spread that is possible.
+
+    Notes
+    -----
+    β's constant is normal with the given mean and spread, its effects are N(0, spread² share) each. The prior
+    of the spread is flat from zero on, so that noise that hides how much units differ leaves a wide interval
+    and not a narrow one; that of the share is even over a few values. Given both,
+    everything is normal: with D = spread² (1 − share) S² + 1, E = S V C and P = Eᵀ D⁻¹ E + prior, one
+    evaluation costs O(r q²) for r values and q covariates, and the moments O(n (r + q²)) (Lindley and Smith
+    1972).
+    """
+
+    singular: Array
+    right: Array
+    size: Array
+    index: IntArray
+    covariates: Array
+    mean: float = 0.0
+    mean_spread: float = np.inf
+    spread: float | None = None
+    widest: float = np.inf
+
+    @cached_property
+    def grouped(self) -> Array:
+        """The covariates of each group's mean, times √size."""
+        sums = np.zeros((self.size.size, self.covariates.shape[1]))
+        np.add.at(sums, self.index, self.covariates)
+        return np.asarray(sums / np.sqrt(self.size)[:, None])
+
+    @cached_property
+    def turned(self) -> Array:
+        """V C."""
+        return np.asarray(self.right @ self.grouped)
+
+    @cached_property
+    def image(self) -> Array:
+        """E = S V C."""
+        return np.asarray(self.singular[:, None] * self.turned)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The shares of the variance that are tried."""
+        return SHARES if self.covariates.shape[1] > 1 else SHARES[:1]
+
+    def at(self, spread: float, share: float) -> Candidate:
+        """What one spread and share give, whatever the values."""
+        variance, effects = spread**2 * (1 - share), spread**2 * share
+        noise = variance * self.singular**2 + 1
+        used = self.covariates.shape[1] if share else 1
+        image = self.image[:, :used]
+        scaled = image / noise[:, None]
+        prior = np.full(used, 1 / effects if share else 0.0)
+        prior[0] = self.mean_spread**-2
+        precision = image.T @ scaled + np.diag(prior)
+        # where nothing is said of the constant it is as good as unknown, and finite
+        most = float((self.singular**2 / noise).max(initial=0.0))
+        precision[0, 0] += _HARDLY * (self.index.size * most if most else 1.0)
+        unit = np.sqrt(precision.diagonal())
+        even = precision / np.outer(unit, unit)
+        inverse = np.linalg.inv(even) / np.outer(unit, unit)
+        log = float(np.linalg.slogdet(even)[1]) + 2 * float(np.log(unit).sum())
+        log += float(np.log(noise).sum()) - float(np.log(prior[1:]).sum())
+        return Candidate(self, spread, share, variance, noise, prior, scaled, inverse, log)
+
+    def posterior(self, values: Array) -> HierarchyPosterior:
+        """What the values say, on a grid of spreads that is narrowed until it resolves what is likely."""
+        size = float(np.sqrt(np.mean(self.singular**2))) if self.singular.size else 1.0
+        off = values - self.image[:, 0] * self.mean if np.isfinite(self.mean_spread) else values
+        scale = max(float(np.sqrt(np.mean(off**2))), 1.0) / size if values.size else 1.0
+        high = min(np.log(scale) + _WIDEST / 2, np.log(self.widest))
+        low = min(np.log(scale) - _WIDEST, high - 1.0)
+        for _ in range(_ZOOMS):
+            logs, step = np.linspace(low, high, _POINTS, retstep=True)
+            grid = [self.at(float(np.exp(log)), share) for log in logs for share in self.shares]
+            likely = np.array([float(one.solve(values[:, None]).likely[0]) for one in grid])
+            best = likely.reshape(_POINTS, -1).max(axis=1)
+            near = np.flatnonzero(best > best.max() - _KEPT)
+            if near.size > _POINTS // 3:
+                break
+            low, high = max(low, logs[near[0]] - step), min(high, logs[near[-1]] + step)
+        return HierarchyPosterior.of(grid, values, likely)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """For each column of values: coefficients, what they leave, and the log-weight of the candidate."""
+
+    beta: Array
+    left: Array
+    likely: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One choice of what is uncertain, the spread over units and the share that covariates explain."""
+
+    model: Hierarchy
+    spread: float
+    share: float
+    variance: float
+    noise: Array
+    prior: Array
+    scaled: Array
+    inverse: Array
+    log: float
+
+    @property
+    def used(self) -> int:
+        """How many of the covariates it uses."""
+        return self.prior.size
+
+    def solve(self, values: Array) -> Solved:
+        """The posterior of the coefficients for each column of values."""
+        model = self.model
+        image = model.image[:, : self.used]
+        off = values - image[:, :1] * model.mean
+        beta = self.inverse @ (self.scaled.T @ off)
+        left = off - image @ beta
+        # the squares that are left, written so that large constants lose no digits
+        squares = (left**2 / self.noise[:, None]).sum(axis=0) + self.prior @ beta**2
+        likely = np.log(self.spread) - 0.5 * (squares + self.log)
+        if model.spread is not None:  # covariates and the rest must make up the spread that is known
+            made = self.variance + (model.covariates[:, 1 : self.used] @ beta[1:]).var(axis=0)
+            likely = likely - 0.5 * ((made / model.spread**2 - 1) / _KNOWN_TO) ** 2
+        beta[0] += model.mean
+        return Solved(beta, left, likely)
+
+    @cached_property
+    def mixed(self) -> Array:
+        """How the values' residuals move each group."""
+        return np.asarray(self.variance * self.model.singular / self.noise)
+
+    def mean(self, solved: Solved) -> Array:
+        """The mean of each unit, a column for each of the values'."""
+        model = self.model
+        back = model.right.T @ (self.mixed[:, None] * solved.left) / np.sqrt(model.size)[:, None]
+        return np.asarray(model.covariates[:, : self.used] @ solved.beta + back[model.index])
+
+    @cached_property
+    def deviations(self) -> Array:
+        """The variance of each unit, whatever the values."""
+        model, index = self.model, self.model.index
+        known = (1 - 1 / self.noise) @ model.right**2
+        turned = (self.mixed * model.singular)[:, None] * model.turned[:, : self.used]
+        back = (model.right.T @ turned) / np.sqrt(model.size)[:, None]
+        rest = model.covariates[:, : self.used] - back[index]
+        own = self.variance * (np.maximum(1 - known, 0.0) / model.size + 1 - 1 / model.size)
+        return np.asarray(own[index] + np.einsum("ij,jk,ik->i", rest, self.inverse, rest))
+
+
+@dataclass(frozen=True, eq=False)
+class UnitMoments:
+    """Mean and standard deviation of each unit, a column for each of the values'."""
+
+    mean: Array
+    std: Array
+
+
+@dataclass(frozen=True, eq=False)
+class HierarchyPosterior:
+    """The candidates that are likely given the values, with their weights.
+
+    ``grid`` has all that were looked at, so that other values can be weighed on it.
+    """
+
+    grid: Sequence[Candidate]
+    values: Array
+    candidates: Sequence[Candidate]
+    weights: Array
+
+    @classmethod
+    def of(cls, grid: Sequence[Candidate], values: Array, likely: Array) -> HierarchyPosterior:
+        """The posterior on a grid with these log-weights."""
+        kept = _kept(likely)
+        weights = np.exp(likely[kept] - likely[kept].max())
+        return cls(grid, values, [grid[place] for place in kept], weights / weights.sum())
+
+    @property
+    def model(self) -> Hierarchy:
+        """What all candidates share."""
+        return self.candidates[0].model
+
+    @cached_property
+    def _solved(self) -> list[Solved]:
+        return [one.solve(self.values[:, None]) for one in self.candidates]
+
+    @property
+    def mean(self) -> float:
+        """The constant."""
+        return float(self.weights @ [float(one.beta[0, 0]) for one in self._solved])
+
+    @property
+    def spread(self) -> float:
+        """The spread over units."""
+        return float(np.sqrt(self.weights @ [one.spread**2 for one in self.candidates]))
+
+    @cached_property
+    def deviations(self) -> Array:
+        """The standard deviation of each unit by every candidate: candidates × units."""
+        return np.sqrt(np.stack([one.deviations for one in self.candidates]))
+
+    @cached_property
+    def moments(self) -> UnitMoments:
+        """Mean and standard deviation of each unit, over all candidates."""
+        means = np.stack(
+            [one.mean(solved)[:, 0] for one, solved in zip(self.candidates, self._solved, strict=True)]
+        )
+        mean = self.weights @ means
+        variance = self.weights @ (self.deviations**2 + (means - mean) ** 2)
+        return UnitMoments(mean, np.sqrt(variance))
+
+    def best(self) -> tuple[Candidate, Array]:
+        """The most likely candidate and its coefficients."""
+        place = int(np.argmax(self.weights))
+        return self.candidates[place], self._solved[place].beta[:, 0]
+
+    def imagine(self, times: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Other units with the same effects, and the values that they would give, a column for each time."""
+        model, units = self.model, []
+        for place in rng.choice(self.weights.size, size=times, p=self.weights):
+            one, beta = self.candidates[place], self._solved[place].beta[:, 0].copy()
+            if beta.size > 1:
+                beta[1:] = rng.multivariate_normal(beta[1:], one.inverse[1:, 1:], method="cholesky")
+            rest = rng.normal(size=model.index.size) * np.sqrt(one.variance)
+            units.append(model.covariates[:, : one.used] @ beta + rest)
+        sums = np.stack([np.bincount(model.index, each, minlength=model.size.size) for each in units], axis=1)
+        image = model.right @ (sums / np.sqrt(model.size)[:, None])
+        noise = rng.normal(size=(model.singular.size, times))
+        return np.stack(units, axis=1), model.singular[:, None] * image + noise
+
+    def others(self, values: Array) -> UnitMoments:
+        """The same about other units with these values, a column each, weighed on the same grid."""
+        solved = [one.solve(values) for one in self.grid]
+        likely = np.stack([each.likely for each in solved])
+        kept = sorted({int(place) for column in likely.T for place in _kept(column)})
+        weights = np.exp(likely[kept] - likely[kept].max(axis=0))
+        weights /= weights.sum(axis=0)
+        means = np.stack([self.grid[place].mean(solved[place]) for place in kept])
+        mean = (weights[:, None, :] * means).sum(axis=0)
+        own = np.stack([self.grid[place].deviations for place in kept])
+        variance = own.T @ weights + (weights[:, None, :] * (means - mean) ** 2).sum(axis=0)
+        return UnitMoments(mean, np.sqrt(variance))
+
+
+def _kept(likely: Array) -> IntArray:
+    """The candidates that matter, the likeliest first."""
+    order = np.argsort(-likely, kind="stable")[:_MOST_KEPT]
+    return np.asarray(order[likely[order] > likely.max() + np.log(_RARE)])

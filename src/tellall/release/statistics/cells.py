@@ -1,0 +1,152 @@
+"""Cells of tables of a number: who is in which, with which weight. What sums and means by cell share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.compose import RowScale, RowSelect, Stack
+from tellall.core.checks import above_zero
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Outline, Public
+from tellall.release.equations import Equations
+from tellall.release.statistics.base import (
+    Statistic,
+    Ways,
+    check_ways,
+    check_weights,
+    column_sets,
+    say_ways,
+)
+from tellall.release.statistics.marginals import alike_in, cell_counts, sizes_of, weighted_cells
+
+__all__ = ["CellNumbers"]
+
+_EXACT = 1e-7  # the spread that exact numbers are given, of their typical size
+_LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class CellNumbers(Statistic):
+    """A number for each cell of each table of ways − 1 public columns, computed from the secret there.
+
+    Parameters
+    ----------
+    ways
+        The number of columns in each table, the secret among them; a list of them for tables with their
+        totals and subtotals.
+    attributes
+        The public column sets to tabulate instead of all of that size: names or indices.
+    counts
+        Whether the number of people in each cell is published too, after the numbers of all tables.
+    weights
+        A public column of weights that people have.
+    largest
+        The largest absolute value that anybody can have, where it is known: without it nothing is known of
+        how far one person can move a value.
+    """
+
+    scale = "counts"  # numbers have no other
+    counts_people = False
+
+    ways: Ways
+    attributes: tuple[tuple[str | int, ...], ...] | None = None
+    counts: bool = False
+    weights: str | None = None
+    largest: float | None = None
+
+    def __init__(
+        self,
+        ways: int | Sequence[int],
+        attributes: Sequence[Sequence[str | int]] | None = None,
+        *,
+        counts: bool = False,
+        weights: str | None = None,
+        largest: float | None = None,
+    ) -> None:
+        if not isinstance(counts, bool | np.bool_):
+            raise invalid("counts", "True or False", counts)
+        chosen, sets = check_ways(ways, attributes)
+        settled = {
+            "ways": chosen,
+            "attributes": sets,
+            "counts": bool(counts),
+            "weights": check_weights(weights),
+            "largest": None if largest is None else above_zero("largest", largest),
+        }
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    @abstractmethod
+    def noun(self) -> str:
+        """What is published of a cell."""
+
+    @abstractmethod
+    def factors(self, totals: Array) -> Array:
+        """What each cell's sum is multiplied with to be published, given its people or their weights."""
+
+    def measured_in(self) -> str:
+        return "the secret's own unit"
+
+    def describe(self) -> str:
+        counts = " with counts" if self.counts else ""
+        weighted = f" weighted by {self.weights}" if self.weights else ""
+        return f"{self.noun} in {say_ways(self.ways, self.attributes)}{weighted}{counts}"
+
+    def sets(self, public: Outline) -> list[tuple[int, ...]]:
+        """The public columns of each table, by index."""
+        return column_sets(public, self.ways, self.attributes, self.weights)
+
+    def tables(self, public: Outline) -> list[tuple[int, ...]]:
+        return self.sets(public) * (1 + self.counts)
+
+    def size(self, public: Outline) -> int:
+        return (1 + self.counts) * sum(sizes_of(public, self.sets(public)))
+
+    def memory(self, public: Public, *, packed: bool = False) -> int:
+        return 16 * public.n * len(self.sets(public))
+
+    def values(self, dataset: Dataset) -> Array:
+        if dataset.secret is None:
+            raise invalid("dataset", "one with a secret, to add it up", "no secret")
+        if dataset.levels not in (0, 2):
+            raise invalid("secret", "real numbers or bits, to be added up", "categories", "Use Marginals.")
+        public = dataset.public
+        cells = weighted_cells(public, self.sets(public), self.weights)
+        people = np.ones(public.n)
+        sums, totals = cells @ np.asarray(dataset.secret, dtype=np.float64), cells @ people
+        found = self._scaled(sums, totals)
+        if not self.counts:
+            return found
+        return np.concatenate([found, cell_counts(public, self.sets(public)) @ people])
+
+    def _scaled(self, sums: Array, totals: Array) -> Array:
+        """The numbers of cells; those of cells without people, where they have none, are missing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(
+                np.where(np.isfinite(self.factors(totals)), sums * self.factors(totals), np.nan)
+            )
+
+    def equations(self, public: Public, values: Array) -> Equations:
+        sets = self.sets(public)
+        cells = weighted_cells(public, sets, self.weights)
+        factors = self.factors(cells @ np.ones(public.n))
+        said = np.isfinite(factors)
+        operator: LinearOperator = RowScale(cells, np.where(said, factors, 0.0))
+        target = np.where(said, values[: cells.shape[0]], np.nan)
+        # a cell without people says nothing, and neither do counts of people who are known
+        target = np.where(operator.squared() @ np.ones(public.n) > 0, target, np.nan)
+        if self.counts:
+            nothing = RowScale(RowSelect(cells, np.arange(cells.shape[0])), np.zeros(cells.shape[0]))
+            operator = Stack([operator, nothing])
+            target = np.concatenate([target, np.full(cells.shape[0], np.nan)])
+        known = target[~np.isnan(target)]
+        typical = float(np.sqrt(np.mean(known**2))) if known.size else 0.0
+        return Equations(
+            operator, target, alike_in(public, sets, self.weights), floor=_EXACT * typical + _LEAST
+        )

@@ -1,0 +1,51 @@
+"""Sums: the sum of a number in every cell of every table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.people.dataset import Outline
+from tellall.release.statistics.cells import CellNumbers
+
+__all__ = ["Sums"]
+
+
+@dataclass(frozen=True, init=False)
+class Sums(CellNumbers):
+    """The sum of the secret in every cell of every table of ways − 1 public columns.
+
+    Takes what `CellNumbers` takes.
+
+    Notes
+    -----
+    value(c) = Σ_{i in c} w_i s_i, w_i = 1 without weights: linear in everybody's number. Tables come in
+    lexicographic order of their columns, cells in C order; counts, if published, after all of them. One
+    person replaced moves two cells of each of t tables by at most w·largest each: L1 sensitivity
+    2 t w largest, L2 √(2t) w largest, for the largest weight w; unknown where nobody says how large a number
+    can be.
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> people = Dataset.from_arrays([[0], [1], [1]], secret=[2.5, 1.0, 4.0])
+    >>> Sums(2).values(people).tolist(), Sums([1, 2], counts=True).values(people).tolist()
+    ([2.5, 5.0], [7.5, 2.5, 5.0, 3.0, 1.0, 2.0])
+    """
+
+    @property
+    def noun(self) -> str:
+        return "sums"
+
+    def factors(self, totals: Array) -> Array:
+        return np.ones(totals.size)
+
+    def sensitivity(self, public: Outline) -> tuple[float, float] | None:
+        """The L1 and L2 sensitivities, one person replaced; None unless ``largest`` is known."""
+        if self.largest is None or self.weights is not None or self.counts:
+            return None
+        tables = len(self.sets(public))
+        return 2.0 * tables * self.largest, sqrt(2.0 * tables) * self.largest

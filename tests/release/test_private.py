@@ -39,6 +39,8 @@ STATISTICS = {
     "ErrorRates of a model": ta.ErrorRates([Stump()]),
     "Means": ta.Means(),
     "Estimator": ta.Estimator("linear"),
+    "Sums": ta.Sums(2),
+    "CellMeans": ta.CellMeans(2, counts=True),
 }
 TABULATED = ("Marginals", "Marginals in fractions", "Tables")
 

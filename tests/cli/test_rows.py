@@ -75,7 +75,7 @@ def test_a_saved_release_is_read(tellall, tmp_path):
     ta.publish(people, ta.Marginals(3)).save(tmp_path / "release.json")
     code, out, _ = tellall("rows", "release.json", "--jobs", "1")
     assert code == 0
-    assert "There is one solution only." in out
+    assert "The solution is the only one possible." in out
 
 
 def test_rounded_and_hidden_counts_prove_less(tellall, tables):

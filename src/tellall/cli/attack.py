@@ -184,6 +184,7 @@ def _counted(found: Reconstruction) -> dict[str, Any]:
         "confident": {f"{level:g}": int((found.confidence >= level).sum()) for level in _LEVELS},
         "proved": int(found.proved.sum()),
         "undecided": found.undecided,
+        "possible": str(found.possible or ""),
         "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),
     }
 
@@ -213,6 +214,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         f"Everybody is guessed: {sure}; {document['proved']:,} proved"
         + (f", {document['undecided']:,} left open by the search." if document["undecided"] else "."),
         said,
+        *([f"The secret is {document['possible']}."] if document["possible"] else []),
         f"{truth}: tellall audit.",
     ]
 

@@ -108,6 +108,7 @@ def rows(
             proof_effort=EFFORT if effort is None else effort,
             draws=draws,
             first=first if reveal else 0,
+            count=by is None,
             rng=seed,
             workers=Workers(jobs, cluster),
             work=kept,
@@ -200,6 +201,7 @@ def _area(area: AreaRows) -> dict[str, Any]:
         "certain": len(area.certain),
         "certain_people": area.certain_people,
         "unique": area.unique,
+        "solutions": area.solutions,
         "open": area.open,
         "contradiction": [
             {"table": cell.table, "cell": cell.cell, "low": cell.low, "high": _ended(cell.high)}
@@ -247,14 +249,11 @@ def _one_area(area: dict[str, Any]) -> list[str]:
             said += textwrap.wrap(f"  {cell['table']}: {where}: {span}", 80, subsequent_indent="    ")
         return said
     people = "" if area["people"] is None else f" of {area['people']:,}"
+    solutions = f"The solution is {area['solutions']}." if area["solutions"] else ""
     lines = [
         f"{area['possible']:,} rows can occur. {area['certain']:,} are in every solution: "
         f"{area['certain_people']:,}{people} people.",
-        "There is one solution only."
-        if area["unique"]
-        else "There is more than one solution."
-        if area["settled"]
-        else f"The search was {area['status']}.",
+        solutions if area["settled"] else f"The search was {area['status']}.",
     ]
     return [part for line in lines for part in textwrap.wrap(line, 80)]
 

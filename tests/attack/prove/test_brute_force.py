@@ -11,6 +11,11 @@ import tellall as ta
 
 def determined(people: ta.Dataset, release: ta.Release, protect: list[ta.Protection]) -> np.ndarray:
     """Who has the same secret in every secret that can have led to the release."""
+    return np.ptp(fitting(people, release, protect), axis=0) == 0
+
+
+def fitting(people: ta.Dataset, release: ta.Release, protect: list[ta.Protection]) -> np.ndarray:
+    """Every secret that can have led to the release, one a row."""
     n, values = people.n, people.levels
     every = np.array(list(product(range(values), repeat=n)), dtype=np.int64)
     fits = np.ones(len(every), dtype=bool)
@@ -30,7 +35,7 @@ def determined(people: ta.Dataset, release: ta.Release, protect: list[ta.Protect
         if len(protect) == 1 and isinstance(protect[0], ta.Rounding) and protect[0].mode == "controlled":
             fits &= can_be_controlled(published, counts, int(protect[0].base))
     assert fits[np.flatnonzero((every == people.secret).all(axis=1))].all(), "the truth must fit"
-    return np.ptp(every[fits], axis=0) == 0
+    return every[fits]
 
 
 def instance(seed: int, largest: int, values: int) -> tuple[ta.Dataset, ta.Release, list[ta.Protection]]:
@@ -119,3 +124,13 @@ def _draws(count, protect, rng):
             now = low if low == high else float(np.round(rng.uniform(low, high), 6))
         out.append(np.nan if gone else now)
     return out
+
+
+@pytest.mark.parametrize("values", [2, 3])
+def test_as_many_secrets_fit_as_are_counted(values):
+    for seed in range(8):
+        people, release, protect = instance(seed, 7 if values == 2 else 5, values)
+        attack = ta.reconstruct(release, people.public, "least-squares")
+        assert attack.possible is not None
+        assert attack.possible.exact
+        assert attack.possible.least == len(fitting(people, release, protect)), (seed, release)

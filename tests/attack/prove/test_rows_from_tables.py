@@ -57,6 +57,8 @@ def check(seed):
     assert np.array_equal(found.lower, every.min(axis=0)), (seed, release)
     assert np.array_equal(found.upper, every.max(axis=0)), (seed, release)
     assert found.unique == (len(every) == 1)
+    assert found.solutions.least <= len(every) <= found.solutions.most
+    assert not found.solutions.exact or found.solutions.least == len(every)
     assert any(np.array_equal(found.solution, one) for one in every)
     assert found.status.word == "solved"
     score = found.score(people)
@@ -236,3 +238,14 @@ def test_a_release_about_some_of_the_people_is_refused():
     release = ta.publish(people, ta.Marginals(2), where="a0 = 1")
     with pytest.raises(ta.InvalidInput, match="of everybody"):
         ta.rows_from_tables(release)
+
+
+def test_few_solutions_are_counted_and_many_are_bounded():
+    few = ta.rows_from_tables(census_tables(block(3, 8)))
+    assert few.solutions.exact
+    assert str(few.solutions) == f"one of {few.solutions.least} possible"
+    many = ta.rows_from_tables(census_tables(block(0, 40)), proof_effort=0)
+    assert 1 <= many.solutions.least < many.solutions.most
+    assert "at most 10^" in str(many.solutions)
+    noisy = ta.rows_from_tables(census_tables(block(0, 10), ta.Gaussian(1.0)))
+    assert noisy.solutions is None

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Dense
 from tellall.algebra.solvers.base import Component, Enclosure, Mask, Walker, WholeSystem, moved
-from tellall.algebra.solvers.exhaustive import Exhaustive, WholeProblem
+from tellall.algebra.solvers.exhaustive import Enumeration, Exhaustive, WholeProblem
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -24,6 +24,7 @@ __all__ = [
     "Wish",
     "affordable",
     "check_effort",
+    "every_solution",
     "find_solution",
     "list_solutions",
     "prove",
@@ -228,16 +229,22 @@ def settle(part: Component, ends: Ends, budget: Budget) -> Settled:
 
 def list_solutions(part: Component) -> Settled | None:
     """What all solutions have in common; None if there are too many to list."""
-    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
     nobody = np.zeros(part.columns.size, dtype=bool)
-    if (half < 0).any():
+    if (part.high < part.low).any():
         return Settled(part.lower, part.upper, nobody, empty=True, count=0)
-    problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
-    found = _LIST.prepare(problem).solve(middle)
-    if not found.complete:
+    found = every_solution(part, _LIST)
+    if found is None:
         return None
     first = found.solutions[0].astype(np.float64) if found.count else None
     return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count, solution=first)
+
+
+def every_solution(part: Component, options: Exhaustive) -> Enumeration | None:
+    """All solutions; None if there are too many to list."""
+    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
+    problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
+    found = options.prepare(problem).solve(middle)
+    return found if found.complete else None
 
 
 @dataclass

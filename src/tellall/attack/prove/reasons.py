@@ -104,15 +104,18 @@ def _reasons(evidence: Evidence, rows: _Rows, chosen: IntArray) -> tuple[Reason,
     return tuple(found)
 
 
-def reasons_for(evidence: Evidence, unknown: int, *, everybody: bool) -> tuple[Reason, ...]:
-    """Values that suffice to prove that everybody, or nobody, is in a count; none after too many tries.
+def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ...]:
+    """Values that suffice to prove that a person has this value; none after too many tries.
 
     The rows nearest to the count are tried first, then twice as many, and what suffices is made irreducible:
     without any of them the rest would not suffice, as far as the search can tell.
     """
     rows, size = _Rows(evidence.certain), evidence.system.size.astype(np.float64)
     box = Enclosure(np.zeros(size.size), size, empty=False)
-    if everybody:
+    unknown = int(evidence.groups.index[person])
+    if evidence.values > 1:
+        unknown += value * len(evidence.groups)
+    if evidence.values > 1 or value == 1:  # everybody of the group has it, or nobody
         box.upper[unknown] -= 1
     else:
         box.lower[unknown] = 1

@@ -21,7 +21,7 @@ from tellall.core.progress import Progress
 from tellall.release.joint import CountTable, tables_in
 from tellall.release.release import Release
 
-__all__ = ["AreaRows", "rows_by_area", "summarise_rows"]
+__all__ = ["AreaRows", "rows_by_area"]
 
 Tables = Release | CountTable | Sequence[Release | CountTable]
 
@@ -42,6 +42,8 @@ class AreaRows:
         (row, least count) of the rows in every solution.
     unique
         Whether there is one solution only.
+    solutions
+        How many there are, in words, where that was asked for.
     likely
         (row, share, baseline) of the first rows in the ranking.
     contradiction
@@ -56,6 +58,7 @@ class AreaRows:
     open: int = 0
     certain: tuple[tuple[int, int], ...] = ()
     unique: bool = False
+    solutions: str = ""
     likely: tuple[tuple[int, float, float], ...] = ()
     contradiction: tuple[PublishedCell, ...] = ()
     steps: int = 0
@@ -74,6 +77,7 @@ class _Asked:
     effort: int
     draws: int
     first: int
+    count: bool
     seed: int
 
 
@@ -84,6 +88,7 @@ def rows_by_area(
     proof_effort: int = EFFORT,
     draws: int = DRAWS,
     first: int = 0,
+    count: bool = False,
     rng: int = 0,
     workers: int | Workers = 1,
     work: str | Path | None = None,
@@ -99,6 +104,8 @@ def rows_by_area(
         As there; the seed is a whole number, and every area's.
     first
         How many of the likeliest rows are listed; 0: none, and no random solutions are drawn.
+    count
+        Whether solutions are counted, which may take longer than all the rest.
     workers
         How many processes, −1 for one per core, or a `Workers` with the address of a cluster.
     work
@@ -116,7 +123,7 @@ def rows_by_area(
     """
     if not is_whole(rng) or rng < 0:
         raise invalid("rng", "a seed of zero or more", rng)
-    asked = _Asked(people, proof_effort, draws, first, int(rng))
+    asked = _Asked(people, proof_effort, draws, first, count, int(rng))
     names = list(areas)
     tasks = [_task(name, areas[name], asked) for name in names]
     found = [AreaRows(name, "") for name in names]
@@ -158,7 +165,7 @@ def _work(payload: tuple[str, list[CountTable], _Asked]) -> dict[str, Any]:
         rng=asked.seed,
         interruptible=False,
     )
-    return asdict(summarise_rows(name, found, asked.first))
+    return asdict(_summary(name, found, asked))
 
 
 def _parsed(piece: dict[str, Any]) -> AreaRows:
@@ -172,14 +179,13 @@ def _parsed(piece: dict[str, Any]) -> AreaRows:
     )
 
 
-def summarise_rows(name: str, found: PossibleRows, first: int) -> AreaRows:
-    """What was found, as plain data with the first rows of the ranking."""
+def _summary(name: str, found: PossibleRows, asked: _Asked) -> AreaRows:
     at = np.flatnonzero(found.lower > 0)
     empty = found.found.empty
     shape = found.joint.shape
     likely = [
         (int(np.ravel_multi_index(each.row, shape)), each.share, each.baseline)
-        for each in (found.likely[:first] if first else ())
+        for each in (found.likely[: asked.first] if asked.first else ())
     ]
     return AreaRows(
         name=name,
@@ -190,6 +196,7 @@ def summarise_rows(name: str, found: PossibleRows, first: int) -> AreaRows:
         open=int(found.open.sum()),
         certain=tuple((int(row), int(found.lower[row])) for row in at),
         unique=found.unique,
+        solutions=str(found.solutions or "") if asked.count else "",
         likely=tuple(likely),
         contradiction=found.contradiction,
         steps=found.found.steps,

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Status
+from tellall.attack.prove.counting import Count, count_rows
 from tellall.attack.prove.likely import maximum_entropy, random_starts, share_of_solutions
 from tellall.attack.prove.proof import EFFORT, check_effort
 from tellall.attack.prove.ranges import Ranges, find_ranges
@@ -166,6 +167,11 @@ class PossibleRows:
         if left:
             return Status("not converged", f"{left:,} rows were left open; raise proof_effort")
         return Status("solved")
+
+    @cached_property
+    def solutions(self) -> Count | None:
+        """How many solutions there are; None where rows can occur any number of times."""
+        return count_rows(self.found)
 
     @cached_property
     def contradiction(self) -> tuple[PublishedCell, ...]:

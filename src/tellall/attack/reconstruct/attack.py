@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,9 @@ from tellall.release.protections.records import Subsample, Swapping
 from tellall.release.protections.sampling import ComplementLaw
 from tellall.release.release import Release
 from tellall.release.sight import EVERYTHING, Knowledge, seen_by
+
+if TYPE_CHECKING:
+    from tellall.attack.prove.counting import Count
 
 __all__ = [
     "Reconstruction",
@@ -178,10 +181,14 @@ class Reconstruction:
             raise invalid("person", f"a row from 0 to {self.n - 1}", person)
         if self.identified[person] != "proved":
             return ()
-        group, value = int(self.evidence.groups.index[person]), int(self.guess[person])
-        if self.secret.unknowns == 1:
-            return reasons_for(self.evidence, group, everybody=value == 1)
-        return reasons_for(self.evidence, value * len(self.evidence.groups) + group, everybody=True)
+        return reasons_for(self.evidence, person, int(self.guess[person]))
+
+    @cached_property
+    def possible(self) -> Count | None:
+        """How many secrets satisfy all that is certain; None of real numbers, and where they are too many."""
+        from tellall.attack.prove.counting import count_secrets
+
+        return count_secrets(self.evidence, self.proof, self.secret)
 
     @cached_property
     def contradiction(self) -> tuple[Reason, ...]:

@@ -335,6 +335,7 @@ class RowsArea(_StudyModel):
     certain: Annotated[int, Field(ge=0, description="Rows in every solution.")]
     certain_people: Annotated[int, Field(ge=0, description="How many people these are at least.")]
     unique: Annotated[bool, Field(description="Whether there is one solution only.")]
+    solutions: Annotated[str, Field(description="How many there are, in words, where they were counted.")]
     open: Annotated[int, Field(ge=0, description="Rows whose bounds may not be reached.")]
     contradiction: Annotated[list[RowsCell], Field(description="Cells that cannot all be right.")]
     steps: Annotated[int, Field(ge=0)]

@@ -1,0 +1,187 @@
+"""How many secrets, or sets of rows, fit what was published: counted where few, estimated where many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb, exp, factorial, floor, log, log10, prod
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.operators.sparse import Sparse
+from tellall.algebra.solvers.base import Component, WholeSystem, enclose
+from tellall.algebra.solvers.exhaustive import Exhaustive
+from tellall.attack.prove.proof import Proof, every_solution
+from tellall.attack.prove.ranges import Ranges
+from tellall.attack.secret import Code, Secret
+from tellall.release.equations import Evidence
+
+__all__ = ["Count", "count_rows", "count_secrets"]
+
+_LIST = Exhaustive(cap=5000, nodes=20_000)
+_LISTED = 60  # unknowns of a part up to which all solutions are listed
+_DIVES = 40  # of the estimate, in a part that has more
+_FEWEST = 10  # of them that must come to a solution, for an estimate
+_MOST_DIVED = 300  # unknowns of a part that is dived into
+_MOST_ENTRIES = 2_000_000  # of a system that is written out
+_WIDEST = 1_000_000  # values of one unknown
+
+Weight = Callable[[int, int], Fraction]  # of an unknown, by its index, at a value
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many there are: at least, at most, and about.
+
+    Attributes
+    ----------
+    least, most
+        Certain bounds; equal where all were counted.
+    estimate
+        None where nothing was estimated; else the mean of random dives, without bias and often far off.
+    """
+
+    least: int
+    most: int
+    estimate: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether all were counted."""
+        return self.least == self.most
+
+    def __str__(self) -> str:
+        if self.exact:
+            return "the only one possible" if self.least == 1 else f"one of {_written(self.least)} possible"
+        about = "" if self.estimate is None else f"about {_written(self.estimate)}, "
+        return f"one of {about}at least {_written(self.least)} and at most {_written(self.most)} possible"
+
+
+def _written(number: float) -> str:
+    """A count as text: digits, or a power of ten."""
+    return f"{round(number):,}" if number < 1_000_000 else f"10^{floor(log10(number))}"
+
+
+def count_secrets(evidence: Evidence, proof: Proof, secret: Secret) -> Count | None:
+    """How many secrets satisfy what is certain; None of real numbers, or where that is too much to write.
+
+    A count x of a group of N people alike stands for C(N, x) secrets; of a category's counts x_v for
+    N!/Π x_v!.
+    """
+    if not isinstance(secret, Code):
+        return None
+    exclusive = secret.exclusive
+    certain, box = evidence.certain, proof.enclosure
+    size = evidence.system.size.astype(np.int64)
+    if box.empty:
+        return Count(0, 0)
+    entries = float((certain.operator.squared() @ (box.lower < box.upper).astype(np.float64)).sum())
+    if entries > _MOST_ENTRIES or size.size > _WIDEST:
+        return None
+    ends = certain.low, certain.high
+    system = WholeSystem.left_open(certain.operator, *ends, certain.gaps, box)
+    parts = [(part, system.columns[part.columns]) for part in system.parts()]
+
+    def weight(unknown: int, x: int) -> Fraction:
+        return Fraction(1, factorial(x)) if exclusive else Fraction(comb(int(size[unknown]), x))
+
+    groups = size[: len(evidence.groups)] if exclusive else size[:0]
+    return _counted(box.lower, box.upper, parts, weight, prod(factorial(int(each)) for each in groups))
+
+
+def count_rows(found: Ranges) -> Count | None:
+    """How many sets of rows have all tables; None where rows can occur any number of times."""
+    if found.empty:
+        return Count(0, 0)
+    if np.isinf(found.upper).any():
+        return None
+    return _counted(found.lower, found.upper, found.parts, lambda unknown, x: Fraction(1))
+
+
+def _counted(
+    lower: Array,
+    upper: Array,
+    parts: Sequence[tuple[Component, IntArray]],
+    weight: Weight,
+    factor: int = 1,
+) -> Count | None:
+    """The sum of the weights of all solutions, a product over the parts and over what is in no part."""
+    apart = np.ones(lower.size, dtype=bool)
+    for _, place in parts:
+        apart[place] = False
+    if (upper - lower).max(initial=0.0) > _WIDEST:
+        return None
+    least = most = factor * prod(
+        (_between(weight, int(u), lower, upper) for u in np.flatnonzero(apart)), start=Fraction(1)
+    )
+    about: float | None = log(most) if most else None
+    for part, place in parts:
+        few, many, guess = _part(part, place, lower[place], upper[place], weight)
+        least, most = least * few, most * many
+        about = None if about is None or guess is None else about + guess
+    if least == most:
+        return Count(int(least), int(most))
+    estimate = None if about is None or about > 700 else exp(about)
+    return Count(max(1, floor(least)), floor(most), estimate)
+
+
+def _between(weight: Weight, unknown: int, lower: Array, upper: Array) -> Fraction:
+    values = range(int(lower[unknown]), int(upper[unknown]) + 1)
+    return sum((weight(unknown, x) for x in values), Fraction(0))
+
+
+def _part(
+    part: Component, place: IntArray, lower: Array, upper: Array, weight: Weight
+) -> tuple[Fraction, Fraction, float | None]:
+    """The weight of a part's solutions: at least, at most, and the logarithm of an estimate."""
+
+    def ways(x: Array) -> Fraction:
+        return prod(
+            (weight(int(u), int(value)) for u, value in zip(place, x, strict=True)), start=Fraction(1)
+        )
+
+    if place.size <= _LISTED:
+        listed = every_solution(part, _LIST)
+        if listed is not None:
+            total = sum((ways(x) for x in listed.solutions), Fraction(0))
+            return total, total, log(total) if total else None
+    most = prod(
+        (
+            sum((weight(int(u), x) for x in range(int(low), int(high) + 1)), Fraction(0))
+            for u, low, high in zip(place, lower, upper, strict=True)
+        ),
+        start=Fraction(1),
+    )
+    seen: dict[bytes, Fraction] = {}
+    logs: list[float] = []
+    for x, chance in _dives(part, lower, upper):
+        found = seen.setdefault(x.tobytes(), ways(x))
+        logs.append(chance + log(found))
+    if len(logs) < _FEWEST:
+        return sum(seen.values(), Fraction(0)), most, None
+    top = max(logs)
+    return sum(seen.values(), Fraction(0)), most, top + log(sum(exp(each - top) for each in logs) / _DIVES)
+
+
+def _dives(part: Component, lower: Array, upper: Array) -> Iterator[tuple[Array, float]]:
+    """Random solutions, with the logarithm of one over the chance of each (Knuth 1975).
+
+    One unknown after the other is set to a random value of its range, and bounds are propagated; a dive that
+    ends nowhere is left out, and counts as nothing.
+    """
+    if part.columns.size > _MOST_DIVED:
+        return
+    rng, operator = np.random.default_rng(0), Sparse(part.matrix)
+    for _ in range(_DIVES):
+        low, high, chance, alive = lower.copy(), upper.copy(), 0.0, True
+        while alive and (low < high).any():
+            width = high - low
+            unknown = int(np.where(width > 0, width, np.inf).argmin())
+            chance += log(width[unknown] + 1)
+            low[unknown] = high[unknown] = low[unknown] + rng.integers(0, int(width[unknown]) + 1)
+            box = enclose(operator, part.low, part.high, upper=high, lower=low)
+            low, high, alive = box.lower, box.upper, not box.empty
+        if alive and part.fits(low):
+            yield low, chance

@@ -49,6 +49,7 @@ from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count
+    from tellall.attack.prove.limits import Limits
 
 __all__ = [
     "Reconstruction",
@@ -143,6 +144,15 @@ class Reconstruction:
         if not isinstance(self._decoded, DecodedReals):
             raise TypeError("a bit or a category is guessed with a confidence; ask for confidence")
         return np.stack([self._decoded.low, self._decoded.high], axis=1)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The least and the largest number that each person can have, whatever the others have; see there."""
+        from tellall.attack.prove.limits import find_limits
+
+        if not isinstance(self._decoded, DecodedReals):
+            raise TypeError("a bit or a category is proved or not; ask for identified")
+        return find_limits(self.evidence, self._decoded.known.low, self._decoded.known.high)
 
     @cached_property
     def identified(self) -> npt.NDArray[np.str_]:

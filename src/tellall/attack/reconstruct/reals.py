@@ -110,6 +110,8 @@ class DecodedReals(Decoded):
         The 95 % interval.
     mean, spread
         The mean and the standard deviation over people.
+    known
+        What was known before any release.
     """
 
     estimate: Array = field(kw_only=True)
@@ -118,6 +120,7 @@ class DecodedReals(Decoded):
     high: Array = field(kw_only=True)
     mean: float = field(kw_only=True)
     spread: float = field(kw_only=True)
+    known: Beforehand = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +228,7 @@ def decode_reals(
         high=high,
         mean=found.mean,
         spread=found.spread,
+        known=beforehand,
     )
 
 

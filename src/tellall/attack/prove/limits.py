@@ -1,0 +1,132 @@
+"""Limits of real secrets: the least and the largest number that each can be, by linear programmes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.algebra.solvers.base import Mask
+from tellall.attack.prove.proof import EFFORT, Budget
+from tellall.release.equations import Evidence
+
+__all__ = ["Limits", "find_limits"]
+
+_ROOM = 1e-9  # of floating point, as a share of a value
+_SLACK = 1e-6  # of the solver, as a share of an end
+_LEAST, _CALL = 3.0, 10.0  # steps of a linear programme: of any, and per thousand entries
+_MOST_ENTRIES = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The least and the largest number of each person.
+
+    Attributes
+    ----------
+    low, high
+        Infinite where nothing limits it. Not a number where the values contradict each other.
+    open
+        People whose limits may be nearer, since the steps were used up.
+    """
+
+    low: Array
+    high: Array
+    open: Mask
+
+    @property
+    def empty(self) -> bool:
+        """Whether no numbers fit what was published."""
+        return bool(np.isnan(self.low).any())
+
+
+def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFORT) -> Limits:
+    """What every number must lie between if it lies between low and high and all published values hold.
+
+    Notes
+    -----
+    With t_g the sum over a group of k people alike, low k ≤ t_g ≤ high k, and each value whose error has a
+    bound is a row l ≤ A t ≤ h. The least and the largest t_g are linear programmes, two a group (HiGHS in
+    SciPy), and a solution of one settles others that it takes to their ends. Of people alike one has at most
+    the largest sum less the least that the others can have. Rows are widened by 1e-9 of their size and limits
+    by 1e-6, so that floating point excludes nothing.
+    """
+    size = evidence.system.size.astype(np.float64)
+    lower: Array = low * size
+    upper: Array = high * size
+    certain = evidence.certain
+    rows = np.flatnonzero(np.isfinite(certain.low) | np.isfinite(certain.high))
+    open_ = np.zeros(size.size, dtype=bool)
+    if rows.size * size.size > _MOST_ENTRIES:
+        open_[:] = True
+    elif rows.size:
+        programme = _Programme.of(evidence, lower, upper)
+        found = programme.extremes(Budget(effort))
+        if found is None:
+            nothing = np.full(evidence.n, np.nan)
+            return Limits(nothing, nothing, np.zeros(evidence.n, dtype=bool))
+        lower, upper, open_ = found
+    others = size - 1
+    with np.errstate(invalid="ignore"):
+        most = np.where(others == 0, upper, upper - np.where(others == 0, 0.0, others * low))
+        least = np.where(others == 0, lower, lower - np.where(others == 0, 0.0, others * high))
+    least = np.maximum(np.nan_to_num(least, nan=-np.inf, neginf=-np.inf, posinf=np.inf), low)
+    most = np.minimum(np.nan_to_num(most, nan=np.inf, neginf=-np.inf, posinf=np.inf), high)
+    index = evidence.groups.index
+    return Limits(least[index], most[index], open_[index])
+
+
+@dataclass(frozen=True, eq=False)
+class _Programme:
+    """low ≤ matrix @ t ≤ high with t from lower to upper."""
+
+    matrix: Any
+    low: Array
+    high: Array
+    lower: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, evidence: Evidence, lower: Array, upper: Array) -> _Programme:
+        certain = evidence.certain
+        ends = []
+        for side, sign in ((certain.low, -1.0), (certain.high, 1.0)):
+            finite = np.where(np.isfinite(side), side, 0.0)
+            ends.append(side + sign * _ROOM * (1 + np.abs(finite)))
+        return cls(certain.operator.to_sparse(), ends[0], ends[1], lower, upper)
+
+    def extremes(self, budget: Budget) -> tuple[Array, Array, Mask] | None:
+        """The least and the largest of each unknown, and which were left open; None without a solution."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        n = self.lower.size
+        constraints, bounds = (
+            LinearConstraint(self.matrix, self.low, self.high),
+            Bounds(self.lower, self.upper),
+        )
+        least, most = self.lower.copy(), self.upper.copy()
+        done = np.zeros((2, n), dtype=bool)
+        step = max(_LEAST, _CALL * self.matrix.nnz / 1000)
+        for unknown in range(n):
+            for side, (sign, ends) in enumerate(((1.0, least), (-1.0, most))):
+                if done[side, unknown] or budget.left < step:
+                    continue
+                cost = np.zeros(n)
+                cost[unknown] = sign
+                budget.take(step)
+                found = milp(cost, constraints=constraints, bounds=bounds)
+                if found.status == 2:
+                    return None
+                if found.status == 3:  # no end
+                    done[side, unknown] = True
+                elif found.status == 0:
+                    end = found.fun * sign
+                    ends[unknown] = np.clip(
+                        end - sign * _SLACK * (1 + abs(end)), self.lower[unknown], self.upper[unknown]
+                    )
+                    done[side, unknown] = True
+                    done[0] |= found.x <= self.lower
+                    done[1] |= found.x >= self.upper
+        return least, most, np.asarray(~done.all(axis=0))

@@ -166,7 +166,8 @@ def _mistake(error: Any) -> str:
     param = getattr(error, "param", None)
     if param is None:
         text = _one_line(error.format_message()).replace(" (Possible options: ", " (there are ")
-        return f"{text[:1].lower()}{text[1:]}" if text else "the command cannot be understood"
+        lower = text if text[:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+        return lower or "the command cannot be understood"
     if getattr(param, "param_type_name", "") == "argument":
         name = str(getattr(param, "metavar", None) or str(param.name).upper())
     else:

@@ -118,7 +118,7 @@ def audit(
     from tellall.report.text import audit_text, talk_console
 
     talk = talk_console(quiet=quiet)
-    named = _name(plan, acro)
+    named = _name(plan, acro, context)
     folder = out or Path(f"{named}-audit")
     check_folder(folder)
     people, chosen, made_by = _asked(plan, data, acro, secret, seed, talk)
@@ -179,10 +179,10 @@ def audit(
     raise typer.Exit(EXIT_CODES[result.verdict.word])
 
 
-def _name(plan: Path | None, acro: Path | None) -> str:
+def _name(plan: Path | None, acro: Path | None, context: typer.Context) -> str:
     """What the audit is called: after its plan, else after the folder of outputs."""
     if plan is None and acro is None:
-        raise invalid("PLAN.toml", "given, or --acro FOLDER", "neither")
+        context.fail("PLAN.toml must be given, or --acro FOLDER")
     return plan.stem if plan is not None else (acro or Path()).resolve().name
 
 

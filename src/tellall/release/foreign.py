@@ -74,11 +74,14 @@ def read_fit(results: Any) -> Fitted:
 
     Notes
     -----
-    statsmodels: OLS, Logit, Poisson, and GLM with the canonical link; scikit-learn: LinearRegression, Ridge,
-    LogisticRegression and PoissonRegressor, with alpha or C, penalty and solver read from them. What does not
+    statsmodels, also by formula: OLS, Logit, Poisson, and GLM with the canonical link; scikit-learn:
+    LinearRegression, Ridge, LogisticRegression and PoissonRegressor, with alpha or C, penalty and solver read
+    from them, also at the end of a pipeline that chooses columns and codes categories. What does not
     solve Σ ∂ℓ + λθ = 0 is refused: weights, offsets, an L1 penalty, sign constraints, an unconverged fit.
     Sample weights given to scikit-learn's ``fit`` leave no trace and cannot be noticed.
     """
+    if hasattr(results, "named_steps"):
+        return _from_pipeline(results)
     if hasattr(results, "coef_"):
         return _from_sklearn(results)
     if hasattr(results, "params") and hasattr(getattr(results, "model", None), "exog_names"):
@@ -153,6 +156,30 @@ def _from_sklearn(model: Any) -> Fitted:
         penalise_intercept=scaled,
         tolerance=0.0 if direct else float(setting.get("tol", 1e-4)),
     )
+
+
+def _from_pipeline(pipeline: Any) -> Fitted:
+    """The last step's fit; the steps before it name its terms, and may only choose and code columns."""
+    *before, (_, last) = pipeline.steps
+    for name, step in before:
+        _refuse_change(name, step)
+    fit = _from_sklearn(last)
+    if not before:
+        return fit
+    return replace(fit, terms=tuple(map(str, pipeline[:-1].get_feature_names_out())))
+
+
+def _refuse_change(name: str, step: Any) -> None:
+    """Refuses a transformer that changes numbers: its coefficients are not those of the columns."""
+    kind = type(step).__name__
+    if step in ("passthrough", "drop") or kind == "OneHotEncoder":
+        return
+    if kind == "FunctionTransformer" and step.func is None:  # what "passthrough" becomes
+        return
+    if kind != "ColumnTransformer":
+        raise _unfit("a pipeline that only chooses columns and codes categories", f"{kind} in step {name}")
+    for inner, part, _ in step.transformers_:
+        _refuse_change(inner, part)
 
 
 def _sklearn_penalty(kind: str, setting: dict[str, Any]) -> float:

@@ -16,7 +16,7 @@ from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Outline, Public, left_out_note
 from tellall.release.equations import Equations
-from tellall.release.statistics.base import Statistic, check_sets, numbers_of
+from tellall.release.statistics.base import Statistic, check_sets
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.losses import FitLoss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import (
@@ -26,6 +26,7 @@ from tellall.release.statistics.score_rows import (
     conditions,
     score_rows,
 )
+from tellall.release.statistics.terms import Term, find_term
 
 __all__ = ["WEIGHTINGS", "Blocks", "Estimator", "Models"]
 
@@ -34,34 +35,35 @@ Blocks = tuple[tuple[str | int, ...], ...]
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """The columns of each model by index, the intercept last where there is one.
+    """The terms of each model, the intercept last where there is one.
 
     Attributes
     ----------
-    columns
-        The public columns of each model.
+    terms
+        The terms of each model: public columns, or categories of them.
     intercept
         Whether each model has a column of ones after them.
     """
 
     public: Public
-    columns: tuple[tuple[int, ...], ...]
+    terms: tuple[tuple[Term, ...], ...]
     intercept: bool
 
     @property
     def sizes(self) -> list[int]:
         """How many coefficients each model has."""
-        return [len(chosen) + self.intercept for chosen in self.columns]
+        return [len(chosen) + self.intercept for chosen in self.terms]
 
     @cached_property
-    def numbers(self) -> dict[int, Array]:
-        """The numbers of every column that some model uses."""
-        used = sorted({column for chosen in self.columns for column in chosen})
-        return {column: numbers_of(self.public, column, "to be used in a regression") for column in used}
+    def numbers(self) -> dict[Term, Array]:
+        """The numbers of every term that some model has."""
+        used = {term for chosen in self.terms for term in chosen}
+        ordered = sorted(used, key=lambda term: (term.columns, term.name))
+        return {term: term.numbers(self.public) for term in ordered}
 
     @cached_property
     def alike(self) -> Patterns:
-        """The people with equal numbers in every column that some model uses."""
+        """The people with equal numbers in every term that some model has."""
         known, key = self.public.memory, ("equal numbers", *self.numbers)
         if key not in known:
             labels = [np.unique(column, return_inverse=True)[1].ravel() for column in self.numbers.values()]
@@ -70,7 +72,7 @@ class Models:
 
     def design(self, model: int) -> Array:
         """The n × k matrix of one model."""
-        columns = [self.numbers[column] for column in self.columns[model]]
+        columns = [self.numbers[term] for term in self.terms[model]]
         ones = [np.ones(self.public.n)] if self.intercept else []
         return np.stack([*columns, *ones], axis=1)
 
@@ -80,8 +82,8 @@ class Models:
         return [np.where(np.arange(size) < size - bare, penalty, 0.0) for size in self.sizes]
 
     def name(self, model: int) -> str:
-        """The model by its columns."""
-        names = [self.public.names[column] for column in self.columns[model]]
+        """The model by its terms."""
+        names = [term.name for term in self.terms[model]]
         return ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
 
 
@@ -116,7 +118,8 @@ class Estimator(Statistic):
     weighting
         "noise": rows weighted so that each has the noise of its own coefficient. "paper": the papers' rows.
     blocks
-        The columns of each model instead of `block`, by name or index; they may overlap.
+        The columns of each model instead of `block`, by name or index; they may overlap. Categories as other
+        tools name them ("C(sex)[T.m]", "sex_m"), and products ("sex_m:age"), are terms of a model too.
     penalise_intercept
         Whether the ridge counts the intercept too, as scikit-learn's liblinear and statsmodels do; by
         default it does not, as elsewhere in scikit-learn.
@@ -205,18 +208,17 @@ class Estimator(Statistic):
         return f"{count} {width} {columns}{more}" + (f", ridge {self.penalty:g}" if self.penalty else "")
 
     def models(self, public: Public) -> Models:
-        """The columns of each model."""
+        """The terms of each model."""
         d = len(public.columns)
         if self.blocks is None:
             if self.block > d:
                 raise invalid("block", f"at most {d}, the public columns{left_out_note(public)}", self.block)
+            every = [find_term(public, place) for place in range(d)]
             starts = range(0, d, self.block)
-            return Models(
-                public, tuple(tuple(range(i, min(i + self.block, d))) for i in starts), self.intercept
-            )
-        chosen = tuple(tuple(public.position(name) for name in names) for names in self.blocks)
-        for names, columns in zip(self.blocks, chosen, strict=True):
-            if len(set(columns)) < len(columns):
+            return Models(public, tuple(tuple(every[i : i + self.block]) for i in starts), self.intercept)
+        chosen = tuple(tuple(find_term(public, name) for name in names) for names in self.blocks)
+        for names, terms in zip(self.blocks, chosen, strict=True):
+            if len({frozenset(term.factors) for term in terms}) < len(terms):
                 raise invalid("blocks", "sets of different columns", names)
         return Models(public, chosen, self.intercept)
 
@@ -225,11 +227,13 @@ class Estimator(Statistic):
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
         models = self.models(cast(Public, columns))  # of whom nothing but names is asked
-        named = [tuple(columns.names[place] for place in chosen) for chosen in models.columns]
-        kept = [not set(unknown) & set(names) for names in named]
+        gone = {columns.names.index(name) for name in unknown if name in columns.names}
+        kept = [all(gone.isdisjoint(term.columns) for term in terms) for terms in models.terms]
         if not any(kept):
             return None
-        blocks = tuple(names for names, keep in zip(named, kept, strict=True) if keep)
+        blocks = tuple(
+            tuple(term.name for term in terms) for terms, keep in zip(models.terms, kept, strict=True) if keep
+        )
         left = replace(self, block=1, blocks=blocks)
         return left, np.flatnonzero(np.repeat(kept, models.sizes))
 
@@ -259,7 +263,7 @@ class Estimator(Statistic):
             return ""
         # the equations assume that a coefficient's error moves everybody's predictor only a little
         models = self.models(public)
-        designs = map(models.design, range(len(models.columns)))
+        designs = map(models.design, range(len(models.terms)))
         reach = max(float(np.sqrt((design**2).sum(axis=1).mean())) for design in designs)
         if std * reach <= _FIRST_ORDER:
             return ""

@@ -1,0 +1,108 @@
+"""Terms of a model: a column, a category of one, or a product of these, as other tools name them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.core.errors import invalid
+from tellall.people.dataset import Outline, Public
+from tellall.people.labels import code_people, own_label
+from tellall.release.statistics.base import numbers_of
+
+__all__ = ["Term", "find_term"]
+
+# sex[T.m], C(sex)[T.m], C(sex, Treatment('f'))[T.m], C(sex)[m]: statsmodels, patsy and formulaic
+_CATEGORY = re.compile(r"(?:C\((?P<factor>.+?)(?:,.*)?\)|(?P<plain>[^\[\]()]+))\[(?:T\.)?(?P<label>.*)\]")
+_STATA = re.compile(r"(?P<label>\d+)b?\.(?P<name>\w+)")  # 2.region, and c.age below
+_PREFIX = re.compile(r"(?:\w+__|c\.)(?P<name>.+)")  # num__age of scikit-learn's transformers
+
+Factor = tuple[int, str | None]  # a column, and its category where the term is an indicator
+
+
+@dataclass(frozen=True)
+class Term:
+    """A column of a design: the product of columns and of indicators of their categories."""
+
+    name: str
+    factors: tuple[Factor, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The public columns that it needs, by index."""
+        return tuple(index for index, _ in self.factors)
+
+    def numbers(self, public: Public) -> Array:
+        """What it is for each person."""
+        out = np.ones(public.n)
+        for index, label in self.factors:
+            if label is None:
+                out *= numbers_of(public, index, "to be used in a regression")
+            else:
+                out *= code_people(public, index, [label], "term") == 0
+        return out
+
+
+def find_term(columns: Outline, name: str | int, parameter: str = "attribute") -> Term:
+    """The term that a name means: a column by name or index first, then what other tools call categories.
+
+    Examples
+    --------
+    >>> from tellall.people.dataset import Dataset
+    >>> people = Dataset.from_frame({"sex": ["f", "m", "f"], "age": [31, 45, 62]}).public
+    >>> find_term(people, "C(sex)[T.m]").numbers(people).tolist()
+    [0.0, 1.0, 0.0]
+    >>> find_term(people, "sex_m:age").numbers(people).tolist()
+    [0.0, 45.0, 0.0]
+    """
+    if not isinstance(name, str) or name in columns.names:
+        index = columns.position(name, parameter)
+        return Term(columns.names[index], ((index, None),))
+    parts = name.split(":")
+    factors = [_factor(columns, part.strip()) for part in parts]
+    if any(factor is None for factor in factors):
+        if re.search(r"[(*^]", name) and not name.startswith("C("):
+            raise invalid(parameter, "columns, categories and products of them", f"'{name}'")
+        columns.position(name, parameter)  # says what is there instead
+    return Term(name, tuple(factor for factor in factors if factor is not None))
+
+
+def _factor(columns: Outline, text: str) -> Factor | None:
+    """One factor of a term; None where it means nothing here."""
+    if text in columns.names:
+        return columns.names.index(text), None
+    if found := _CATEGORY.fullmatch(text):
+        name = (found["factor"] or found["plain"]).strip()
+        return _category(columns, name, found["label"])
+    if (found := _STATA.fullmatch(text)) and (factor := _category(columns, found["name"], found["label"])):
+        return factor
+    if found := _PREFIX.fullmatch(text):
+        return _factor(columns, found["name"])
+    return _joined(columns, text)
+
+
+def _joined(columns: Outline, text: str) -> Factor | None:
+    """A name and a category written as one word: sex_m of dummies, sexm of R."""
+    found = [
+        factor
+        for name in columns.names
+        if text.startswith(name)
+        for rest in (text[len(name) :], text[len(name) + 1 :] if text[len(name) :][:1] in "_." else None)
+        if rest and (factor := _category(columns, name, rest)) is not None
+    ]
+    distinct = list(dict.fromkeys(found))
+    if len(distinct) > 1:
+        raise invalid("term", "one that means one category", f"'{text}'")
+    return distinct[0] if distinct else None
+
+
+def _category(columns: Outline, name: str, label: str) -> Factor | None:
+    if name not in columns.names:
+        return None
+    index = columns.names.index(name)
+    column = columns.columns[index]
+    own = own_label(label, column.labels, gaps=column.gaps)
+    return (index, own) if own in column.labels and column.cuts is None else None

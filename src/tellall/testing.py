@@ -22,7 +22,7 @@ from tellall.release.linearise import linearise
 from tellall.release.protections.protection import Noise, Protection, noise_of
 from tellall.release.release import Release, publish
 from tellall.release.sight import Knowledge
-from tellall.release.statistics.among import Among
+from tellall.release.statistics.among import alone
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
@@ -121,16 +121,14 @@ def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None
         except InvalidInput:  # it cannot be computed from fewer people
             continue
         for view, rows in views:
-            seen = release if mask is None else replace(release, statistic=_alone(release)).about(mask[rows])
+            seen = (
+                release
+                if mask is None
+                else replace(release, statistic=alone(release.statistic)).about(mask[rows])
+            )
             counted = np.ones(people.n, dtype=bool) if mask is None else mask
             known = Knowledge(missing=int(counted.sum() - counted[rows].sum()))
             _check_certain(linearise(seen, view, known=known), people.take(rows))
-
-
-def _alone(release: Release) -> Statistic:
-    """The statistic of a release about some of the people, as one of those alone."""
-    assert isinstance(release.statistic, Among)
-    return release.statistic.statistic
 
 
 def _check_certain(evidence: Evidence, people: Dataset) -> None:

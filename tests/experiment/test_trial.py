@@ -132,7 +132,7 @@ def test_appending_a_release_lowers_nothing():
 
 def test_baselines_of_equal_statistics_are_computed_once(monkeypatch):
     calls = []
-    setting = Setting(PEOPLE)
+    setting = Setting(ta.Dataset(PEOPLE.public, PEOPLE.secret))  # whom no other test has asked about
     monkeypatch.setattr("tellall.experiment.trial.population", lambda *given: calls.append(given))
     setting.baselines([ta.Marginals(3)])
     setting.baselines([ta.Marginals(3)])
@@ -154,7 +154,7 @@ def test_draws_are_attacked_when_they_are_asked_for(monkeypatch):
 
 
 def test_who_is_proved_needs_no_row_space(monkeypatch):
-    monkeypatch.setattr("tellall.attack.reconstruct.attack._linear", None)
+    monkeypatch.setattr("tellall.attack.reconstruct.attack.linear_groups", None)
     attack = ta.reconstruct(ta.publish(PEOPLE, ta.Marginals(5)), PEOPLE.public)
     assert attack.proved.any()
     assert (ta.score(attack, PEOPLE.secret)._proved != "").sum() == attack.proved.sum()

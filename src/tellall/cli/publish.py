@@ -73,7 +73,7 @@ def publish(
     source = data or (chosen.folder or Path()) / chosen.data
     if stream and source.is_file() and source.suffix.lower() not in ENDINGS:
         raise invalid("data", "Parquet files, to be streamed", source.name, "Leave --stream out.")
-    names = _numbered(target, len(chosen.releases))
+    names = _numbered(target, len(chosen.planned))
     for name in names:
         if name.exists() or name.is_symlink():
             advice = "Its noise cannot be drawn again: remove it, or choose another name."
@@ -86,7 +86,7 @@ def publish(
         else:
             people = chosen.dataset(data)
             chosen.check(people)
-        for index, entry in enumerate(chosen.releases):
+        for index, entry in enumerate(chosen.planned):
             rng = np.random.default_rng(None if seed is None else [seed, index])
             made.append(make(people, entry.statistic, entry.protections, rng=rng))
     with files.together(public=True, new=True) as batch:
@@ -101,7 +101,7 @@ def publish(
         "schema_version": VERSION,
         "document": "published",
         "files": [str(name) for name in names],
-        "releases": [entry.name for entry in chosen.releases],
+        "releases": [entry.name for entry in chosen.planned],
     }
     emit(document, as_json=as_json, out=None)
 

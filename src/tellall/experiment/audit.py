@@ -19,7 +19,8 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.progress import Progress
-from tellall.experiment.document import Audit, describe_people
+from tellall.experiment.differences import differences, people_who_differ
+from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plan import ALL_TOGETHER, Plan
@@ -34,6 +35,7 @@ __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
 Each = Callable[[Finding | Skipped], object]
 _SMALL = 3  # first releases of which every subset is attacked
+_NAMED = 20  # people by whom two releases differ, up to whom --reveal names them
 
 
 def audit(
@@ -84,7 +86,8 @@ def audit(
     Every affordable decoder attacks every set of releases: all sets of the first three releases, each release
     alone, every beginning of the plan, and all together. So one more release at the end of a plan adds sets
     and takes none away. A release that cannot be attacked takes no part in the sets of the others. The same
-    release and decoder have the same numbers as in `score`, `sweep` and `calibrate`.
+    release and decoder have the same numbers as in `score`, `sweep` and `calibrate`. Several attackers are
+    answered for one by one; the audit is that of the worst, and ``attackers`` has what each achieves.
     """
     if not isinstance(dataset, Dataset):
         raise invalid("dataset", "a Dataset", type(dataset).__name__, "Make one with ta.read.")
@@ -94,25 +97,48 @@ def audit(
     chosen.check(dataset)
     called = name or Path(chosen.data).name or "a dataset"
     with nullcontext() if work is None else Checkpoint.in_folder(work) as kept:
-        if chosen.by is not None:
-            from tellall.experiment.areas import audit_areas
+        audits = []
+        for number, attacker in enumerate(chosen.attackers):
+            told = _part_of(progress, number, len(chosen.attackers))
+            one = replace(chosen, attackers=(attacker,))
+            audits.append(_by_one(dataset, one, workers, kept, told, called, command))
+    done = worst_first(audits)
+    return _with_remedy(dataset, done, workers) if remedy else done
 
-            done = audit_areas(
-                dataset, chosen, progress, workers=workers, kept=kept, name=called, command=command
-            )
-            return _with_remedy(dataset, done, workers) if remedy else done
-        found = attack_all(dataset, chosen, workers, kept, progress, each=each)
+
+def _part_of(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """The progress of one of several parts of equal length, as that of the whole."""
+    if progress is None or parts == 1:
+        return progress
+    return lambda done, total: progress(number * total + done, parts * total)
+
+
+def _by_one(
+    dataset: Dataset,
+    plan: Plan,
+    workers: Workers,
+    kept: Checkpoint | None,
+    progress: Progress | None,
+    name: str,
+    command: str,
+) -> Audit:
+    """The audit of a plan with one attacker."""
+    if plan.by is not None:
+        from tellall.experiment.areas import audit_areas
+
+        return audit_areas(dataset, plan, progress, workers=workers, kept=kept, name=name, command=command)
+    found = attack_all(dataset, plan, workers, kept, progress)
     findings = tuple(finding for finding in found if finding.job.role != "step")
-    done = Audit(
-        plan=chosen,
-        data=describe_people(dataset, called),
-        limits=chosen.limits(dataset),
+    return Audit(
+        plan=plan,
+        data=describe_people(dataset, name),
+        limits=plan.limits(dataset),
         findings=findings,
         steps=tuple(finding for finding in found if finding.job.role == "step"),
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
+        differences=differences(dataset.public, plan, findings),
     )
-    return _with_remedy(dataset, done, workers) if remedy else done
 
 
 def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:
@@ -130,12 +156,12 @@ def jobs_alone(plan: Plan) -> list[Job]:
     jobs = [Job("alone", plan.releases[index].name, ((index, count),)) for index, count in whole]
     if plan.steps:
         seen = {_identity(plan, index, count) for index, count in whole}
-        planned_only = [(index, most) for index, most in whole if plan.releases[index].given is None]
-        for index, count in ((index, count) for index, most in planned_only for count in range(most)):
+        planned = [(index, most) for index, most in whole if plan.releases[index].given is None]
+        for index, count in ((index, count) for index, most in planned for count in range(most)):
             if (identity := _identity(plan, index, count)) not in seen:
                 seen.add(identity)
-                planned = plan.releases[index]
-                title = f"{planned.statistic.describe()}, {catalogue.label(planned.protections[:count])}"
+                one = plan.releases[index]
+                title = f"{one.statistic.describe()}, {catalogue.label(one.protections[:count])}"
                 jobs.append(Job("step", title, ((index, count),)))
     return jobs
 
@@ -176,7 +202,8 @@ def attack_all(
 ) -> list[Finding | Skipped]:
     """The findings of a plan on these people: releases, steps, then sets; each is kept once it is there."""
     secret = secrets.token_bytes(32) if kept is None else kept.secret
-    setting, within = Setting(dataset, plan.device, secret), limits or plan.limits(dataset)
+    setting = Setting(dataset, plan.device, secret, plan.attacker, plan.seed)
+    within = limits or plan.limits(dataset)
     key = None if kept is None else key_of(plan, dataset)
     alone = jobs_alone(plan)
     expected = len(alone) + len(jobs_together(plan, range(len(plan.releases))))
@@ -276,29 +303,32 @@ def reveal(dataset: Dataset, plan: Plan, *, level: float = 0.95) -> dict[str, An
         "secret": dataset.secret_name,
         "confidence": level,
         "people": named,
+        "differences": [] if plan.by is not None else people_who_differ(dataset.public, plan, _NAMED),
     }
 
 
 def named_people(dataset: Dataset, plan: Plan, level: float) -> dict[str, list[dict[str, Any]]]:
     """For each release and all together, the people whom the attack names with this confidence."""
-    setting = Setting(dataset, plan.device)
+    setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
     named: dict[str, list[dict[str, Any]]] = {}
     jobs = [job for job in jobs_alone(plan) if job.role == "alone"]
     jobs += [job for job in jobs_together(plan, range(len(plan.releases))) if job.role == "together"]
     for job in jobs:
         try:
-            attacks, risks = trial_of(setting, replace(plan, repeats=1), job).scored()
+            trial = trial_of(setting, replace(plan, repeats=1), job)
+            attacks, risks = trial.scored()
         except TellallError:
             continue  # the audit has said why
-        attack, risk = attacks[0], risks[0]
-        people = attack.confidence >= level if setting.secret.levels else risk.sure(level)
+        risk, codes = risks[0], bool(setting.secret.levels)
+        judged = setting.judged([planned.statistic for planned in trial.releases])
+        guess = attacks[0].guess[judged]
+        sure = attacks[0].confidence[judged] if codes else np.full(judged.size, level)
+        people = sure >= level if codes else risk.sure(level)
         named[job.name] = [
             {
-                "row": int(person) + 1,
-                "guess": dataset.meaning[int(attack.guess[person])]
-                if setting.secret.levels
-                else float(attack.guess[person]),
-                "confidence": round(float(attack.confidence[person]), 4) if setting.secret.levels else level,
+                "row": int(risk.rows[person]) + 1,
+                "guess": dataset.meaning[int(guess[person])] if codes else float(guess[person]),
+                "confidence": round(float(sure[person]), 4),
                 "right": bool(risk.right[person]),
             }
             for person in np.flatnonzero(people)
@@ -310,13 +340,14 @@ def key_of(plan: Plan, dataset: Dataset) -> str:
     """A name for the audit of this plan on these people by this version."""
     # a cell key changes the noise and is never written down but here, in a hash
     keys = [getattr(part, "key", None) for planned in plan.releases for part in planned.protections]
-    return checkpoint_key("audit", plan.as_json(), plan.device, keys, fingerprint(dataset))
+    before = [one.as_json()["published"] for one in plan.releases if one.given is not None]
+    return checkpoint_key("audit", plan.as_json(), plan.device, keys, before, fingerprint(dataset))
 
 
 def _identity(plan: Plan, index: int, count: int) -> str:
     planned: Planned = plan.releases[index]
     shown = planned.as_json()
-    return json.dumps([shown["statistic"], shown["protect"][:count]], sort_keys=True)
+    return json.dumps([shown["statistic"], shown.get("where"), shown["protect"][:count]], sort_keys=True)
 
 
 def _as_plan(plan: Plan | OutputFolder | Mapping[str, Any] | str | Path) -> Plan:

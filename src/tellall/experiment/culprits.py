@@ -173,11 +173,11 @@ def _numbers(found: Outcome, limits: Limits) -> dict[str, Any]:
 
 
 def learnt_people(risk: Risk, limits: Limits) -> Mask:
-    """Who is proved alone or exposed, with a sensitive value."""
+    """Who of everybody is proved alone or exposed, with a sensitive value."""
     learnt = (risk._proved == "alone") | risk.exposed_people()
-    if limits.sensitive is None:
-        return np.asarray(learnt)
-    return np.asarray(learnt & np.isin(risk._truth, [int(value) for value in limits.sensitive]))
+    if limits.sensitive is not None:
+        learnt &= np.isin(risk._truth, [int(value) for value in limits.sensitive])
+    return risk.spread(learnt, nothing=False)
 
 
 # Who is learnt, in counts that tell of nobody

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from tellall.core.claims import claimed
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 from tellall.core.version import __version__, versions
+from tellall.experiment.differences import Difference
 from tellall.experiment.findings import (
     AreaFindings,
     Finding,
@@ -30,7 +31,9 @@ from tellall.experiment.verdict import JudgedArea, Limits, Verdict, judge, judge
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import is_random
 
-__all__ = ["Audit", "describe_people"]
+__all__ = ["Audit", "describe_people", "worst_first"]
+
+_UNKNOWN = "attacker does not know"  # how the reason for what an attacker cannot use ends
 
 _ASSUMED_OF_AREAS = (
     "Each area is attacked by itself, and its baselines are made from its own people. Totals count each "
@@ -45,7 +48,8 @@ class Audit:
     With ``by`` in the plan the findings are about all people of all areas, and ``areas`` has those of each
     area, the worst first. ``proved`` has the people proved by any set of releases; None: the most that one
     set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
-    plan adds and who is exposed; None where nobody looked.
+    plan adds and who is exposed; None where nobody looked. ``differences`` are pairs of releases about
+    different people. Of several attackers the audit is that of the worst; ``attackers`` has a line for each.
     """
 
     plan: Plan
@@ -58,6 +62,8 @@ class Audit:
     proved: Proved | None = None
     remedy: dict[str, Any] | None = None
     culprits: dict[str, Any] | None = None
+    differences: tuple[Difference, ...] = ()
+    attackers: tuple[dict[str, Any], ...] = ()
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -143,11 +149,17 @@ class Audit:
             "areas": None if self.plan.by is None else area_table(self.plan.by, self.areas, self.judged),
             "remedy": self.remedy,
             "culprits": self.culprits,
+            "differences": [one.as_json() for one in self.differences],
+            "attackers": list(self.attackers),
             "published_too": _published_too(self.plan, self.data),
-            "assumed": [*_assumed(self.data), *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ())],
+            "assumed": [
+                *_assumed(self.plan, self.data),
+                *([_ASSUMED_OF_AREAS] if self.plan.by is not None else ()),
+            ],
             "not_tested": [
                 *(f"{one.name}: not checked: {one.reason}" for one in self.not_checked),
                 *_not_tested(self.plan, self.data, self.findings),
+                *_not_usable(self.findings),
                 *(not_tested_in_areas(self.areas) if self.plan.by is not None else ()),
             ],
         }
@@ -174,6 +186,43 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"Audit of {len(self.plan.releases)} planned releases: {self.verdict}"
+
+
+def worst_first(audits: Sequence[Audit]) -> Audit:
+    """The audit by the worst attacker, with what each of them achieves."""
+    ranked = sorted(audits, key=lambda one: (-one.verdict.rank, -_advantage(one)))
+    worst = ranked[0]
+    plan = replace(worst.plan, attackers=tuple(one.plan.attacker for one in ranked))
+    if len(ranked) == 1 and worst.plan.attacker.knows_all:
+        return worst
+    return replace(worst, plan=plan, attackers=tuple(map(_attacker_line, ranked)))
+
+
+def _advantage(audit: Audit) -> float:
+    return -np.inf if audit.overall is None else audit.overall.advantage
+
+
+def _attacker_line(audit: Audit) -> dict[str, Any]:
+    """What one attacker knows and achieves."""
+    attacker, overall = audit.plan.attacker, audit.overall
+    skipped = dict.fromkeys(why for one in audit.found for why in one.outcome.skipped)
+    return {
+        "name": attacker.name,
+        "knows": attacker.describe(audit.data["secret"]),
+        "verdict": audit.verdict.as_json(),
+        "advantage": None if overall is None else overall.advantage,
+        "advantage_of": None if overall is None else overall.advantage_of,
+        "proved": 0 if overall is None else overall.proved,
+        "exposed": 0 if overall is None else overall.exposed_people,
+        "sensitive": 0 if overall is None else overall.sensitive["learnt"],
+        "not_usable": list(skipped),
+    }
+
+
+def _not_usable(findings: Sequence[Finding | Skipped]) -> list[str]:
+    """What the attacker could not use of the releases, and why."""
+    found = [one for one in findings if isinstance(one, Finding)]
+    return list(dict.fromkeys(why for one in found for why in one.outcome.skipped if _UNKNOWN in why))
 
 
 def _written(plan: Plan, findings: Sequence[Finding | Skipped]) -> list[dict[str, Any]]:
@@ -228,15 +277,20 @@ def _published_too(plan: Plan, data: dict[str, Any]) -> list[str]:
     ]
 
 
-def _assumed(data: dict[str, Any]) -> list[str]:
+def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
     """What the audit takes the attacker to know."""
     names = ", ".join(column["name"] for column in data["columns"])
+    attacker, secret = plan.attacker, data["secret"]
+    known = f"The attacker knows the public columns of all {data['people']:,} people ({names})"
+    known += ", and that they are in the data."
+    if not attacker.knows_all:
+        called = f"The attacker “{attacker.name}”" if attacker.name else "The attacker"
+        known = f"{called} {attacker.describe(secret)}. The public columns are {names}."
+    nobody = f"The attacker knows nobody's {secret} beforehand, not even their own"
     return [
-        f"The attacker knows the public columns of all {data['people']:,} people ({names}), and that they "
-        "are in the data.",
+        known,
         "The attacker knows what was computed and how it was protected, but not the random draws.",
-        f"The attacker knows nobody's {data['secret']} beforehand, not even their own, and reads its rate "
-        "off the release.",
+        *([] if attacker.known_secrets else [f"{nobody}, and reads its rate off the release."]),
         "The baselines are what one would guess without the person's own record in the release: the "
         "most common value, others with the same public row, the best prediction from the public columns, "
         "and a model of the published statistics fitted without the person. Only what goes beyond the "
@@ -259,7 +313,7 @@ def _not_tested(plan: Plan, data: dict[str, Any], findings: Sequence[Finding | S
         "Attacks other than the reconstructions named beside each release. That these fail proves nothing "
         "about others.",
         "Whether somebody is in the data at all (membership).",
-        "Attackers who know some people's secrets, or hold releases that are not in this plan.",
+        "Attackers who know more than is assumed, or hold releases that are not in this plan.",
         f"Secrets other than {data['secret']}.",
         *([draws] if plan.repeats == 1 and any(_of_chance(plan, finding) for finding in findings) else []),
     ]

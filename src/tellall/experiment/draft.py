@@ -249,6 +249,15 @@ secret = {secret}
 ]
 # by = "county"       # a public column: everything is published for each of its values apart
 
+# What an attacker knows. By default every public column of everybody, and nobody's secret: the safest guess.
+# known = ["age", "sex"]  # these public columns and no others
+# known_people = 0.9      # of nine people in ten; the others are strangers
+# known_secrets = 0.01    # and the secret of one in a hundred of them
+# Instead of these three, several attackers; the audit answers for each:
+# [[attackers]]           # put these at the end of the file
+# name = "neighbour"
+# known = ["age", "sex"]
+
 {limit}
 limit = 0.05
 exposed_limit = 0     # the most people with a sensitive value who may be proved alone or exposed
@@ -263,7 +272,12 @@ steps = true          # also attack with fewer protections, to see what each buy
 [bins]
 {bins}
 
+# What was published before, to be judged together with the new: files that tellall saved.
+# [[published]]
+# file = "last-year.json"
+
 # Everything that will be published, one [[releases]] each: they are attacked alone, then all together.
+# where = "sex = 'f' and age < 40" in a release says that it is about these people alone.
 # Statistics, with their keys:
 {statistics}
 # Protections, with their keys, applied in the order given:
@@ -315,9 +329,10 @@ def as_toml(entries: Sequence[dict[str, Any]]) -> str:
     statistic = { kind = "Marginals", ways = 2 }
     protect = []
     """
+    given = [{key: part for key, part in entry.items() if part is not None} for entry in entries]
     return "\n\n".join(
         "\n".join(["[[releases]]", *(f"{key} = {_value(part)}" for key, part in entry.items())])
-        for entry in entries
+        for entry in given
     )
 
 

@@ -8,8 +8,6 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
@@ -331,20 +329,15 @@ class Outcome:
             hits=hits,
             undecided=_mean_count([attack.undecided for attack in attacks]),
             beyond_fit=whole.beyond_fit,
-            proofs=None if real or key is None else _proofs(attacks[0], risks, key),
+            proofs=None
+            if real or key is None
+            else Proofs.of(
+                [risk.spread(risk._proved, "") for risk in risks],
+                first.spread(first._truth, 0),
+                first.secret.levels,
+                key,
+            ),
         )
-
-
-def _proofs(attack: Reconstruction, risks: Sequence[Risk], key: bytes) -> Proofs:
-    """Who is proved in each draw, among all people: those whom a release is not about are not."""
-    judged, truth = attack.judged, np.zeros(attack.n, dtype=np.int64)
-    truth[judged] = risks[0]._truth
-    kinds = []
-    for risk in risks:
-        kind = np.full(attack.n, "", dtype=risk._proved.dtype)
-        kind[judged] = risk._proved
-        kinds.append(kind)
-    return Proofs.of(kinds, truth, risks[0].secret.levels, key)
 
 
 def add_up(outcomes: Sequence[Outcome], areas: int, *, tried: int = 1) -> Outcome:

@@ -44,9 +44,10 @@ class Place:
 def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
     """Everybody; with ``by`` in the plan, each area that can be attacked."""
     if plan.by is None:
-        return [Place(None, np.arange(dataset.n), Setting(dataset, plan.device))]
+        setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
+        return [Place(None, np.arange(dataset.n), setting)]
     return [
-        Place(area.name, area.people, Setting(area.dataset, plan.device))
+        Place(area.name, area.people, Setting(area.dataset, plan.device, None, plan.attacker, plan.seed))
         for area in split(dataset, plan.by)
         if too_small(area) is None
     ]

@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tellall.core import files
-from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.errors import TellallError, invalid
 from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION, outdated
 from tellall.core.text import one_line, said
+from tellall.experiment.attacker import INSIDER, Attacker
+from tellall.experiment.mistakes import (
+    ELSEWHERE,
+    Problem,
+    all_at_once,
+    ambiguous,
+    described_wrongly,
+    explained,
+    is_unknown,
+    misplaced,
+    short,
+)
 from tellall.experiment.trial import Planned
 from tellall.experiment.verdict import Limits, sensitive_codes
 from tellall.people import readers
@@ -21,7 +33,8 @@ from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.outputs import OutputFolder
 from tellall.release.protections.protection import as_protections, prepare
-from tellall.release.statistics.among import Among
+from tellall.release.release import Release
+from tellall.release.statistics.among import Among, alone, as_where, people_where
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.marginals import Marginals
@@ -30,105 +43,7 @@ if TYPE_CHECKING:
     from tellall.experiment.duration import Duration
     from tellall.experiment.memory import Memory
 
-__all__ = [
-    "ALL_TOGETHER",
-    "ELSEWHERE",
-    "NotChecked",
-    "Plan",
-    "Problem",
-    "all_at_once",
-    "described_wrongly",
-    "explained",
-    "misplaced",
-    "short",
-]
-
-# What is wrong with a plan, in words, all of it at once.
-
-_MOST_ERRORS = 20
-
-ELSEWHERE = "A file elsewhere is given on the command line, with --data."
-
-# messages for a wrong type in these keys, where pydantic would list every alternative
-_RULES = {
-    "bins": "must be a count of 2 or more, or a table of counts or lists of cut points by column",
-    "protect": "must be a table such as { kind = 'Rounding', base = 5 } or a list of such tables",
-}
-
-Problem = tuple[str, str]  # where, what
-
-
-def explained(errors: Sequence[Any], releases: Any = ()) -> list[Problem]:
-    """What pydantic found, in our words; alternatives of one key are one problem."""
-    found: dict[str, str] = {}
-    for error in errors:
-        path = [str(part)[:60] for part in error["loc"]]
-        rule = next((key for key in _RULES if key in path), None)
-        where = _place(path, releases)
-        if rule is not None:
-            cut = path.index(rule) + 1
-            found.setdefault(_place(path[:cut], releases), f"{_RULES[rule]}.")
-        elif error["type"] == "extra_forbidden":
-            found[where] = f"is not a key of a plan.{_nearest_key(path)}"
-        elif error["type"] == "missing":
-            found[where] = "is needed."
-        else:
-            said = error["msg"].removeprefix("Input ")
-            found[where] = f"{said}; got {short(error.get('input'))}."
-    return list(found.items())
-
-
-def _place(path: Sequence[str], releases: Any) -> str:
-    """Where in a plan something is, a release by its name."""
-    if len(path) < 2 or path[0] != "releases" or not path[1].isdigit():
-        return ".".join(path)
-    rest = ".".join(path[2:])
-    return f"{_release(int(path[1]), releases)}{': ' if rest else ''}{rest}"
-
-
-def _release(index: int, releases: Any) -> str:
-    """A release of a plan by its name; by its place, counted from one, where it has none.
-
-    Examples
-    --------
-    >>> _release(0, [{"name": "counts"}]), _release(1, [])
-    ('release “counts”', 'release 2')
-    """
-    given = releases[index] if isinstance(releases, list | tuple) and index < len(releases) else None
-    name = given.get("name") if isinstance(given, Mapping) else None
-    return f"release “{short(name)}”" if name and isinstance(name, str) else f"release {index + 1}"
-
-
-def _nearest_key(path: Sequence[str]) -> str:
-    from tellall.core.schemas.documents import PlanDocument, PlanRelease
-
-    model = PlanDocument if len(path) == 1 else PlanRelease
-    known = list(model.model_fields)
-    return catalogue.nearest(path[-1], known) or f" The keys are {', '.join(known)}."
-
-
-def described_wrongly(releases: Any) -> list[Problem]:
-    """Problems with the statistics and protections."""
-    found: list[Problem] = []
-    for index, release in enumerate(releases if isinstance(releases, list) else []):
-        if not isinstance(release, Mapping):
-            continue
-        path, protect = _release(index, releases), release.get("protect", [])
-        parts = [("statistic", "statistic", release.get("statistic"))]
-        if isinstance(protect, Mapping):
-            parts.append(("protect", "protection", protect))
-        for number, plain in enumerate(protect if isinstance(protect, list) else [], 1):
-            parts.append(("protect" if len(protect) == 1 else f"protect {number}", "protection", plain))
-        for where, what, plain in parts:
-            if isinstance(plain, Mapping) and not _unknown(what, plain):
-                found += _under(f"{path}: {where}", catalogue.problems(what, plain))
-    return found
-
-
-def _unknown(what: str, plain: Any) -> bool:
-    """Whether this is a statistic or protection of a kind that tellall does not have."""
-    name = plain.get(catalogue.KIND) if isinstance(plain, Mapping) else None
-    return isinstance(name, str) and name not in catalogue.kinds(what)
+__all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
 
 @dataclass(frozen=True)
@@ -157,7 +72,7 @@ class NotChecked:
         listed = tuple(protect) if isinstance(protect, list) else (protect,)
         parts = [("statistic", statistic), *(("protection", plain) for plain in listed)]
         for what, plain in parts:
-            if _unknown(what, plain):
+            if is_unknown(what, plain):
                 kind = str(plain[catalogue.KIND])
                 near = catalogue.nearest_kind(what, kind)
                 like = ", and nothing near to it" if near is None else f"; the nearest is {near}"
@@ -175,38 +90,6 @@ class NotChecked:
 
     def __str__(self) -> str:
         return f"“{self.name}” is not checked: {self.reason}."
-
-
-def misplaced(data: Any, folder: Path | None) -> list[Problem]:
-    """Problems with the path of the data."""
-    if not isinstance(data, str) or not data or folder is None:
-        return []
-    try:
-        files.fits_inside(folder, data[:1000], what="", advice=ELSEWHERE)
-    except TellallError as error:
-        return [("data", str(error).strip())]
-    except OSError as error:
-        return [("data", f"must be the name of a file; got {short(data)} ({error.strerror}).")]
-    return []
-
-
-def _under(path: str, found: Sequence[Problem]) -> list[Problem]:
-    return [(f"{path}.{where}" if where else path, what) for where, what in found]
-
-
-def all_at_once(found: Sequence[Problem]) -> InvalidInput:
-    """The error that lists every problem, up to a number that one reads."""
-    lines = [f"{where} {what}" if where else what for where, what in found]
-    if len(lines) == 1:
-        return InvalidInput(f"plan: {lines[0]}")
-    more = [f"  ... and {len(lines) - _MOST_ERRORS} more"] if len(lines) > _MOST_ERRORS else []
-    listed = [f"  {line}" for line in lines[:_MOST_ERRORS]]
-    return InvalidInput("\n".join([f"plan: {len(lines)} errors", *listed, *more]))
-
-
-def short(value: object) -> str:
-    """The value in one line that a message can hold."""
-    return one_line(value, 60)
 
 
 ALL_TOGETHER = "all releases together"  # what that attack is called; no release may be
@@ -243,6 +126,8 @@ class Plan:
         Whether each release is attacked also with none and with only its first protections.
     device
         Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
+    attackers
+        Who attacks, and what each of them knows; an audit answers for each.
 
     Examples
     --------
@@ -266,6 +151,17 @@ class Plan:
     by: str | None = None
     device: str = "cpu"
     not_checked: tuple[NotChecked, ...] = ()
+    attackers: tuple[Attacker, ...] = (INSIDER,)
+
+    @property
+    def attacker(self) -> Attacker:
+        """The attacker, or the first of several."""
+        return self.attackers[0]
+
+    @property
+    def planned(self) -> tuple[Planned, ...]:
+        """The releases that are not published yet."""
+        return tuple(entry for entry in self.releases if entry.given is None)
 
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
@@ -288,7 +184,7 @@ class Plan:
         """The plan in a mapping of the same shape as the file."""
         from pydantic import ValidationError
 
-        from tellall.core.schemas.documents import PlanDocument
+        from tellall.core.schemas.plans import PlanDocument
 
         found: list[Problem] = [(key, "is needed") for key in needed if key not in mapping]
         document, given = None, dict(mapping)
@@ -303,13 +199,22 @@ class Plan:
             found.append(("by", "must be a public column, not the secret."))
         found += described_wrongly(mapping.get("releases"))
         found += misplaced(mapping.get("data"), folder)
+        if document is not None:
+            found += ambiguous(document)
         if found or document is None:
             raise all_at_once(found)
         entries = [(entry.name, entry.statistic, entry.protect) for entry in document.releases]
         unknown = [NotChecked.of(*entry) for entry in entries]
-        known = [_entry(*entry) for entry, why in zip(entries, unknown, strict=True) if why is None]
+        about = [entry.where for entry in document.releases]
+        known = [
+            _entry(*entry, where)
+            for entry, where, why in zip(entries, about, unknown, strict=True)
+            if why is None
+        ]
+        before = [_published(entry.file, entry.name, folder) for entry in document.published]
         return cls(
-            releases=_with_different_names(known),
+            releases=_with_different_names([*before, *known]),
+            attackers=Attacker.listed(document),
             not_checked=tuple(one for one in unknown if one is not None),
             data=document.data,
             secret=document.secret,
@@ -397,10 +302,16 @@ class Plan:
         if self.secret and self.secret != dataset.secret_name:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
-        found: list[Problem] = []
+        found: list[Problem] = [
+            (f"attacker “{one.name}”: known" if one.name else "known", str(error))
+            for one in self.attackers
+            for error in one.unknown_columns(dataset.public)
+        ]
         for entry in self.releases:
             where = f"release “{entry.name}”"
             try:
+                if isinstance(entry.statistic, Among):
+                    people_where(entry.statistic.where, public)
                 entry.statistic.size(public)
                 if dataset.levels > 2 and not _of_categories(entry.statistic):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"
@@ -443,8 +354,12 @@ class Plan:
             "repeats": self.repeats,
             "seed": self.seed,
             "steps": self.steps,
+            "attackers": [one.as_json() for one in self.attackers],
+            "published": [
+                {"file": entry.source, "name": entry.name} for entry in self.releases if entry.source
+            ],
             "releases": [
-                *(entry.as_json() for entry in self.releases),
+                *(entry.as_json() for entry in self.releases if not entry.source),
                 *(entry.as_json() for entry in self.not_checked),
             ],
         }
@@ -452,16 +367,25 @@ class Plan:
 
 def _of_categories(statistic: Statistic) -> bool:
     """Whether a statistic can be of a secret of more than two values."""
-    about = statistic.statistic if isinstance(statistic, Among) else statistic
-    return isinstance(about, Marginals | CellCounts)
+    return isinstance(alone(statistic), Marginals | CellCounts)
 
 
-def _entry(name: str, statistic: Mapping[str, Any], protect: Any) -> Planned:
+def _entry(name: str, statistic: Mapping[str, Any], protect: Any, where: str | None = None) -> Planned:
     computed = catalogue.build("statistic", statistic)
+    if where is not None:
+        computed = Among(computed, as_where(where))
     listed = protect if isinstance(protect, list) else [protect]
     protections = tuple(catalogue.build("protection", plain) for plain in listed)
     made = Planned(name, computed, protections)
     return made if name else replace(made, name=made.described)
+
+
+def _published(file: str, name: str, folder: Path | None) -> Planned:
+    """A release that was published before, from the file that it was saved in."""
+    path = files.fits_inside(folder or Path(), file, what="published", advice=ELSEWHERE)
+    release = Release.load(path)
+    called = name or f"{path.stem} (published)"
+    return Planned.published(called, release, file)
 
 
 def _with_text(table: Any, by: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -23,7 +23,7 @@ from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, l
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.sight import seen_by
 
-__all__ = ["LEVELS", "NUMBER", "Luck", "Risk", "score"]
+__all__ = ["LEVELS", "NUMBER", "Luck", "Risk", "risk_of", "score"]
 
 LEVELS = (0.95, 0.99)  # confidences at which people are counted as exposed
 NUMBER = "number"  # the one value under which people with real secrets are counted
@@ -93,6 +93,8 @@ class Risk:
     _proved: npt.NDArray[np.str_]  # "alone", "group" or ""
     _fitted_off: Array | None = None  # for a real secret, how far an ordinary fit to everybody is off
     contradicted: bool = False  # a proof that the truth contradicts: the release is about other people
+    rows: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # who these people are
+    everybody: int = 0  # of how many
 
     @property
     def n(self) -> int:
@@ -266,6 +268,12 @@ class Risk:
         counts = np.bincount(self._truth[people].astype(np.intp), minlength=self.secret.levels)
         return dict(zip(self.values, counts.tolist(), strict=True))
 
+    def spread(self, each: npt.NDArray[Any], nothing: Any) -> npt.NDArray[Any]:
+        """What holds of each of these people, for everybody; ``nothing`` for people who are not judged."""
+        out = np.full(self.everybody, nothing, dtype=each.dtype)
+        out[self.rows] = each
+        return out
+
     def __repr__(self) -> str:
         low, high = self.interval
         usual = self.baselines[self.baseline]
@@ -347,10 +355,11 @@ def score(
         raise invalid("baselines", "one Baseline or more, or None", baselines)
     if judged.size < reconstruction.n:
         baselines = [one.take(judged) if one.guess.size == reconstruction.n else one for one in baselines]
-    return _risk(reconstruction, truth[judged], baselines, judged)
+    risk = risk_of(reconstruction, truth[judged], baselines, judged)
+    return replace(risk, rows=judged, everybody=reconstruction.n)
 
 
-def _risk(
+def risk_of(
     attack: Reconstruction, truth: npt.NDArray[Any], baselines: Sequence[Baseline], judged: IntArray
 ) -> Risk:
     """The risk of the people who are judged, by index; the truth is theirs."""

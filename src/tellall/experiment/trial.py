@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from math import isfinite
@@ -11,27 +11,29 @@ from typing import Any
 
 import numpy as np
 
+from tellall.algebra.operators.base import IntArray
 from tellall.attack.baselines import Baseline, before_any_release, population
 from tellall.attack.prove.proof import EFFORT, Proof
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct_from, reconstruct_releases
 from tellall.attack.reconstruct.decoders import DECODERS
+from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
+from tellall.experiment.attacker import INSIDER, Attacker
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
-from tellall.experiment.risk import Risk, score
+from tellall.experiment.risk import Risk, risk_of
 from tellall.experiment.utility import ReaderLoss, readers_of
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue
-from tellall.release.equations import Evidence
-from tellall.release.linearise import linearise
+from tellall.release.linearise import evidence_of
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.protection import Noise, Protection, Rng, as_rng, is_random, prepare
 from tellall.release.release import Computed, Release
-from tellall.release.statistics.among import Among
+from tellall.release.sight import EVERYTHING, seen_by
+from tellall.release.statistics.among import Among, alone
 from tellall.release.statistics.base import Statistic
-from tellall.release.statistics.conditions import Condition
 
 __all__ = [
     "DELTA",
@@ -57,7 +59,7 @@ class Planned:
     """One planned release: a statistic and the protections it gets, in order.
 
     ``stream`` separates the random numbers of releases that are drawn with the same seed. ``given`` is what
-    was published, where that has been done already; nothing is drawn then.
+    was published, where that has been done already, and ``source`` the file it was in; nothing is drawn then.
     """
 
     name: str
@@ -65,11 +67,12 @@ class Planned:
     protections: tuple[Protection, ...] = ()
     stream: int = 0
     given: Release | None = None
+    source: str = ""
 
     @classmethod
-    def published(cls, name: str, release: Release) -> Planned:
+    def published(cls, name: str, release: Release, source: str = "") -> Planned:
         """A release that is there already."""
-        return cls(name, release.statistic, release.protections, given=release)
+        return cls(name, release.statistic, release.protections, given=release, source=source)
 
     @property
     def label(self) -> str:
@@ -83,12 +86,9 @@ class Planned:
 
     def as_json(self) -> dict[str, Any]:
         """The release as a plan writes it."""
-        about, among = self.statistic, self.statistic if isinstance(self.statistic, Among) else None
-        if among is not None:
-            about = among.statistic
-        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.to_plain(about)}
-        if among is not None and isinstance(among.where, Condition):
-            plain["where"] = among.where.text
+        plain: dict[str, Any] = {"name": self.name, "statistic": catalogue.to_plain(alone(self.statistic))}
+        if isinstance(self.statistic, Among) and self.statistic.words is not None:
+            plain["where"] = self.statistic.words
         plain["protect"] = [catalogue.published(protection) for protection in self.protections]
         if self.given is not None:
             plain["published"] = sha256(self.given.values.tobytes()).hexdigest()
@@ -98,11 +98,18 @@ class Planned:
 class Setting:
     """People whose releases are attacked again and again, with everything that the attacks share.
 
-    Baselines are functions of people and statistics alone, so they are computed once. With a random ``key``
-    outcomes keep who is proved, shuffled by it.
+    Baselines are functions of people, statistics and what the attacker knows, so they are computed once. With
+    a random ``key`` outcomes keep who is proved, shuffled by it. ``seed`` draws whom the attacker knows.
     """
 
-    def __init__(self, people: Dataset, device: str = "cpu", key: bytes | None = None) -> None:
+    def __init__(
+        self,
+        people: Dataset,
+        device: str = "cpu",
+        key: bytes | None = None,
+        attacker: Attacker = INSIDER,
+        seed: int = 0,
+    ) -> None:
         if not isinstance(people, Dataset):
             raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
         if people.secret is None:
@@ -110,32 +117,53 @@ class Setting:
         self.people, self.device, self.key = people, device, key
         self.truth = people.secret
         self.secret = Secret.of(people.levels)
+        self.attacker, self.stand = attacker, attacker.stand(people, seed)
         self._computed: list[tuple[Statistic, Computed]] = []
-        known = people.memory.setdefault("populations", [])
+        self._whose = "" if attacker.knows_all else f" of {attacker} {seed}"
+        known = people.memory.setdefault(f"populations{self._whose}", [])
         self._populations: list[tuple[tuple[Statistic, ...], tuple[Baseline, ...]]] = known
         self.shared = SharedSystem()
 
     @property
     def before(self) -> tuple[Baseline, ...]:
-        """The baselines that no release changes."""
+        """The baselines that no release changes, for everybody whom the attacker knows."""
+        return self._before(np.arange(self.stand.view.n))
+
+    def _before(self, judged: IntArray) -> tuple[Baseline, ...]:
         from threadpoolctl import threadpool_limits
 
-        known = self.people.memory
-        if "before" not in known:
+        view, truth = self.stand.view, self.truth[self.stand.rows]
+        key, known = f"before{self._whose} {sha256(judged.tobytes()).hexdigest()}", self.people.memory
+        if key not in known:
+            public = view if judged.size == view.n else view.take(judged)
             with threadpool_limits(limits=1):  # so that sums are the same on every machine
-                known["before"] = before_any_release(self.people.public, self.truth, self.secret)
-        found: tuple[Baseline, ...] = known["before"]
+                known[key] = before_any_release(public, truth[judged], self.secret)
+        found: tuple[Baseline, ...] = known[key]
         return found
 
+    def judged(self, statistics: Sequence[Statistic]) -> IntArray:
+        """Whom attacks on these statistics are judged on, by their row in the attacker's view."""
+        return self.stand.judged(statistics, self.people.public)
+
     def baselines(self, statistics: Sequence[Statistic]) -> tuple[Baseline, ...]:
-        """All baselines of releases of these statistics."""
-        wanted = tuple(statistics)
+        """All baselines of releases of these statistics, for the people who are judged."""
+        wanted, judged = tuple(statistics), self.judged(statistics)
         for known, found in self._populations:
             if _equal(known, wanted):
-                return (*self.before, *found)
-        model = population(wanted, self.people.public, self.truth, self.secret)
+                return (*self._before(judged), *found)
+        view, truth = self.stand.view, self.truth[self.stand.rows][judged]
+        seen = [one for one in map(self._seen, wanted) if one is not None]
+        if judged.size < view.n:
+            seen, view = [one.take(judged, view) for one in seen], view.take(judged)
+        model = population(seen, view, truth, self.secret)
         self._populations.append((wanted, () if model is None else (model,)))
-        return (*self.before, *self._populations[-1][1])
+        return (*self._before(judged), *self._populations[-1][1])
+
+    def _seen(self, statistic: Statistic) -> Statistic | None:
+        """A statistic as the attacker can use it; None where they cannot."""
+        if self.attacker.knows_all:
+            return statistic
+        return seen_by(self.exact(statistic).publish((), None), self.stand.view)
 
     @property
     def models(self) -> tuple[tuple[tuple[Statistic, ...], tuple[Baseline, ...]], ...]:
@@ -202,7 +230,7 @@ class Trial:
         if (given := planned.given) is not None:
             return lambda draw: given
         known = self.setting.exact(planned.statistic)
-        done = prepare(planned.protections, known.statistic, self.setting.people.public)
+        done = prepare(planned.protections, known.statistic, known.dataset.public)
         return lambda draw: known.publish(done, _stream(self.seed, planned.stream, draw))
 
     @property
@@ -228,32 +256,35 @@ class Trial:
 
     def attacks(self, decoder: str = "auto") -> Iterator[Reconstruction]:
         """The attack on one draw after the other; least squares on many shares one decomposition."""
-        public, setting = self.setting.people.public, self.setting
+        setting = self.setting
         found: Sequence[Reconstruction | None] = [None] * len(self.published)
-        if len(self.releases) == 1 and decoder in setting.secret.shared_decoders:
+        alone = len(self.releases) == 1 and setting.attacker.knows_all
+        if alone and decoder in setting.secret.shared_decoders:
             drawn = [releases[0] for releases in self.published]
-            found = setting.shared.attack(drawn, public, self._proofs, self.effort)
+            found = setting.shared.attack(drawn, setting.people.public, self._proofs, self.effort)
         for draw, known in enumerate(found):
             yield known or self._alone(draw, decoder)
 
     def _alone(self, draw: int, decoder: str) -> Reconstruction:
         """The attack on one draw."""
-        public, setting, releases = self.setting.people.public, self.setting, self.published[draw]
+        setting, releases = self.setting, self.published[draw]
+        public, known = setting.stand.view, setting.stand.known
         if setting.secret.levels:
-            known = self._proofs.get(draw)
             found = reconstruct_releases(
                 releases,
                 public,
                 decoder,
                 device=setting.device,
                 effort=self.effort,
-                proof=known,
+                proof=self._proofs.get(draw),
                 interruptible=False,
+                known=known,
             )
             self._proofs[draw] = found.proof
             return found
-        evidence = Evidence.together([linearise(release, public) for release in releases])
-        return reconstruct_from(evidence, public, releases, decoder, decompose=setting.shared.decompose)
+        evidence = evidence_of(releases, public, known)
+        decompose = setting.shared.decompose if known is EVERYTHING else Whitened.of
+        return reconstruct_from(evidence, public, releases, decoder, decompose=decompose)
 
     def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""
@@ -262,8 +293,10 @@ class Trial:
 
     def risk(self, attack: Reconstruction) -> Risk:
         """The attack beside the baselines of these releases."""
-        baselines = self.setting.baselines([planned.statistic for planned in self.releases])
-        return score(attack, self.setting.truth, baselines)
+        statistics, setting = [planned.statistic for planned in self.releases], self.setting
+        judged, rows = setting.judged(statistics), setting.stand.rows
+        risk = risk_of(attack, setting.truth[rows[judged]], setting.baselines(statistics), judged)
+        return replace(risk, rows=rows[judged], everybody=setting.people.n)
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
         """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""
@@ -293,11 +326,12 @@ class Trial:
         """What the reader of one release loses; of several releases each trial alone says it."""
         if len(self.releases) != 1:
             return None
-        clean = self.setting.exact(self.releases[0].statistic).publish((), None)
-        drawn = [releases[0] for releases in self.published]
+        known = replace(self.setting.exact(self.releases[0].statistic), where=None)
+        clean = known.publish((), None)
+        drawn = [replace(releases[0], statistic=known.statistic) for releases in self.published]
         if np.isnan(clean.values).any():
             return None
-        return ReaderLoss.of(clean, drawn, self.setting.people, readers_of(clean, self.setting.people))
+        return ReaderLoss.of(clean, drawn, known.dataset, readers_of(clean, known.dataset))
 
     @cached_property
     def _promised(self) -> Promised:
@@ -333,7 +367,7 @@ class Trial:
         rank is not found out. O(groups³).
         """
         distinct = len(self.setting.people.patterns)
-        if self.setting.secret.levels != 2 or distinct > GAUGED:
+        if self.setting.secret.levels != 2 or distinct > GAUGED or not self.setting.attacker.knows_all:
             return None
         public, rate = self.setting.people.public, float(np.mean(self.setting.truth))
         try:

@@ -29,9 +29,9 @@ from tellall.release.protections.protection import (
     noise_of,
     prepare,
 )
-from tellall.release.statistics.among import Among, Where, as_among, as_where
+from tellall.release.statistics.among import Among, Where, as_among, as_where, people_where
 from tellall.release.statistics.base import Statistic
-from tellall.release.statistics.conditions import Condition, Mask, Subset
+from tellall.release.statistics.conditions import Mask, Subset
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
@@ -196,8 +196,7 @@ def _document(release: Release) -> dict[str, Any]:
     shape = release.shape
     names, statistic, where = release.columns, release.statistic, None
     if isinstance(statistic, Among):
-        where = statistic.where.text if isinstance(statistic.where, Condition) else None
-        statistic = statistic.statistic
+        where, statistic = statistic.words, statistic.statistic
     levels = shape.levels if shape else (1,) * len(names)
     cuts = shape.cuts if shape else (None,) * len(names)
     return {
@@ -311,7 +310,7 @@ def publish(
     if where is not None:
         statistic = as_among(statistic, where, dataset.public)
     if isinstance(statistic, Among):
-        some = dataset.take(statistic.people(dataset.public))
+        some = dataset.take(people_where(statistic.where, dataset.public))
         return publish(some, statistic.statistic, protect, rng, device=device).about(statistic.where)
     view = dataset.public
     settled = statistic.settle(view, secret=dataset.secret is not None)
@@ -354,7 +353,7 @@ class Computed:
     def of(cls, statistic: Statistic, dataset: Dataset) -> Computed:
         """The statistic of these people, settled and computed; of those alone whom it is about."""
         if isinstance(statistic, Among):
-            some = dataset.take(statistic.people(dataset.public))
+            some = dataset.take(people_where(statistic.where, dataset.public))
             return replace(cls.of(statistic.statistic, some), where=statistic.where)
         settled = statistic.settle(dataset.public, secret=dataset.secret is not None)
         return cls(settled, dataset, settled.values(dataset))

@@ -25,10 +25,10 @@ def load(name: str) -> dict[str, Any]:
     >>> load("release")["title"]
     'tellall release'
     """
-    from tellall.core.schemas import documents, studies  # they load pydantic
+    from tellall.core.schemas import documents, plans, studies  # they load pydantic
 
     one_of("name", name, NAMES)
-    room = studies if name in ("sweep", "calibrate", "rows") else documents
+    room = {"plan": plans, "sweep": studies, "calibrate": studies, "rows": studies}.get(name, documents)
     model = getattr(room, f"{name.capitalize()}Document")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
     "AuditDocument",
-    "PlanDocument",
+    "Described",
     "ReleaseDocument",
+    "Text",
 ]
 
 Text = Annotated[str, Field(max_length=1000)]
@@ -24,52 +25,6 @@ Described = Annotated[
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class PlanRelease(_Strict):
-    """One planned output."""
-
-    name: Annotated[Text, Field(description="What the page calls it.")] = ""
-    statistic: Described
-    protect: Annotated[
-        list[dict[str, Any]] | dict[str, Any], Field(description="Protections in the order they apply.")
-    ] = []
-
-
-class PlanDocument(_Strict):
-    """What is going to be published about whom, and how much that may give away."""
-
-    model_config = ConfigDict(title="tellall plan")
-
-    schema_version: Literal[2] = 2
-    data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
-    secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
-    public: Annotated[
-        list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
-    ] = None
-    bins: Annotated[
-        int | dict[str, int | list[float]],
-        Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
-    ] = {}
-    by: Annotated[
-        Text | None,
-        Field(description="A public column: everything is published for each of its values apart, an area."),
-    ] = None
-    limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
-    exposed_limit: Annotated[
-        int | None,
-        Field(ge=0, description="The most people with a sensitive value who may be proved alone or exposed."),
-    ] = 0
-    sensitive: Annotated[
-        list[str | int] | None,
-        Field(min_length=1, description="The values that must not be learnt; default all but the commonest."),
-    ] = None
-    repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
-    steps: Annotated[
-        bool, Field(description="Also attack each release with none and with only the first protections.")
-    ] = True
-    releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]
 
 
 class ColumnDocument(_Strict):
@@ -436,6 +391,32 @@ class CulpritsDocument(_Strict):
     who: list[ExposedTable] = []
 
 
+class DifferenceDocument(_Strict):
+    """Two releases that are not about the same people."""
+
+    releases: Annotated[list[int], Field(description="Which of the releases.")]
+    only_first: Annotated[int, Field(ge=0, description="People whom the first alone counts.")]
+    only_second: Annotated[int, Field(ge=0)]
+    proved: Annotated[
+        int | None, Field(description="People whom both prove and neither alone; null: not attacked.")
+    ]
+    sentence: str
+
+
+class AttackerDocument(_Strict):
+    """What one attacker knows and achieves."""
+
+    name: str
+    knows: str
+    verdict: VerdictDocument
+    advantage: float | None
+    advantage_of: Annotated[str | None, Field(description="Of which releases.")]
+    proved: Annotated[int, Field(ge=0)]
+    exposed: Annotated[int, Field(ge=0)]
+    sensitive: Annotated[int, Field(ge=0, description="With a sensitive value, proved alone or exposed.")]
+    not_usable: Annotated[list[str], Field(description="What they cannot use, and why.")] = []
+
+
 class AuditDocument(_Strict):
     """A whole audit."""
 
@@ -461,6 +442,12 @@ class AuditDocument(_Strict):
     areas: AreasDocument | None = None
     remedy: Annotated[RemedyDocument | None, Field(description="null: nobody looked for one.")] = None
     culprits: Annotated[CulpritsDocument | None, Field(description="null: nobody looked.")] = None
+    differences: Annotated[
+        list[DifferenceDocument], Field(description="Releases about different people.")
+    ] = []
+    attackers: Annotated[
+        list[AttackerDocument], Field(description="The worst first; none: one who knows all.")
+    ] = []
     published_too: Annotated[list[str], Field(description="What releases tell beside their values.")]
     assumed: list[str]
     not_tested: list[str]

@@ -17,7 +17,7 @@ from tellall.release.equations import Equations, columns_of, labels_among
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Condition, Mask, Subset, as_subset, members
 
-__all__ = ["Among", "Where", "as_among", "as_where", "people_where"]
+__all__ = ["Among", "Where", "alone", "as_among", "as_where", "people_where"]
 
 Where = str | npt.ArrayLike | Subset
 
@@ -115,9 +115,14 @@ class Among(Statistic):
         return f"{self.statistic.describe()}, {self.whom}"
 
     @property
+    def words(self) -> str | None:
+        """The condition in words; a mask has none."""
+        return self.where.text if isinstance(self.where, Condition) else None
+
+    @property
     def whom(self) -> str:
         """The people in words; a mask names nobody."""
-        return f"where {self.where.text}" if isinstance(self.where, Condition) else "of chosen people"
+        return "of chosen people" if self.words is None else f"where {self.words}"
 
     def as_plain(self) -> dict[str, Any]:
         raise invalid("statistic", "of everybody, to be saved as it is", "one of some of the people")
@@ -148,6 +153,11 @@ def people_where(where: Where, public: Public) -> IntArray:
     if not chosen.size:
         raise invalid("where", "true of one person or more", "true of nobody")
     return chosen
+
+
+def alone(statistic: Statistic) -> Statistic:
+    """The statistic itself, whoever it is about."""
+    return statistic.statistic if isinstance(statistic, Among) else statistic
 
 
 def as_where(where: Where) -> Subset:

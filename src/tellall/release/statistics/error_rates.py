@@ -21,6 +21,7 @@ from tellall.release.statistics.classifiers import (
     Classifier,
     KnownPredictions,
     Listed,
+    Model,
     Tree,
     as_classifier,
     predictions,
@@ -110,7 +111,7 @@ class ErrorRates(Statistic):
     def take(self, people: IntArray, public: Public) -> ErrorRates:
         made = copy(self)  # of a subset nobody may be left, which the constructor refuses
         kept = tuple(
-            c if isinstance(c, Tree) else Listed(c.predict(public)[people]) for c in self.classifiers
+            c if isinstance(c, Tree | Model) else Listed(c.predict(public)[people]) for c in self.classifiers
         )
         object.__setattr__(made, "classifiers", kept)
         if isinstance(self.subset, Mask):
@@ -155,7 +156,7 @@ class ErrorRates(Statistic):
 
     @property
     def no_population(self) -> str:
-        known = any(isinstance(each, KnownPredictions) for each in self.classifiers)
+        known = any(isinstance(each, KnownPredictions | Listed) for each in self.classifiers)
         listed = known or isinstance(self.subset, Mask)
         return "Predictions or a subset given person by person cover nobody else." if listed else ""
 

@@ -1,0 +1,101 @@
+"""Plans, field by field: what is going to be published about whom, and who might attack it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tellall.core.schemas.documents import Described, Text
+
+__all__ = ["PlanDocument", "PlanRelease"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PlanRelease(_Strict):
+    """One planned output."""
+
+    name: Annotated[Text, Field(description="What the page calls it.")] = ""
+    statistic: Described
+    where: Annotated[
+        str | None,
+        Field(max_length=10_000, description="Whom it is about: a condition on columns; default everybody."),
+    ] = None
+    protect: Annotated[
+        list[dict[str, Any]] | dict[str, Any], Field(description="Protections in the order they apply.")
+    ] = []
+
+
+Known = Annotated[
+    list[Text] | None, Field(description="The public columns that the attacker knows; default all.")
+]
+KnownPeople = Annotated[
+    float, Field(gt=0, le=1, description="The share of the people whom the attacker knows.")
+]
+KnownSecrets = Annotated[
+    float, Field(ge=0, lt=1, description="The share of those whose secret the attacker knows already.")
+]
+
+
+class PlanAttacker(_Strict):
+    """Somebody who attacks the releases, and what they know."""
+
+    name: Annotated[Text, Field(description="What the page calls them.")] = ""
+    known: Known = None
+    known_people: KnownPeople = 1.0
+    known_secrets: KnownSecrets = 0.0
+
+
+class PlanPublished(_Strict):
+    """A release that was published before: a file that tellall saved."""
+
+    file: Annotated[Text, Field(description="In the plan's folder or below.")]
+    name: Annotated[Text, Field(description="What the page calls it.")] = ""
+
+
+class PlanDocument(_Strict):
+    """What is going to be published about whom, and how much that may give away."""
+
+    model_config = ConfigDict(title="tellall plan")
+
+    schema_version: Literal[2] = 2
+    data: Annotated[Text, Field(description="The file of people, in the plan's folder or below.")] = ""
+    secret: Annotated[Text, Field(description="The column to protect, with two values.")] = ""
+    public: Annotated[
+        list[Text] | None, Field(min_length=1, description="The columns an attacker may know; default all.")
+    ] = None
+    bins: Annotated[
+        int | dict[str, int | list[float]],
+        Field(description="How numbers are cut for tables: a count, or by column a count or cut points."),
+    ] = {}
+    by: Annotated[
+        Text | None,
+        Field(description="A public column: everything is published for each of its values apart, an area."),
+    ] = None
+    limit: Annotated[float, Field(ge=0, le=1, description="The most advantage a release may give.")] = 0.05
+    exposed_limit: Annotated[
+        int | None,
+        Field(ge=0, description="The most people with a sensitive value who may be proved alone or exposed."),
+    ] = 0
+    sensitive: Annotated[
+        list[str | int] | None,
+        Field(min_length=1, description="The values that must not be learnt; default all but the commonest."),
+    ] = None
+    repeats: Annotated[int, Field(ge=1, le=1000, description="Draws of the noise per release.")] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1, description="Seed of everything random.")] = 0
+    steps: Annotated[
+        bool, Field(description="Also attack each release with none and with only the first protections.")
+    ] = True
+    known: Known = None
+    known_people: KnownPeople = 1.0
+    known_secrets: KnownSecrets = 0.0
+    attackers: Annotated[
+        list[PlanAttacker], Field(max_length=20, description="Several attackers, each with a name.")
+    ] = []
+    published: Annotated[
+        list[PlanPublished], Field(max_length=200, description="What was published before, as files.")
+    ] = []
+    releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]

@@ -1,0 +1,130 @@
+"""Attackers: what somebody is taken to know of the people, and whom an attack by them is judged on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.errors import InvalidInput
+from tellall.people.dataset import Dataset, Public, unknown_name
+from tellall.release.sight import EVERYTHING, Knowledge
+from tellall.release.statistics.among import Among, people_where
+from tellall.release.statistics.base import Statistic
+
+__all__ = ["INSIDER", "Attacker", "Standpoint", "people_of"]
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Somebody who attacks the releases.
+
+    Attributes
+    ----------
+    name
+        What pages call them; empty where there is one attacker only.
+    known
+        The public columns that they know; None: all.
+    known_people
+        The share of the people whom they know; who these are is drawn by the seed.
+    known_secrets
+        The share of the people they know whose secret they know already.
+    """
+
+    name: str = ""
+    known: tuple[str, ...] | None = None
+    known_people: float = 1.0
+    known_secrets: float = 0.0
+
+    @classmethod
+    def listed(cls, document: Any) -> tuple[Attacker, ...]:
+        """The attackers of a plan's document: those listed, or the one whom its own keys describe."""
+        entries = document.attackers or [document]
+        return tuple(
+            cls(
+                (document.attackers and entry.name) or (f"attacker {number}" if len(entries) > 1 else ""),
+                None if entry.known is None else tuple(entry.known),
+                entry.known_people,
+                entry.known_secrets,
+            )
+            for number, entry in enumerate(entries, 1)
+        )
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether they know every public column of everybody, and nobody's secret."""
+        return self.known is None and self.known_people == 1 and self.known_secrets == 0
+
+    def unknown_columns(self, public: Public) -> list[InvalidInput]:
+        """The errors for columns that the people do not have."""
+        names = () if self.known is None else self.known
+        return [unknown_name("known", name, public.names) for name in names if name not in public.names]
+
+    def stand(self, people: Dataset, seed: int = 0) -> Standpoint:
+        """What they know of these people."""
+        everybody = np.arange(people.n)
+        if self.knows_all:
+            return Standpoint(people.public, everybody)
+        public = people.public if self.known is None else people.public.only(*self.known)
+        order = np.random.default_rng([seed, people.n]).permutation(people.n)
+        rows = np.sort(order[: max(2, round(self.known_people * people.n))])
+        told = order[: rows.size][: round(self.known_secrets * rows.size)]
+        place = np.searchsorted(rows, told)
+        assert people.secret is not None
+        known = Knowledge(
+            missing=None if rows.size == people.n else people.n - rows.size,
+            secrets={int(row): people.secret[rows[row]].item() for row in np.sort(place)},
+        )
+        view = public if rows.size == people.n else public.take(rows)
+        return Standpoint(view, rows, known if known != EVERYTHING else EVERYTHING)
+
+    def describe(self, secret: str) -> str:
+        """What they know, in a sentence."""
+        if self.known is None:
+            which = "every public column"
+        else:
+            which = ", ".join(name for name in self.known) or "no public column"
+        whom = "everybody" if self.known_people == 1 else f"{100 * self.known_people:g} % of the people"
+        told = f", and the {secret} of {100 * self.known_secrets:g} % of them" if self.known_secrets else ""
+        return f"knows {which} of {whom}{told}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The attacker as a plan writes one."""
+        return {
+            "name": self.name,
+            "known": None if self.known is None else list(self.known),
+            "known_people": self.known_people,
+            "known_secrets": self.known_secrets,
+        }
+
+
+INSIDER = Attacker()
+
+
+@dataclass(frozen=True, eq=False)
+class Standpoint:
+    """What an attacker knows: a view of some people, which rows of everybody these are, and the rest."""
+
+    view: Public
+    rows: IntArray
+    known: Knowledge = field(default=EVERYTHING)
+
+    def judged(self, statistics: Sequence[Statistic], public: Public) -> IntArray:
+        """Whom releases of these statistics are judged on, by their row in the view.
+
+        The people of the releases whom the attacker knows, without those whose secret they know.
+        """
+        inside = np.zeros(public.n, dtype=bool)
+        for statistic in statistics:
+            inside[people_of(statistic, public)] = True
+        judged = inside[self.rows]
+        judged[list(self.known.secrets)] = False
+        return np.flatnonzero(judged)
+
+
+def people_of(statistic: Statistic, public: Public) -> IntArray:
+    """The people whom a statistic is about, by index."""
+    return people_where(statistic.where, public) if isinstance(statistic, Among) else np.arange(public.n)

@@ -104,6 +104,10 @@ def audit(
     Without a plan the attacker is taken to know the columns that the outputs are made of. The output folder
     then holds results.json too, which ACRO's viewer reads. What could not be read is listed with the reason.
 
+    where = "sex = 'f'" in a release says whom it is about. Releases about different people are solved
+    together. known, known_people and known_secrets say what an attacker knows, [[attackers]] lists several,
+    the worst first on the page. [[published]] files were published before and are judged with the new.
+
     If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
     is looked for, and what each part of it gives away; both are added to the page.
 
@@ -115,6 +119,7 @@ def audit(
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
     from tellall.report.areas import audit_lines
+    from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
 
     talk = talk_console(quiet=quiet)
@@ -162,7 +167,7 @@ def audit(
         shutil.rmtree(folder / ".work", ignore_errors=True)
     for text in audit_text(result.document):
         talk.print(text)
-    for line in audit_lines(result.document):
+    for line in (*audit_lines(result.document), *attacker_lines(result.document)):
         talk.print(line, soft_wrap=True)
     if made_by is not None:
         _write_record(result.document, folder, made_by, talk)

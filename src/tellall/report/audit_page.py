@@ -11,6 +11,7 @@ from tellall.core import files
 from tellall.core.amounts import level, percent, points, with_interval
 from tellall.experiment.verdict import Answer
 from tellall.report.areas import audited_areas
+from tellall.report.attackers import attackers_view, differences_view
 from tellall.report.causes import culprits_view, remedy_view
 from tellall.report.html import fill, laid_out
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
@@ -64,6 +65,8 @@ def audit_view(document: dict[str, Any]) -> dict[str, Any]:
             document["limit"],
         ),
         "people": people_chart(judged, document),
+        "attackers": attackers_view(document),
+        "differences": differences_view(document),
         "remedy": remedy_view(document),
         "culprits": culprits_view(document),
         "reliability": reliability_view(document),

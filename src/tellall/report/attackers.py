@@ -1,0 +1,52 @@
+"""Who attacks, and releases about different people: parts of an audit's page, from its document alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tellall.core.amounts import amount
+from tellall.experiment.verdict import area_name
+
+__all__ = ["attacker_lines", "attackers_view", "differences_view"]
+
+Plain = dict[str, Any]
+
+
+def attackers_view(document: Plain) -> list[Plain]:
+    """The attackers, the worst first; none where there is one only, who knows everything."""
+    real = any(one["summary"]["real"] for one in document["findings"] if one["outcome"] == "found")
+    return [
+        {
+            "name": area_name(one["name"]) if one["name"] else "the attacker",
+            "word": one["verdict"]["word"],
+            "cells": [
+                "–" if one["advantage"] is None else amount(one["advantage"], real, "+"),
+                f"{one['proved']:,}",
+                f"{one['exposed']:,}",
+                f"{one['sensitive']:,}",
+            ],
+            "beside": [
+                f"{one['knows'][0].upper()}{one['knows'][1:]}.",
+                one["verdict"]["sentence"],
+                *(f"cannot use {why}" for why in one["not_usable"]),
+            ],
+        }
+        for one in document["attackers"]
+    ]
+
+
+def differences_view(document: Plain) -> list[str]:
+    """The pairs of releases about different people, in words."""
+    return [one["sentence"] for one in document["differences"]]
+
+
+def attacker_lines(document: Plain) -> list[str]:
+    """Attackers and differences in lines for a terminal."""
+    attackers = [
+        f"{row['name']}: {row['word']}, advantage {row['cells'][0]}, {row['cells'][1]} proved, "
+        f"{row['cells'][2]} exposed. {row['beside'][0]}"
+        for row in attackers_view(document)
+    ]
+    several = len(attackers) > 1
+    told = ["Attackers, the worst first; the numbers above are the worst one's:"] if several else []
+    return [*differences_view(document), *told, *(f"  {line}" if several else line for line in attackers)]

@@ -18,7 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 LARGEST_FILE = 256 * 2**20
 LARGEST_FORM = 2 * 2**20
 _LONGEST_QUERY = 2000
-_PATH = re.compile(rb"(/[A-Za-z0-9_-]+(\.[A-Za-z0-9]+)*)+/?")
+_PATH = re.compile(rb"/|(/[A-Za-z0-9_-]+(\.[A-Za-z0-9]+)*)+/?")
 # scripts and styles of the server alone, none within a page; nothing from anywhere else
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -1,0 +1,342 @@
+"""The served page in Chromium: a whole audit by clicking, by keyboard, killed in the middle; and axe."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.report.pages import CHROMIUM, NASTY
+
+pytestmark = pytest.mark.browser
+
+MOST_CLICKS = 12
+STEPS = ("columns", "plan", "verdict", "fix", "decide")
+_WAIT = 240_000  # milliseconds, for an audit on a busy machine
+
+
+def people_csv(n: int = 200) -> bytes:
+    """People whose exact tables have to be mended, and can be."""
+    rng = np.random.default_rng(1)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["age", "sex", "region", "ill"])
+    for _ in range(n):
+        known = [rng.choice(["young", "middle", "old"]), rng.choice(["f", "m"])]
+        writer.writerow(
+            [*known, rng.choice(["north", "south", "east"]), "yes" if rng.random() < 0.3 else "no"]
+        )
+    return text.getvalue().encode()
+
+
+class Served:
+    """A server of its own process over a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        options = ["--no-browser", "--json", "--quiet", "--folder", str(folder)]
+        start = [sys.executable, "-m", "tellall", "serve", *options]
+        self.process = subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        lines: list[str] = []
+        while not (lines and lines[-1] == "}\n"):
+            lines.append(self.process.stdout.readline())
+            assert lines[-1], "the server ended"
+        self.address: str = json.loads("".join(lines))["address"]
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def served(tmp_path) -> Iterator[Served]:
+    server = Served(tmp_path / "home")
+    yield server
+    server.kill()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("there is no chromium on this machine")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=options)
+        yield started
+        started.close()
+
+
+@contextmanager
+def tab(browser: Any, width: int = 1280, scheme: str = "light") -> Iterator[Any]:
+    """A page that fails the test if the console says anything or anything but this machine is asked."""
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(message.text))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("dialog", lambda dialog: heard.append("a dialog"))
+
+    def asked(request: Any) -> None:
+        if not request.url.startswith("http://127.0.0.1:"):
+            heard.append(request.url)
+
+    page.on("request", asked)
+    yield page
+    page.close()
+    assert heard == []
+
+
+def until(true: Any) -> None:
+    """Waits for something; the page's policy forbids to wait within it."""
+    end = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+class Clicks:
+    """Clicks, counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page, self.count = page, 0
+
+    def __call__(self, selector: str) -> None:
+        self.count += 1
+        self.page.click(selector)
+
+    def choose(self, name: str, content: bytes) -> None:
+        """The file chooser: one click on its button."""
+        self.count += 1
+        files = [{"name": name, "mimeType": "text/csv", "buffer": content}]
+        self.page.set_input_files("#file", files)
+        self.page.wait_for_url("**/columns")
+
+
+def to_the_plan(click: Clicks, *, exact: bool = True) -> None:
+    click.choose("clinic.csv", people_csv())
+    click("#next")
+    for chip in ("#chip-0-1", "#chip-0-0") if exact else ():
+        click(chip)
+        click.page.wait_for_selector(chip, state="detached")
+
+
+def test_from_a_file_to_an_exported_decision_in_at_most_twelve_clicks(browser, tmp_path):
+    home = tmp_path / "home"
+    server = Served(home)
+    try:
+        with tab(browser) as page:
+            page.goto(server.address)
+            click = Clicks(page)
+            to_the_plan(click)
+            page.wait_for_selector(".gauges li")  # foreseen before any attack
+            assert "equations about 200 people" in page.inner_text(".foresight")
+            click("#run")
+            page.wait_for_selector("#progress")
+            page.reload()
+            page.wait_for_selector("#progress, .verdict")
+            path = page.url.removeprefix(server.address)
+            page.goto("about:blank")
+            server.kill()  # in the middle
+            server = Served(home)
+            page.goto(server.address + path)
+            page.wait_for_selector(".verdict.review", timeout=_WAIT)
+            click("#to-fix")
+            page.wait_for_selector("#apply-remedy", timeout=_WAIT)
+            page.wait_for_selector(".range", timeout=_WAIT)
+            slide(page)
+            click("#apply-remedy")
+            page.wait_for_selector(".verdict.pass", timeout=_WAIT)
+            assert "Beside the last audit" in page.inner_text("main")
+            click("#to-decide")
+            page.fill("#comment", "Small cells are gone.")
+            click("#accept")
+            page.wait_for_selector(".decision")
+            with page.expect_download() as report:
+                click("#export-report")
+            assert click.count <= MOST_CLICKS, click.count
+            text = Path(report.value.path()).read_text(encoding="utf-8")
+            assert "Accepted" in text
+            assert "Small cells are gone." in text
+            with page.expect_download() as numbers:
+                page.click("#export-audit")
+            assert json.loads(Path(numbers.value.path()).read_text())["verdict"]["word"] == "pass"
+            page.click("#open-report")
+            page.wait_for_selector("h1")
+            assert "Accepted" in page.inner_text("main")
+    finally:
+        server.kill()
+
+
+def slide(page: Any) -> None:
+    """The slider moves three numbers together, without a new attack."""
+    seen = set()
+    page.focus(".range")
+    page.keyboard.press("Home")
+    for _ in range(4):
+        page.wait_for_timeout(300)
+        seen.add(page.inner_text(".point .meters"))
+        page.keyboard.press("ArrowRight")
+    assert len(seen) == 4
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory) -> str:
+    """The text of axe-core."""
+    if shutil.which("npm") is None:
+        pytest.skip("there is no npm to fetch axe-core with")
+    folder = tmp_path_factory.mktemp("axe")
+    npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(folder), "axe-core"]
+    subprocess.run(npm, capture_output=True, timeout=120, check=False)
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        pytest.skip("axe-core cannot be fetched here")
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Iterator[str]:
+    """The address of a server with one audit that is done and does not pass, and one by area."""
+    from tellall.serve import edits, worker
+    from tellall.serve.cases import Home
+
+    folder = tmp_path_factory.mktemp("finished") / "home"
+    home = Home.at(folder)
+    for by in (2, None):
+        case = home.create()
+        (case.folder / "people.csv").write_bytes(people_csv())
+        case.open_file("clinic.csv", ".csv")
+        case.draft_plan(3, [0, 1, 2], by)
+        exact = [{**entry, "protect": []} for entry in edits.entries_of(case.plan_text)]
+        case.write_plan(edits.with_entries(case.plan_text, exact))
+        worker.run(case)
+    server = Served(folder)
+    yield server.address
+    server.kill()
+
+
+def first_case(page: Any, address: str, index: int = 0) -> str:
+    page.goto(address)
+    return str(page.eval_on_selector_all(".cases a", "all => all.map(one => one.href)")[index])
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_and_nothing_sticks_out(browser, finished, axe, width, scheme):
+    with tab(browser, width, scheme) as page:
+        case, areas = first_case(page, finished), first_case(page, finished, 1)
+        for address in (finished, *(f"{case}/{step}" for step in STEPS), f"{areas}/verdict"):
+            page.goto(address)
+            page.wait_for_load_state("networkidle")
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            page.evaluate(axe)
+            run = "axe.run().then(r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)]))"
+            assert page.evaluate(run) == [], address
+            beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            assert page.evaluate(beyond) == 0, address
+
+
+def test_areas_are_sorted_and_searched(browser, finished):
+    with tab(browser) as page:
+        page.goto(f"{first_case(page, finished, 1)}/verdict")
+        page.wait_for_selector("#areas-table tbody tr")
+        rows = "#areas-table tbody tr"
+        assert page.locator(rows).count() == 3
+        page.click("#sort-area")
+        page.wait_for_selector("th[aria-sort]")
+        names = page.locator(f"{rows} th").all_inner_texts()
+        assert names == sorted(names)
+        page.fill("#find", "sou")
+        until(lambda: page.locator(rows).count() == 1)
+        assert page.inner_text(f"{rows} th") == "south"
+        assert page.locator("svg[role=img]").first.is_visible()
+
+
+def test_by_keyboard_alone(browser, served):
+    """After the file is chosen, Tab, arrows, space and Enter lead to a running audit, and stop it."""
+    with tab(browser) as page:
+        page.goto(served.address)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        tab_to(page, "#file")
+        Clicks(page).choose("clinic.csv", people_csv())
+        tab_to(page, "#next")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/plan")
+        tab_to(page, "#chip-0-0")
+        page.keyboard.press("Space")
+        page.wait_for_selector("#chip-0-1", state="detached")
+        assert page.evaluate("document.activeElement.id") == "chip-0-0"  # where one was, one stays
+        tab_to(page, "#run")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#cancel")
+        tab_to(page, "#cancel")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/plan")
+
+
+def tab_to(page: Any, selector: str) -> None:
+    for _ in range(80):
+        if page.evaluate(f"document.activeElement === document.querySelector('{selector}')"):
+            outline = "getComputedStyle(document.activeElement).outlineStyle"
+            assert page.evaluate(outline) != "none", selector  # one sees where one is
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def test_two_tabs_of_one_plan(browser, served):
+    with tab(browser) as one, tab(browser) as other:
+        one.goto(served.address)
+        to_the_plan(Clicks(one), exact=False)
+        other.goto(one.url)
+        one.click("#chip-0-1")
+        one.wait_for_selector("#chip-0-1", state="detached")
+        other.click("#chip-0-1")
+        other.wait_for_selector(".alert")
+        assert "another tab" in other.inner_text(".alert")
+        other.click("#add-0-Rounding")
+        other.wait_for_selector("#chip-0-1")
+        other.goto(one.url)
+        assert other.locator(".chip").all_inner_texts()[1].startswith("round to 5")
+
+
+def test_a_dropped_file_and_hostile_files(browser, served):
+    with tab(browser) as page:
+        page.goto(served.address)
+        drop(page, "ragged.csv", "a,b\n1,2\n1,2,3\n")
+        page.wait_for_selector("#opening.alert")
+        assert "Line 3 has 3 values" in page.inner_text("#opening")
+        drop(page, "virus.exe", "MZ")
+        until(lambda: "ends in" in page.inner_text("#opening"))
+        head = f'"{NASTY.replace(chr(34), "")}","=1+1","a\u202eb",secret\n'
+        rows = "".join(f"{NASTY[:8]}{i % 3},{'x' * 50_000},{i % 2},{'ny'[i % 2]}\n" for i in range(30))
+        drop(page, f"{NASTY[:20]}.csv", head + rows)
+        page.wait_for_url("**/columns")
+        assert "alert('x')" in page.inner_text("table")
+        page.click("#next")
+        page.wait_for_selector(".gauges li, .foresight .alert")
+
+
+def drop(page: Any, name: str, text: str) -> None:
+    """Drops a file on the page."""
+    page.evaluate(
+        """([name, text]) => {
+            const moved = new DataTransfer();
+            moved.items.add(new File([text], name));
+            const form = document.getElementById("open");
+            for (const kind of ["dragover", "drop"]) {
+                form.dispatchEvent(new DragEvent(kind, {dataTransfer: moved, cancelable: true}));
+            }
+        }""",
+        [name, text],
+    )

@@ -1,3 +1,5 @@
+import gzip
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -61,7 +63,12 @@ def test_bins_reach_the_reader(files):
         ("empty.csv", b"", "not an empty one"),
         ("bad.parquet", b"not parquet at all", "path must be a readable parquet file"),
         ("bad.dta", b"not stata at all", "path must be a readable dta file"),
-        ("latin.csv", "name,ill\nJos\u00e9,1\nAn,0\n".encode("latin-1"), "path must be a readable csv file"),
+        ("odd.csv", b"name,ill\nJos\x81,1\nAn,0\n", "path must be a readable csv file"),
+        ("cut.csv.gz", gzip.compress(b"name,ill\n" + b"x,1\n" * 99)[:-9], "path must be a readable file"),
+        ("not.csv.gz", b"name,ill\nx,1\ny,0\n", "path must be a readable file"),
+        ("odd.csv.gz", gzip.compress(b"name,ill\nx,1,2\n"), "Line 2 has 3 values, the header has 2"),
+        ("half.csv", "name,ill\nAnn,1\n".encode("utf-16")[:-1], "not text in UTF-16"),
+        ("not.xlsx", b"PK not a workbook", "a readable spreadsheet"),
     ],
 )
 def test_bad_files_get_one_clear_sentence(tmp_path, name, content, says):
@@ -134,7 +141,7 @@ def test_the_reader_draws_nothing_on_the_terminal(tmp_path):
         ("name,ill\nAnn,0\nSECRET,1,1\nBob,0\n", "Line 3 has 3 values, the header has 2."),
         ("name,ill,x\nAnn,0,1\nSECRET\nBob,0,1\n", "Line 3 has 1 values, the header has 3."),
         ("name,ill\n" + "Ann,0\n" * 30_000 + "SECRET,1,1,1\n", "Line 30,002 has 4 values, the header has 2."),
-        (b"name,ill\nAnn,0\nSECRET\xff,1\n", "Line 3 is not text in UTF-8."),
+        (b"name,ill\nAnn,0\nSECRET\x81,1\n", "Line 3 is not text in UTF-8 or Windows-1252."),
         ("name,ill\nAnn,0\n" + "SECRET" * 500_000 + ",1\n", "cannot be read."),
     ],
 )
@@ -170,8 +177,7 @@ def test_a_table_of_one_column_is_a_table(tmp_path):
             "Line 3 has a quote that is not closed, or text after a closed one.",
         ),
         ("name,ill\nAnn,0\nSEC\0RET,1\n", "Line 3 holds a zero byte, so the file is not text."),
-        ("name,ill\nAnn,0\nBob,1\n".encode("utf-16"), "It is text in UTF-16; save it in UTF-8."),
-        (b"na\xffme,ill\nAnn,0\nBob,1\n", "Line 1 is not text in UTF-8."),
+        (b"na\x81me,ill\nAnn,0\nBob,1\n", "Line 1 is not text in UTF-8 or Windows-1252."),
         ("\nname,ill\nAnn,0\n", "Line 1 is empty."),
     ],
 )
@@ -259,3 +265,49 @@ def test_yes_and_no_stay_words_and_true_and_false_are_what_other_files_hold(tmp_
     assert people.meaning == ("no", "yes")
     truth = ta.Dataset.from_frame({"a": [True, False, True], "ill": ["no", "yes", "no"]}, secret="ill")
     assert truth.public.columns[0] == people.public.columns[0]
+
+
+WORDS = "name;weight;ill\nJosé;61,5;0\nAnn;70,25;1\nBob;80;1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("p.csv", WORDS.encode("cp1252"), "text in Windows-1252"),
+        ("p.csv", WORDS.encode("utf-16"), "text in UTF-16"),
+        ("p.csv", WORDS.encode("utf-8-sig"), "text in UTF-8"),
+        ("p.csv.gz", gzip.compress(WORDS.encode()), "text in UTF-8"),
+        ("p.csv.gz", gzip.compress(WORDS.encode("cp1252")), "text in Windows-1252"),
+    ],
+)
+def test_other_encodings_and_packed_files_are_the_same_people(tmp_path, name, content, says):
+    (tmp_path / name).write_bytes(content)
+    people = ta.read(tmp_path / name, secret="ill", bins={"weight": [65]})
+    assert people.public.columns[0].labels == ("Ann", "Bob", "José")
+    assert people.public.numbers[1].tolist() == [61.5, 70.25, 80]
+    assert people.assumed.startswith(f"{name} was read as {says}:")
+    assert "commas in 1 column" in people.assumed
+
+
+def test_a_spreadsheet_is_the_same_people(tmp_path):
+    pytest.importorskip("openpyxl")
+    frame = pd.DataFrame({"name": ["José", "Ann", None], "weight": [61.5, 70.25, 80], "ill": [0, 1, 1]})
+    frame.to_excel(tmp_path / "p.xlsx", index=False)
+    found, expected = (
+        ta.read(tmp_path / "p.xlsx", secret="ill"),
+        ta.Dataset.from_frame(frame, secret="ill"),
+    )
+    assert found.public.columns == expected.public.columns
+    assert np.array_equal(found.public.codes, expected.public.codes)
+    assert "first sheet" in found.assumed
+    frame.assign(more=[None, None, 3]).rename(columns={"more": ""}).to_excel(tmp_path / "q.xlsx", index=False)
+    with pytest.raises(ta.InvalidInput, match="Line 4 has more values than the header"):
+        ta.read(tmp_path / "q.xlsx", secret="ill")
+
+
+def test_labels_of_stata_are_values(tmp_path):
+    frame = pd.DataFrame({"sex": [1, 2, 1, 2], "ill": [0, 1, 1, 0]})
+    frame.to_stata(tmp_path / "p.dta", write_index=False, value_labels={"sex": {1: "f", 2: "m"}})
+    people = ta.read(tmp_path / "p.dta", secret="ill")
+    assert people.public.columns[0].labels == ("f", "m")
+    assert "labels" in people.assumed

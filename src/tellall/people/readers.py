@@ -1,11 +1,10 @@
-"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas if installed.
+"""Reading people from files: CSV, TSV and Parquet by DuckDB, Stata and SAS by pandas, Excel by openpyxl.
 
 Errors name the file, the line and the column, never a value in it.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 import weakref
@@ -22,6 +21,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said_safely
 from tellall.people.columns import Bins
 from tellall.people.dataset import Dataset
+from tellall.people.sheets import SHEETS, encoding_of, in_utf8, read_cells
 
 __all__ = [
     "DELIMITED",
@@ -36,7 +36,8 @@ __all__ = [
 DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
-_PANDAS = {".dta": "read_stata", ".sas7bdat": "read_sas"}
+_PANDAS = {".dta": ("read_stata", {}), ".sas7bdat": ("read_sas", {"encoding": "infer"})}
+_PACKED = {f"{ending}.gz": delimiter for ending, delimiter in DELIMITED.items()}
 
 
 def read(
@@ -55,11 +56,13 @@ def read_table(path: str | Path) -> Any:
     """The columns of a file by name. Nothing is downloaded and no other file is touched."""
     file, ending = check_table(path)
     if ending in _PANDAS:
-        return _read_with_pandas(file, _PANDAS[ending])
+        return _read_with_pandas(file, *_PANDAS[ending])
+    if ending in SHEETS:
+        return _read_sheet(file)
     if ending in _PARQUET:
         columns = ParquetColumns(file)
         return columns.read(columns.names)
-    return _read_delimited(file, DELIMITED[ending])
+    return _read_text(file, {**DELIMITED, **_PACKED}[ending])
 
 
 def check_table(path: str | Path) -> tuple[Path, str]:
@@ -68,7 +71,9 @@ def check_table(path: str | Path) -> tuple[Path, str]:
         raise invalid("path", "the path of a file", path)
     file = Path(path)
     ending = file.suffix.lower()
-    known = (*DELIMITED, *_PARQUET, *_PANDAS)
+    if ending == ".gz":
+        ending = "".join(file.suffixes[-2:]).lower()
+    known = (*DELIMITED, *_PACKED, *_PARQUET, *_PANDAS, *SHEETS)
     if file.is_dir() or ("*" in file.name and not file.exists()):
         raise invalid("path", "one file", file, _MANY)
     if ending not in known:
@@ -118,11 +123,6 @@ class ParquetColumns:
 # Delimited text: one dialect, found from the header and said; what does not keep to it is named by its line.
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-_WIDE_BOMS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
 _TYPES = ["BIGINT", "DOUBLE", "TIME", "DATE", "TIMESTAMP", "VARCHAR"]  # "yes" and "no" stay words
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+\s*|\s*[+-]?\d+\s*")
 _PIECE = 2**24
@@ -134,9 +134,52 @@ class PeopleTable(dict[str, Any]):
     assumed: str = ""
 
 
+def _read_text(file: Path, delimiter: str | None) -> PeopleTable:
+    """The columns of a CSV or TSV file, packed or not, in UTF-8 or what encoding it turns out to be."""
+    packed = file.suffix.lower() == ".gz"
+    encoding = encoding_of(file)
+    if encoding == "UTF-8" and not packed:
+        return _read_delimited(file, delimiter)
+    with in_utf8(file, encoding) as plain:
+        try:
+            table = _read_delimited(plain, delimiter)
+        except InvalidInput as error:
+            why = str(error).partition(f"{plain}. ")[2]
+            raise _unreadable(file, why or "Its lines do not match its header.") from None
+    table.assumed = table.assumed.replace("text in UTF-8", f"text in {encoding}", 1)
+    table.assumed = table.assumed.replace(one_line(plain.name), one_line(file.name), 1)
+    return table
+
+
+def _read_sheet(file: Path) -> PeopleTable:
+    """The columns of the first sheet of a workbook, named in its first line; values only, never formulas."""
+    lines = [line for line in read_cells(file) if any(value is not None for value in line)]
+    names = [] if not lines else ["" if name is None else str(name).strip() for name in lines[0]]
+    while names and not names[-1]:
+        names.pop()
+    _check_names(file, names)
+    for number, line in enumerate(lines[1:], start=2):
+        if any(value is not None for value in line[len(names) :]):
+            raise _unreadable(file, f"Line {number:,} has more values than the header, {len(names):,}.")
+    wide = [[*line, *[None] * (len(names) - len(line))] for line in lines[1:]]
+    table = PeopleTable({name: _cells([row[j] for row in wide]) for j, name in enumerate(names)})
+    table.assumed = (
+        f"{one_line(file.name)} was read as a spreadsheet: the first sheet, {count_of(len(names), 'column')} "
+        "named in line 1, values and not formulas."
+    )
+    return table
+
+
+def _cells(values: list[Any]) -> Any:
+    """A column of a sheet: numbers where all are, else as it is; empty cells are missing."""
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
+
+
 def _read_delimited(file: Path, delimiter: str | None) -> PeopleTable:
     """The columns of a CSV or TSV file; every line is a person: no line is a comment and none is skipped."""
-    _refuse_other_text(file)
+    _refuse_zero_bytes(file)
     found, names = _header(file, delimiter)
     columns = _delimited_columns(file, found, ".")
     if len(columns) != len(names):
@@ -159,14 +202,9 @@ def how_read(file: Path, columns: int, delimiter: str, commas: int = 0) -> str:
     )
 
 
-def _refuse_other_text(file: Path) -> None:
-    """Refuses files in another encoding than UTF-8 and files that are not text."""
+def _refuse_zero_bytes(file: Path) -> None:
+    """Refuses files that are not text."""
     with file.open("rb") as raw:
-        start = raw.read(4)
-        other = next((name for mark, name in _WIDE_BOMS if start.startswith(mark)), None)
-        if other is not None:
-            raise _unreadable(file, f"It is text in {other}; save it in UTF-8.")
-        raw.seek(0)
         before = 0
         for piece in iter(lambda: raw.read(_PIECE), b""):
             if (at := piece.find(b"\0")) >= 0:
@@ -182,6 +220,14 @@ def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
     names = [name.strip() for name in headers[found]]
     if not names:
         raise _unreadable(file, _first_fault(file, found) or "Line 1 cannot be read.")
+    _check_names(file, names)
+    return found, names
+
+
+def _check_names(file: Path, names: list[str]) -> None:
+    """Refuses a first line that does not name every column, each once."""
+    if not names:
+        raise _unreadable(file, "Line 1 is empty.")
     seen: dict[str, int] = {}
     for number, name in enumerate(names, start=1):
         if not name:
@@ -190,7 +236,6 @@ def _header(file: Path, delimiter: str | None) -> tuple[str, list[str]]:
             raise _unreadable(file, f"Columns {first:,} and {number:,} have the same name in line 1.")
     if any(map(_is_number, names)) and not _is_counted(names):  # else a person's line becomes their names
         raise _unreadable(file, "Line 1 holds numbers, where the columns must be named.")
-    return found, names
 
 
 def _first_row(file: Path, delimiter: str) -> list[str]:
@@ -283,15 +328,19 @@ def _first_fault(file: Path, delimiter: str) -> str:
     return ""
 
 
-def _read_with_pandas(file: Path, reader: str) -> Any:
+def _read_with_pandas(file: Path, reader: str, options: dict[str, Any]) -> PeopleTable:
     if find_spec("pandas") is None:
         raise InvalidInput(f"Reading {file.suffix} files needs pandas. Install it with: pip install pandas")
     import pandas
 
     try:
-        return getattr(pandas, reader)(file)
+        frame = getattr(pandas, reader)(file, **options)
     except Exception as error:  # a foreign format can break its reader in any way
         raise _unreadable(file, f"pandas met: {said_safely(error)}.") from None
+    table = PeopleTable({str(name): frame[name] for name in frame.columns})
+    if file.suffix.lower() == ".dta":
+        table.assumed = f"{one_line(file.name)} was read with the labels of its values, where it has them."
+    return table
 
 
 def _unreadable(file: Path, why: str) -> InvalidInput:

@@ -9,15 +9,20 @@ import codecs
 import csv
 import gzip
 import io
+import os
+import tempfile
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 
-__all__ = ["SHEETS", "TEXTS", "decoded", "read_cells", "unpacked"]
+__all__ = ["SHEETS", "TEXTS", "decoded", "encoding_of", "in_utf8", "read_cells"]
 
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 SHEETS = (".xlsx", ".xlsm")
@@ -32,7 +37,7 @@ _MARKS = (
 )
 
 
-def unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> bytes:
+def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> bytes:
     """The bytes of a file, unpacked where its name ends in .gz; at most so many."""
     if not file.is_file():
         raise invalid(what, "a file that exists", file)
@@ -49,6 +54,66 @@ def unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byte
     if len(whole) > largest:
         raise invalid(what, f"{size}, unpacked", file)
     return whole
+
+
+_PIECE = 2**24
+_LARGEST_PEOPLE = 2**33  # bytes of a file of people, unpacked
+_PYTHON_NAMES = {"UTF-8": "utf-8-sig", "Windows-1252": "cp1252", "UTF-16": "utf-16", "UTF-32": "utf-32"}
+
+
+def _opened(file: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(file)) if file.suffix.lower() == ".gz" else file.open("rb")
+
+
+def encoding_of(file: Path) -> str:
+    """The encoding of a text, packed or not: what its first bytes say, else UTF-8, else Windows-1252."""
+    try:
+        with _opened(file) as raw:
+            start = raw.read(4)
+            for mark, encoding in _MARKS[1:]:
+                if start.startswith(mark):
+                    return encoding.upper()
+            reader, piece = codecs.getincrementaldecoder("utf-8")(), start
+            while piece:
+                reader.decode(piece)
+                piece = raw.read(_PIECE)
+            reader.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return "Windows-1252"
+    except (EOFError, OSError, zlib.error) as error:
+        raise invalid("path", "a readable file", file, f"The reader met: {said_safely(error)}.") from None
+    return "UTF-8"
+
+
+@contextmanager
+def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
+    """A copy of a text in UTF-8, unpacked, for its owner alone and gone afterwards; in memory if possible."""
+    memory = Path("/dev/shm")
+    place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="tellall-", dir=place) as folder:
+        plain = Path(folder) / "people.csv"
+        reader = codecs.getincrementaldecoder(_PYTHON_NAMES[encoding])()
+        size, line, piece = 0, 1, b""
+        try:
+            with _opened(file) as raw, plain.open("wb") as copy:
+                for piece in iter(lambda: raw.read(_PIECE), b""):
+                    size += len(piece)
+                    if size > _LARGEST_PEOPLE:
+                        raise invalid(
+                            "path", f"a file of at most {_LARGEST_PEOPLE // 2**30} GB, unpacked", file
+                        )
+                    text = reader.decode(piece)
+                    line += text.count("\n")
+                    copy.write(text.encode("utf-8"))
+                copy.write(reader.decode(b"", final=True).encode("utf-8"))
+        except UnicodeError as error:
+            words = encoding if encoding != "Windows-1252" else "UTF-8 or Windows-1252"
+            line += piece.count(b"\n", 0, getattr(error, "start", 0)) if len(piece) else 0
+            why = f"Line {line:,} is not text in {words}."
+            raise invalid("path", f"a readable {file.suffix.lstrip('.')} file", file, why) from None
+        except (EOFError, OSError, zlib.error) as error:
+            raise invalid("path", "a readable file", file, f"The reader met: {said_safely(error)}.") from None
+        yield plain
 
 
 def decoded(raw: bytes) -> tuple[str, str]:
@@ -77,7 +142,7 @@ def read_cells(path: str | Path, *, sheet: str | None = None) -> list[list[Any]]
     if ending not in TEXTS:
         raise invalid("table", f"a file ending in {', '.join((*TEXTS, *SHEETS))}", file)
     try:
-        text, _ = decoded(unpacked(file, what="table"))
+        text, _ = decoded(_unpacked(file, what="table"))
     except UnicodeDecodeError as error:
         raise invalid("table", "text", file, f"Byte {error.start} is not.") from None
     if "\0" in text:

@@ -107,6 +107,7 @@ from .release.statistics.boolean import multilinear as multilinear
 from .release.statistics.boolean import truth_table as truth_table
 from .release.statistics.cell_counts import CellCounts as CellCounts
 from .release.statistics.cell_means import CellMeans as CellMeans
+from .release.statistics.correlations import Correlations as Correlations
 from .release.statistics.error_rates import ErrorRates as ErrorRates
 from .release.statistics.estimators import Estimator as Estimator
 from .release.statistics.marginals import Marginals as Marginals
@@ -114,6 +115,7 @@ from .release.statistics.means import Means as Means
 from .release.statistics.predicates import Predicates as Predicates
 from .release.statistics.subset_counts import SubsetCounts as SubsetCounts
 from .release.statistics.sums import Sums as Sums
+from .release.statistics.survival import SurvivalCurve as SurvivalCurve
 from .release.statistics.tables import Tables as Tables
 from .release.table_files import read_count_tables as read_count_tables
 

@@ -30,6 +30,7 @@ from tellall.release.statistics.marginals import Marginals
 __all__ = ["check_operator", "check_protection", "check_solver", "check_statistic", "check_views"]
 
 _DRAWS = 40
+_DOUBTS = 4.0  # how many times its declared further error an equation may be off
 
 
 class PreparedSolver(Protocol):
@@ -133,7 +134,7 @@ def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None
 
 def _check_certain(evidence: Evidence, people: Dataset) -> None:
     truth = _unknowns(people)
-    _close(evidence.operator @ truth, evidence.target, "operator @ secret == target, as far as it is known")
+    _met(evidence.operator @ truth, evidence, "operator @ secret == target, as far as it is known")
     certain = evidence.certain
     image = certain.operator @ _of_groups(evidence, truth)
     assert (image >= certain.low - 1e-6).all(), "the true secret is above what is certain"
@@ -156,7 +157,7 @@ def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Gener
     assert statistic.describe(), "describe says what is published"
     evidence = linearise(release, people.public)
     image = evidence.operator @ _unknowns(people)
-    _close(image, evidence.target, "operator @ secret == target on an exact release")
+    _met(image, evidence, "operator @ secret == target on an exact release")
     groups = evidence.groups
     whole = evidence.operator.to_dense().reshape(-1, evidence.values, people.n)
     _close(whole, whole[..., groups.first][..., groups.index], "people alike have equal columns", 0.0)
@@ -164,12 +165,13 @@ def _check_equations(statistic: Statistic, people: Dataset, rng: np.random.Gener
         counts = release.values * statistic.units(people.public)
         _close(np.rint(counts), counts, "counts of people are whole numbers")
     values = release.values.copy()
-    values[rng.choice(evidence.parts[0].shown.index)] = np.nan  # one that has an equation
+    if evidence.target.size:
+        values[rng.choice(evidence.parts[0].shown.index)] = np.nan  # one that has an equation
     fewer = linearise(replace(release, values=values), people.public)
     assert fewer.target.size <= evidence.target.size, "a suppressed value has no equation"
-    if people.levels:
+    if people.levels and evidence.target.size:
         assert fewer.target.size < evidence.target.size, "a suppressed value has no equation"
-    _close(fewer.operator @ _unknowns(people), fewer.target, "equations without a suppressed value")
+    _met(fewer.operator @ _unknowns(people), fewer, "equations without a suppressed value")
     _check_sensitivity(statistic, people, rng)
 
 
@@ -327,6 +329,12 @@ def check_solver(solver: BoxSolver, *, seed: int = 0, n: int = 40, m: int = 120)
         _close(np.clip(x - step, 0, size), x, "a projected gradient step stays", 1e-4)
     again = np.asarray(solver.prepare(problem).solve(first).value)
     _close(again, x, "an earlier target leaves no trace", 1e-4)
+
+
+def _met(image: Array, evidence: Evidence, law: str) -> None:
+    """The equations hold, those that declare a further error within four times that."""
+    doubtful = np.abs(image - evidence.target) <= _DOUBTS * evidence.std
+    _close(np.where(doubtful, evidence.target, image), evidence.target, law)
 
 
 def _close(got: Array | float, wanted: Array | float, law: str, tolerance: float = 1e-9) -> None:

@@ -41,6 +41,8 @@ STATISTICS = {
     "Estimator": ta.Estimator("linear"),
     "Sums": ta.Sums(2),
     "CellMeans": ta.CellMeans(2, counts=True),
+    "Correlations": ta.Correlations(mean=True),
+    "SurvivalCurve": ta.SurvivalCurve("income", grid=(20_000.0, 40_000.0)),
 }
 TABULATED = ("Marginals", "Marginals in fractions", "Tables")
 

@@ -26,11 +26,12 @@ __all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_fro
 
 INTERCEPTS = ("intercept", "const", "(intercept)", "constant", "_cons")
 
-_STATSMODELS = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson"}
+_STATSMODELS = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _FAMILIES = {
     ("Gaussian", "Identity"): "linear",
     ("Binomial", "Logit"): "logistic",
     ("Poisson", "Log"): "poisson",
+    ("Binomial", "Probit"): "probit",
 }
 _SKLEARN = {
     "LinearRegression": "linear",
@@ -74,11 +75,11 @@ def read_fit(results: Any) -> Fitted:
 
     Notes
     -----
-    statsmodels, also by formula: OLS, Logit, Poisson, and GLM with the canonical link; scikit-learn:
-    LinearRegression, Ridge, LogisticRegression and PoissonRegressor, with alpha or C, penalty and solver read
-    from them, also at the end of a pipeline that chooses columns and codes categories. What does not
-    solve Σ ∂ℓ + λθ = 0 is refused: weights, offsets, an L1 penalty, sign constraints, an unconverged fit.
-    Sample weights given to scikit-learn's ``fit`` leave no trace and cannot be noticed.
+    statsmodels, also by formula: OLS, Logit, Probit, Poisson, and GLM with the canonical link or probit's;
+    scikit-learn: LinearRegression, Ridge, LogisticRegression and PoissonRegressor, with alpha or C, penalty
+    and solver read from them, also at the end of a pipeline that chooses columns and codes categories. What
+    does not solve Σ ∂ℓ + λθ = 0 is refused: weights, offsets, an L1 penalty, sign constraints, an unconverged
+    fit. Sample weights given to scikit-learn's ``fit`` leave no trace and cannot be noticed.
     """
     if hasattr(results, "named_steps"):
         return _from_pipeline(results)
@@ -96,7 +97,7 @@ def _from_statsmodels(results: Any) -> Fitted:
     if kind == "GLM":
         loss = _FAMILIES.get((type(model.family).__name__, type(model.family.link).__name__))
     if loss is None or "egulari" in type(results).__name__ or "L1" in type(results).__name__:
-        raise _unfit(f"{_PLAIN} (OLS, Logit, Poisson or GLM with its canonical link)", kind)
+        raise _unfit(f"{_PLAIN} (OLS, Logit, Probit, Poisson or GLM with its canonical link)", kind)
     for name in ("offset", "exposure", "_offset_exposure"):
         if (
             np.any(np.asarray(getattr(model, name, 0.0), dtype=object) != 0)
@@ -256,8 +257,8 @@ def release_from_fits(
     fits = [read_fit(one) for one in (results if several else [results])]
     if not fits:
         raise invalid("results", "one fitted model or more", "none")
-    blocks = _columns_of(fits, view, columns, several)
     first = fits[0]
+    blocks = _columns_of(fits, view, columns, several)
     for fit in fits[1:]:
         if _kind(fit) != _kind(first):
             raise invalid(

@@ -330,6 +330,9 @@ def see(release: Release, view: Public) -> Sight:
             tables_of(statistic, each, release.levels) for each in (cast(Public, outline), public)
         )
         return Sight(statistic, public, sums=AddedCells.of(fine, coarse, merged))
+    all_need = statistic.needs(outline)
+    if all_need is not None and not all_need & set(unknown):
+        return Sight(statistic, public)
     found = statistic.without(unknown, outline)
     chosen = np.zeros(0, dtype=np.intp) if found is None else found[1]
     less = release.values.size - chosen.size
@@ -338,6 +341,7 @@ def see(release: Release, view: Public) -> Sight:
     needed = [
         name
         for name in unknown
+        if all_need is None or name in all_need
         if (rest := statistic.without([name], outline)) is None or rest[1].size < release.values.size
     ]
     what = statistic.describe() if found is None else f"{less:,} values of {statistic.describe()}"

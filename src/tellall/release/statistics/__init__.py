@@ -5,6 +5,7 @@ from __future__ import annotations
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.cell_means import CellMeans
+from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.error_rates import ErrorRates
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
@@ -12,11 +13,13 @@ from tellall.release.statistics.means import Means
 from tellall.release.statistics.predicates import Predicates
 from tellall.release.statistics.subset_counts import SubsetCounts
 from tellall.release.statistics.sums import Sums
+from tellall.release.statistics.survival import SurvivalCurve
 from tellall.release.statistics.tables import Tables
 
 __all__ = [
     "CellCounts",
     "CellMeans",
+    "Correlations",
     "ErrorRates",
     "Estimator",
     "Marginals",
@@ -25,5 +28,6 @@ __all__ = [
     "Statistic",
     "SubsetCounts",
     "Sums",
+    "SurvivalCurve",
     "Tables",
 ]

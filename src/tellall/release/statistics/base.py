@@ -159,6 +159,10 @@ class Statistic(ABC):
         """The same statistic of some of these people, by index; unchanged if it names nobody by index."""
         return self
 
+    def needs(self, columns: Outline) -> set[str] | None:
+        """The columns that every value of it needs; None where that differs from value to value."""
+        return None
+
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
         """What is left of it where some of its columns are not known, and which of the values; None: nothing.
 

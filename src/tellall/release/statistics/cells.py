@@ -108,6 +108,10 @@ class CellNumbers(Statistic):
     def size(self, public: Outline) -> int:
         return (1 + self.counts) * sum(sizes_of(public, self.sets(public)))
 
+    def needs(self, columns: Outline) -> set[str]:
+        used = {place for chosen in self.sets(columns) for place in chosen}
+        return {columns.names[place] for place in used} | ({self.weights} if self.weights else set())
+
     def memory(self, public: Public, *, packed: bool = False) -> int:
         return 16 * public.n * len(self.sets(public))
 

@@ -18,6 +18,7 @@ from tellall.people.dataset import Dataset, Outline, Public, left_out_note
 from tellall.release.equations import Equations
 from tellall.release.statistics.base import Statistic, check_sets
 from tellall.release.statistics.fitting import Fit, fit, is_affine
+from tellall.release.statistics.formulas import check_formula, terms_in
 from tellall.release.statistics.losses import FitLoss, Squared, loss_name, loss_of
 from tellall.release.statistics.score_rows import (
     Conditions,
@@ -126,6 +127,11 @@ class Estimator(Statistic):
     tolerance
         For fits made elsewhere: the standard deviation of what the solver left of each entry of the mean
         gradient. It becomes a further error of the equations.
+    formula
+        One model written as a formula instead, ``"y ~ age + C(sex)"``: columns, categories as ``C(column)``
+        (text is one without it), ``+``, products with ``:`` and ``*``, ``0`` for no intercept. Coefficients
+        come in formulaic's order, the intercept last. Publishing writes the terms out. Needs the extra
+        ``formulas``.
 
     Notes
     -----
@@ -162,6 +168,7 @@ class Estimator(Statistic):
     blocks: Blocks | None = None
     penalise_intercept: bool = False
     tolerance: float = 0.0
+    formula: str | None = None
 
     def __init__(
         self,
@@ -174,8 +181,11 @@ class Estimator(Statistic):
         blocks: Sequence[Sequence[str | int]] | None = None,
         penalise_intercept: bool = False,
         tolerance: float = 0.0,
+        formula: str | None = None,
     ) -> None:
         loss_of(loss)
+        if formula is not None and (blocks is not None or block != 1 or intercept is not False):
+            raise invalid("formula", "given without block, blocks and intercept, which it says", formula)
         block = whole("block", block)
         if blocks is not None and block != 1:
             raise invalid("block", "left out where blocks are given", block)
@@ -193,12 +203,15 @@ class Estimator(Statistic):
             "blocks": check_sets("blocks", blocks, None),
             "penalise_intercept": bool(penalise_intercept),
             "tolerance": at_least_zero("tolerance", tolerance),
+            "formula": check_formula(formula),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
 
     def describe(self) -> str:
         name = self.loss if isinstance(self.loss, str) else type(self.loss).__name__
+        if self.formula is not None:
+            return f"{name} fit of {self.formula}" + (f", ridge {self.penalty:g}" if self.penalty else "")
         sizes = {len(names) for names in self.blocks} if self.blocks else {self.block}
         width = f"{min(sizes)} to {max(sizes)}" if len(sizes) > 1 else f"{min(sizes)}"
         columns = "column" if width == "1" else "columns"
@@ -209,6 +222,8 @@ class Estimator(Statistic):
 
     def models(self, public: Public) -> Models:
         """The terms of each model."""
+        if self.formula is not None:
+            return self.settle(public).models(public)
         d = len(public.columns)
         if self.blocks is None:
             if self.block > d:
@@ -221,6 +236,13 @@ class Estimator(Statistic):
             if len({frozenset(term.factors) for term in terms}) < len(terms):
                 raise invalid("blocks", "sets of different columns", names)
         return Models(public, chosen, self.intercept)
+
+    def settle(self, public: Public, *, secret: bool = True) -> Estimator:
+        """The same with the formula's terms written out, so that no formula is read again."""
+        if self.formula is None:
+            return self
+        names, intercept = terms_in(self.formula, public)
+        return replace(self, blocks=(names,), intercept=intercept, formula=None)
 
     def size(self, public: Public) -> int:
         return sum(self.models(public).sizes)

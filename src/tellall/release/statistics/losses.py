@@ -19,6 +19,7 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "Poisson",
+    "Probit",
     "ScoreLoss",
     "Squared",
     "loss_name",
@@ -156,11 +157,32 @@ class Poisson(ScoreLoss):
             return np.exp(score)
 
 
+@final
+@dataclass(frozen=True)
+class Probit(ScoreLoss):
+    """Probit regression: ℓ = −y ln Φ(t) − (1 − y) ln Φ(−t), ℓ′ = −y m(t) + (1 − y) m(−t), m = φ/Φ, ℓ″ ≤ 1."""
+
+    steepest = 1.0
+
+    def losses(self, score: Array, y: Array) -> Array:
+        from scipy.special import log_ndtr
+
+        return np.asarray(-y * log_ndtr(score) - (1 - y) * log_ndtr(-score))
+
+    def slope(self, score: Array, y: Array) -> Array:
+        return (1 - y) * _mills(-score) - y * _mills(score)
+
+    def bend(self, score: Array, y: Array) -> Array:
+        ahead, behind = _mills(score), _mills(-score)
+        return y * ahead * (score + ahead) + (1 - y) * behind * (behind - score)
+
+
 LOSSES: dict[str, FitLoss] = {
     "linear": Squared(),
     "logistic": Logistic(),
     "log-cosh": LogCosh(),
     "poisson": Poisson(),
+    "probit": Probit(),
 }
 
 
@@ -219,6 +241,13 @@ def _held(name: str) -> FitLoss:
     if isinstance(thing, type) or not isinstance(thing, FitLoss):
         raise invalid("loss", "the name of an object with gradient(theta, x, y)", name)
     return thing
+
+
+def _mills(score: Array) -> Array:
+    """φ(t)/Φ(t), stable far below zero."""
+    from scipy.special import log_ndtr
+
+    return np.asarray(np.exp(-0.5 * score**2 - 0.5 * np.log(2 * np.pi) - log_ndtr(score)))
 
 
 def _sigmoid(score: Array) -> Array:

@@ -104,5 +104,7 @@ def _category(columns: Outline, name: str, label: str) -> Factor | None:
         return None
     index = columns.names.index(name)
     column = columns.columns[index]
+    if not any(column.labels):  # an outline of which nobody told the categories
+        return index, label
     own = own_label(label, column.labels, gaps=column.gaps)
     return (index, own) if own in column.labels and column.cuts is None else None

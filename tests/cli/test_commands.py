@@ -153,10 +153,14 @@ def test_a_release_refuses_other_people(tellall, people):
     Path("plan.toml").write_text(PLAN.format(limit=0.05))
     tellall("publish", "plan.toml", "-o", "release.json", "-q")
     lines = people.read_text().splitlines()
-    Path("fewer.csv").write_text("\n".join(lines[:-1]) + "\n")
-    code, out, err = tellall("attack", "release.json", "--public", "fewer.csv")
+    Path("more.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    code, out, err = tellall("attack", "release.json", "--public", "more.csv")
     assert (code, out) == (2, "")
-    assert "the people the release was made for; got 59 people, not 60" in err
+    assert "the people the release was made for; got 61 people, not 60" in err
+    assert tellall("attack", "release.json", "--public", "more.csv", "--may-include", "-q")[0] in (0, 3)
+    Path("fewer.csv").write_text("\n".join(lines[:-1]) + "\n")  # exact totals tell that one is missing
+    assert tellall("attack", "release.json", "--public", "fewer.csv", "-q")[0] == 0
+    assert tellall("attack", "release.json", "--public", "fewer.csv", "--missing", "2")[0] == 2
     Path("other.csv").write_text("a,b\n1,2\n2,3\n")
     code, _, err = tellall("attack", "release.json", "--public", "other.csv")
     assert code == 2
@@ -432,3 +436,23 @@ def test_attack_on_a_folder_of_acro(tellall, tmp_path, monkeypatch):
     code, _, err = tellall("attack", "empty", "--public", str(made / "people.csv"))
     assert code == 2
     assert "results.json" in err
+
+
+def test_releases_about_different_people_are_attacked_together(tellall, people):
+    """Everybody's table and the table of all but the first line: the one is proved from files alone."""
+    first = people.read_text().splitlines()
+    rows = [first[0] + ",number", *(f"{line},{number}" for number, line in enumerate(first[1:], 1))]
+    Path("numbered.csv").write_text("\n".join(rows) + "\n")
+    names, secret = first[0].split(","), "ill"
+    table = 'statistic = { kind = "Marginals", ways = 1 }'
+    lines = ['data = "numbered.csv"', f'secret = "{secret}"', "steps = false"]
+    lines += [f"public = {[*(name for name in names if name != secret), 'number']}"]
+    lines += ["[[releases]]", 'name = "all"', table, "[[releases]]", 'name = "others"']
+    Path("two.toml").write_text("\n".join([*lines, 'where = "number > 1"', table]) + "\n")
+    code, _, err = tellall("audit", "two.toml", "--no-remedy")
+    assert code in (1, 3)
+    assert "“all” counts 1 person whom “others” does not." in err
+    assert tellall("publish", "two.toml", "-o", "two.json", "-q")[0] == 0
+    code, out, _ = tellall("attack", "two-1.json", "two-2.json", "--public", "numbered.csv", "--json", "-q")
+    assert code == 0
+    assert json.loads(out)["proved"] == 1

@@ -79,7 +79,10 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study"
     "   |   tellall calibrate counties.toml -o study --jobs 4",
     publish: "tellall publish people.toml -o release.json",
-    attack: "tellall attack release.json --public people.csv",
+    attack: "tellall attack release.json --public people.csv   |   "
+    "tellall attack all.json women.json --public people.csv   |   "
+    "tellall attack april.json march.json --public people.csv --where 'march.json: joined < 4'   |   "
+    "tellall attack sample.json --public register.csv --may-include",
     rows: "tellall rows age_sex.csv race_age.csv   |   tellall rows blocks.csv --by block -o rows.json   |   "
     "tellall rows release.json --reveal   |   tellall rows age_sex.csv --round 5",
     explain: "tellall explain   |   tellall explain reconstruction",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +46,16 @@ Secret = Annotated[
     typer.Option("--secret", help="Of a folder: the column to guess; the file need not have it."),
 ]
 PublicFile = Annotated[Path, typer.Option("--public", help="The file with everybody's public columns.")]
+About = Annotated[
+    list[str] | None,
+    typer.Option("--where", help="FILE: CONDITION, whom a release is about where it does not say."),
+]
+Missing = Annotated[
+    int | None, typer.Option("--missing", help="How many people the releases count who are not in the file.")
+]
+MayInclude = Annotated[
+    bool, typer.Option("--may-include", help="The file holds people who may not be in the releases.")
+]
 Prior = Annotated[float | None, typer.Option("--prior", help="The rate of the secret, if it is known.")]
 
 
@@ -59,8 +70,14 @@ def attack(
     out: Out = None,
     reveal: Reveal = False,
     device: Device = "cpu",
+    where: About = None,
+    missing: Missing = None,
+    may_include: MayInclude = False,
 ) -> None:
     """Guess everybody's secret from saved releases and the public columns, as an outsider would.
+
+    The file has everybody whom the attacker knows; each release speaks of its own part of them. Columns that
+    the file does not have are unknown to the attacker: tables are added up over them.
 
     A folder that ACRO wrote is read as it is: its tables and regressions, suppressed and rounded as they are.
     What could not be read is listed with the reason.
@@ -82,15 +99,27 @@ def attack(
         if secret is not None:
             raise invalid("--secret", "left out, as a release says what it is about", secret)
         loaded = [Release.load(path) for path in releases]
-        people = _known(loaded, public)
+        about, more = _whom(names, where or [])
+        people = _known(loaded, public, more)
+        loaded = _about(loaded, about)
     for one in skipped:
         talk.print(f"Not read: {one}", soft_wrap=True)
-    found = reconstruct(loaded, people.public, prior=prior, rng=seed, device=device)
+    found = reconstruct(
+        loaded,
+        people.public,
+        prior=prior,
+        rng=seed,
+        device=device,
+        missing=missing,
+        may_include=may_include,
+    )
     concluded = _counted(found) if found.secret.levels else _real(found)
     document = _common(found, loaded, names, seed) | concluded
     document["not_read"] = [{"id": one.id, "reason": one.reason} for one in skipped]
     for line in _lines(document):
         talk.print(line)
+    for reason in document["skipped"]:
+        talk.print(f"Not used: {reason}", soft_wrap=True)
     tell_assumed(people.assumed, talk)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
@@ -117,18 +146,48 @@ def _folder(paths: list[Path], public: Path, secret: str | None) -> tuple[Datase
     return people, folder
 
 
-def _known(releases: list[Release], path: Path) -> Dataset:
-    """The people with their public columns, cut as the releases cut them."""
-    from tellall.people.readers import read
+def _known(releases: list[Release], path: Path, more: Sequence[str] = ()) -> Dataset:
+    """The people with those public columns of the releases that the file has, cut as the releases cut them.
 
-    first = releases[0]
-    if any(release.columns != first.columns or release.shape != first.shape for release in releases):
-        raise invalid("releases", "made for the same public columns and people", "different ones")
-    bins = None if first.shape is None else first.shape.bins
+    ``more`` are further columns that conditions are about.
+    """
+    from tellall.people.dataset import Dataset
+    from tellall.people.readers import read_table
+
+    table = read_table(path)
+    have = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
+    wanted = list(dict.fromkeys(name for release in releases for name in release.columns))
+    chosen = [name for name in wanted if name in have] or wanted
+    bins: dict[str, Any] = {}
+    for release in reversed(releases):  # the first decides; others are cut again
+        bins |= {} if release.shape is None else release.shape.bins
     try:
-        return read(path, public=first.columns, bins=bins)
+        public = [*chosen, *(name for name in more if name not in chosen)]
+        kept = {name: cut for name, cut in bins.items() if name in chosen}
+        return Dataset.from_frame(table, public=public, bins=kept or None)
     except InvalidInput as error:
         raise InvalidInput(f"--public: {error}") from None
+
+
+def _whom(names: list[str], conditions: Sequence[str]) -> tuple[list[str | None], list[str]]:
+    """Whom each release is said to be about, and the columns that this needs."""
+    from tellall.release.statistics.conditions import parse_condition
+
+    about: list[str | None] = [None] * len(names)
+    columns: list[str] = []
+    for given in conditions:
+        name, sign, text = given.partition(":")
+        if not sign or name.strip() not in names:
+            rule = f"FILE: CONDITION, FILE one of {', '.join(names)}"
+            raise invalid("--where", rule, given, 'For example --where "march.json: joined < 3".')
+        about[names.index(name.strip())] = text.strip()
+        columns += parse_condition(text.strip()).columns
+    return about, columns
+
+
+def _about(releases: list[Release], about: Sequence[str | None]) -> list[Release]:
+    pairs = zip(releases, about, strict=True)
+    return [release if where is None else release.about(where) for release, where in pairs]
 
 
 def _common(found: Any, releases: list[Release], names: list[str], seed: int) -> dict[str, Any]:

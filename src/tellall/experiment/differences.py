@@ -117,6 +117,6 @@ def _sentence(names: Sequence[str], only_first: int, only_second: int, proved: i
     if proved is None:
         return told
     if not proved:
-        return f"{told} Together they prove nobody's secret whom neither proves alone."
+        return f"{told} Together they prove nobody whom neither proves alone."
     people = count_of(proved, "person", "people")
     return f"{told} Together they prove the secret of {people} whom neither proves alone."

@@ -1,0 +1,194 @@
+"""Plans with parts of the people, several attackers, and what was published before."""
+
+import json
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.core.schemas.documents import AuditDocument
+from tellall.experiment.attacker import INSIDER, Attacker
+from tellall.experiment.audit import reveal
+from tellall.experiment.plan import Plan
+from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.release.statistics.among import as_among
+from tellall.report.attackers import attacker_lines
+from tellall.report.audit_page import render
+from tests.release.test_where import WOMEN, some_people, women_of
+
+TABLES = {"kind": "Marginals", "ways": 3, "attributes": [["sex", "area"]]}
+
+
+def people():
+    """Forty people, one of whom alone is 20 years old."""
+    rng = np.random.default_rng(1)
+    frame = {
+        "sex": np.array(["f", "m"])[np.arange(40) % 2],
+        "area": np.array(list("ab"))[rng.integers(0, 2, 40)],
+        "age": np.where(np.arange(40) == 7, 20, 30 + np.arange(40) % 15),
+        "ill": np.where(np.arange(40) == 7, 1, rng.integers(0, 2, 40)),
+    }
+    return ta.Dataset.from_frame(frame, secret="ill", bins={"age": [25]})
+
+
+def plan(**more):
+    both = [
+        {"name": "everybody", "statistic": TABLES},
+        {"name": "grown up", "statistic": TABLES, "where": "age > 20"},
+    ]
+    return {"steps": False, "releases": both, **more}
+
+
+@pytest.fixture(scope="module")
+def audited():
+    attackers = [
+        {"name": "journalist", "known": ["sex"]},
+        {"name": "insider"},
+        {"name": "colleague", "known_people": 0.8, "known_secrets": 0.1},
+    ]
+    return ta.audit(people(), plan(attackers=attackers))
+
+
+def test_the_worst_attacker_comes_first(audited):
+    assert audited.attackers[0]["name"] == "insider"
+    assert audited.verdict.word == "fail"
+    assert audited.plan.attacker.name == "insider"
+    ranks = [("pass", "review", "fail").index(one["verdict"]["word"]) for one in audited.attackers]
+    assert ranks == sorted(ranks, reverse=True)
+    journalist = next(one for one in audited.attackers if one["name"] == "journalist")
+    assert journalist["proved"] == 0
+    assert "needs age, which this attacker does not know" in journalist["not_usable"][0]
+    assert journalist["knows"] == "knows sex of everybody"
+    told = next(one for one in audited.attackers if one["name"] == "colleague")
+    assert told["knows"] == "knows every public column of 80 % of the people, and the ill of 10 % of them"
+
+
+def test_two_releases_that_differ_by_one_person_prove_that_person(audited):
+    (difference,) = audited.differences
+    assert (difference.only_first, difference.only_second, difference.proved) == (1, 0, 1)
+    assert difference.sentence == (
+        "“everybody” counts 1 person whom “grown up” does not. "
+        "Together they prove the secret of 1 person whom neither proves alone."
+    )
+
+
+def test_the_document_and_the_page_tell_it_without_a_person(audited):
+    text = json.dumps(audited.document)
+    AuditDocument.model_validate_json(text)
+    document = json.loads(text)
+    page, lines = render(document), attacker_lines(document)
+    assert "Releases about different people" in page
+    assert "Who attacks" in page
+    assert "counts 1 person whom" in page
+    assert lines[0].startswith("“everybody” counts 1 person")
+    assert any("insider: fail" in line for line in lines)
+    again = Plan.from_mapping(document["plan"])
+    assert again.as_json() == document["plan"]
+
+
+def test_who_differs_is_said_only_when_asked(audited):
+    named = reveal(people(), audited.plan)
+    assert named["differences"] == [
+        {"releases": ["everybody", "grown up"], "only_first": [8], "only_second": []}
+    ]
+    rows = [one["row"] for one in named["people"]["all releases together"]]
+    assert 8 in rows
+
+
+def test_a_plan_says_what_its_one_attacker_knows():
+    found = ta.audit(people(), plan(known=["sex", "area"]))
+    assert found.attackers[0]["knows"] == "knows sex, area of everybody"
+    assert found.document["assumed"][0].startswith("The attacker knows sex, area of everybody.")
+    assert ta.audit(people(), plan()).attackers == ()
+
+
+def test_people_of_a_part_are_judged_alone():
+    everybody = some_people(100)
+    among = as_among(ta.Marginals(3), WOMEN, everybody.public)
+    women = everybody.take(np.flatnonzero(women_of(everybody)))
+    outcome = Trial(Setting(everybody), (Planned("women", among, (ta.Rounding(3),)),)).run()
+    alone = Trial(Setting(women), (Planned("women", ta.Marginals(3), (ta.Rounding(3),)),)).run()
+    assert outcome.people == women.n
+    assert outcome.accuracy == alone.accuracy
+    assert outcome.baselines == pytest.approx(alone.baselines)
+    assert outcome.loss.error == pytest.approx(alone.loss.error)
+
+
+def test_people_whom_an_attacker_was_told_are_not_judged():
+    everybody = some_people(100)
+    setting = Setting(everybody, attacker=Attacker("x", known_people=0.9, known_secrets=0.1))
+    assert setting.stand.rows.size == 90
+    assert len(setting.stand.known.secrets) == 9
+    risk = Trial(setting, (Planned("t", ta.Marginals(3)),)).scored()[1][0]
+    assert risk.n == 81
+    assert (everybody.secret[risk.rows] == risk._truth).all()
+    told = setting.stand.rows[list(setting.stand.known.secrets)]
+    assert not np.isin(risk.rows, told).any()
+    assert [everybody.secret[row] for row in told] == list(setting.stand.known.secrets.values())
+
+
+def test_who_knows_everything_is_the_attacker_there_always_was():
+    everybody = some_people(60)
+    one, other = (
+        Trial(Setting(everybody, attacker=each), (Planned("t", ta.Marginals(3)),)).run()
+        for each in (INSIDER, Attacker("x", known=everybody.public.names))
+    )
+    assert one.accuracy == other.accuracy
+    assert one.baselines == pytest.approx(other.baselines)
+    assert one.proved == other.proved
+
+
+def test_a_new_release_is_judged_together_with_the_old_one(tmp_path):
+    everybody = people()
+    old = Plan.from_mapping({"releases": plan()["releases"][:1]}).releases[0]
+    ta.publish(everybody, old.statistic).save(tmp_path / "old.json")
+    (tmp_path / "plan.toml").write_text(
+        """
+secret = "ill"
+steps = false
+[[published]]
+file = "old.json"
+[[releases]]
+name = "new"
+where = "age > 20"
+statistic = { kind = "Marginals", ways = 3, attributes = [["sex", "area"]] }
+"""
+    )
+    found = ta.audit(everybody, tmp_path / "plan.toml")
+    assert [finding.name for finding in found.findings] == ["old (published)", "new", "all releases together"]
+    assert found.verdict.word == "fail"
+    assert found.differences[0].proved == 1
+    assert [entry.name for entry in found.plan.planned] == ["new"]
+    assert found.document["plan"]["published"] == [{"file": "old.json", "name": "old (published)"}]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"known": ["agee"]}, "known must be a column of the table .*Did you mean 'age'"),
+        ({"attackers": [{"name": "a", "known": ["x"]}]}, "attacker “a”: known"),
+        ({"attackers": [{"name": "a"}, {"name": "a"}]}, "attackers must have different names"),
+        ({"attackers": [{"name": "a"}], "known_people": 0.5}, "known belongs under an attacker"),
+        ({"known_people": 0.0}, "known_people should be greater than 0"),
+        ({"known_secrets": 1.0}, "known_secrets should be less than 1"),
+        ({"published": [{"file": "../x.json"}]}, "published"),
+        ({"published": [{"file": "no.json"}]}, "no.json"),
+    ],
+)
+def test_wrong_attackers_are_refused_in_a_sentence(more, message):
+    with pytest.raises(ta.InvalidInput, match=message):
+        ta.audit(people(), plan(**more))
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("age >", "release “b”: where condition must be"),
+        ("height > 3", "release “b”: .*must be a column of the table"),
+        ("age > 1000", "release “b”: .*where must be true of one person or more"),
+    ],
+)
+def test_wrong_conditions_are_refused_in_a_sentence(where, message):
+    release = {"name": "b", "statistic": TABLES, "where": where}
+    with pytest.raises(ta.InvalidInput, match=message):
+        ta.audit(people(), {"releases": [release]})

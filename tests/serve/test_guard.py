@@ -130,6 +130,17 @@ def test_a_form_that_is_no_text_is_refused(client):
     assert answer.status == 400
 
 
+def test_a_ticket_opens_the_page_once(client):
+    ticket = client.app.ticket()
+    assert client.ask(f"/{ticket}/", host="evil.example").status == 421  # and is spent by that
+    assert client.ask(f"/{ticket}/").status == 403
+    ticket = client.app.ticket()
+    answer = client.ask(f"/{ticket}/")
+    assert (answer.status, answer.headers["location"]) == (303, f"{HERE}/")
+    assert client.ask(f"/{ticket}/").status == 403
+    assert client.ask(f"/{ticket}/case/0123456789abcdef/plan").status == 403
+
+
 def test_a_websocket_is_closed(client: Client):
     import asyncio
 

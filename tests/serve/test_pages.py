@@ -9,6 +9,7 @@ import tomllib
 import pytest
 
 from tellall import cli
+from tellall.core.schemas.documents import DecisionDocument
 from tellall.serve import edits
 from tests.conftest import first_fast
 from tests.report.pages import NASTY, Tags
@@ -55,6 +56,29 @@ def test_a_key_is_left_out_and_a_plan_is_drafted(client):
     assert "hide counts below 10" in page.text
     plan = tomllib.loads(client.case().plan_text)
     assert (plan["secret"], plan["public"], plan["data"]) == ("ill", ["age", "sex", "region"], "clinic.csv")
+
+
+def test_what_an_outsider_knows_is_written_into_the_plan(client):
+    client.open("clinic.csv", people_csv())
+    form = {"secret": 4, "public": [1, 2, 3], "asked": "known"}
+    client.post(f"{client.here}/columns", {**form, "known": [1, 2, 3, 4]})
+    assert "known" not in tomllib.loads(client.case().plan_text)  # all of them, as by default
+    client.post(f"{client.here}/columns", {**form, "known": [1, 3]})
+    assert tomllib.loads(client.case().plan_text)["known"] == ["age", "region"]
+    assert client.case().plan.attackers[0].known == ("age", "region")
+    assert "For these the gauge says nothing" in client.get(f"{client.here}/foresight").text
+    before = client.case().plan_text
+    assert "known must be one column or more" in client.post(f"{client.here}/columns", form).text
+    assert client.case().plan_text == before
+
+
+def test_areas_are_chosen_with_the_columns(client):
+    client.open("clinic.csv", people_csv())
+    client.post(f"{client.here}/columns", {"secret": 4, "public": [1, 2], "by": 3, "known": [1, 2, 3]})
+    plan = tomllib.loads(client.case().plan_text)
+    assert plan["by"] == "region"
+    assert "known" not in plan
+    assert "each area is foreseen and attacked by itself" in client.get(f"{client.here}/foresight").text
 
 
 @pytest.mark.parametrize("form", [{}, {"secret": 9}, {"secret": "x"}, {"secret": 4}])
@@ -105,6 +129,10 @@ def test_every_click_on_a_card_writes_the_plan_that_the_command_line_reads(clien
         {"text": "not = [toml"},
         {"text": "secret = 'ill'\ndata = '/etc/passwd'\nreleases = []"},
         {"text": "secret = 'ill'\ndata = '../../x.csv'\nreleases = []"},
+        {
+            "text": "secret = 'ill'\ndata = 'x.csv'\nreleases = [{ statistic = { kind = 'Means' } }]\n"
+            "[[published]]\nfile = 'people.csv'\n"
+        },
     ],
 )
 def test_a_wrong_change_is_explained_and_the_plan_stays(client, form):
@@ -160,6 +188,12 @@ def test_the_served_numbers_are_those_of_the_command_line(audited, tmp_path, mon
     found = typed["findings"][0]["summary"]
     assert f"{100 * found['accuracy']:.1f}" in page
     assert f"{100 * found['advantage']:+.1f}" in page
+
+
+def test_every_attack_was_told_as_it_was_done(audited):
+    state = audited.case().read("run.json")
+    assert (state["state"], state["error"]) == ("done", "")
+    assert [one["word"] for one in state["attacks"]] == [audited.case().audit["verdict"]["word"]]
 
 
 def test_every_page_of_an_audit_is_whole(audited):
@@ -243,6 +277,7 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     served = client.get(f"{client.here}/export/audit.json").body
     assert decision["audit_sha256"] == hashlib.sha256(served).hexdigest()
     assert decision["verdict"] == json.loads(served)["verdict"]["word"]
+    assert DecisionDocument.model_validate(decision)
     report = client.get(f"{client.here}/export/report.html")
     assert report.headers["content-disposition"] == 'attachment; filename="report.html"'
     assert "Accepted by Ada" in report.text

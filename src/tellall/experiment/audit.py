@@ -101,7 +101,7 @@ def audit(
         for number, attacker in enumerate(chosen.attackers):
             told = _part_of(progress, number, len(chosen.attackers))
             one = replace(chosen, attackers=(attacker,))
-            audits.append(_by_one(dataset, one, workers, kept, told, called, command))
+            audits.append(_by_one(dataset, one, workers, kept, told, called, command, each))
     done = worst_first(audits)
     return _with_remedy(dataset, done, workers) if remedy else done
 
@@ -121,13 +121,14 @@ def _by_one(
     progress: Progress | None,
     name: str,
     command: str,
+    each: Each | None = None,
 ) -> Audit:
     """The audit of a plan with one attacker."""
     if plan.by is not None:
         from tellall.experiment.areas import audit_areas
 
         return audit_areas(dataset, plan, progress, workers=workers, kept=kept, name=name, command=command)
-    found = attack_all(dataset, plan, workers, kept, progress)
+    found = attack_all(dataset, plan, workers, kept, progress, each=each)
     findings = tuple(finding for finding in found if finding.job.role != "step")
     return Audit(
         plan=plan,

@@ -25,6 +25,7 @@ from tellall.people.sheets import SHEETS, encoding_of, in_utf8, read_cells
 
 __all__ = [
     "DELIMITED",
+    "ENDINGS",
     "ParquetColumns",
     "PeopleTable",
     "check_table",
@@ -38,6 +39,7 @@ _PARQUET = (".parquet", ".pq")
 _MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
 _PANDAS = {".dta": ("read_stata", {}), ".sas7bdat": ("read_sas", {"encoding": "infer"})}
 _PACKED = {f"{ending}.gz": delimiter for ending, delimiter in DELIMITED.items()}
+ENDINGS = (*DELIMITED, *_PACKED, *_PARQUET, *_PANDAS, *SHEETS)
 
 
 def read(
@@ -73,11 +75,10 @@ def check_table(path: str | Path) -> tuple[Path, str]:
     ending = file.suffix.lower()
     if ending == ".gz":
         ending = "".join(file.suffixes[-2:]).lower()
-    known = (*DELIMITED, *_PACKED, *_PARQUET, *_PANDAS, *SHEETS)
     if file.is_dir() or ("*" in file.name and not file.exists()):
         raise invalid("path", "one file", file, _MANY)
-    if ending not in known:
-        raise invalid("path", f"a file ending in {', '.join(known)}", file)
+    if ending not in ENDINGS:
+        raise invalid("path", f"a file ending in {', '.join(ENDINGS)}", file)
     if not file.is_file():
         raise invalid("path", "a file that exists", file)
     if file.stat().st_size == 0:

@@ -22,11 +22,12 @@ from tellall.core import files
 from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line, plain_text, said_safely
 from tellall.core.version import __version__
+from tellall.people.readers import ENDINGS
 from tellall.report.areas import area_funnel
 from tellall.report.audit_page import audit_view, render
 from tellall.report.html import environment, page_style, style_policy
 from tellall.serve import edits, views
-from tellall.serve.cases import ENDINGS, Case, Home, shown_name
+from tellall.serve.cases import Case, Home, shown_name
 from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM, Guard
 from tellall.serve.points import point_view
 from tellall.serve.runs import Runs
@@ -140,7 +141,11 @@ class Pages:
             by = edits.index_of(form["by"], count) if form.get("by") else None
             if by == secret:
                 raise invalid("areas", "made by another column than the secret", case.columns[secret].name)
-            case.draft_plan(secret, [one for one in public if one != secret], by, seed=self.seed)
+            known = [edits.index_of(one, count) for one in several.get("known", ())]
+            if "asked" in form and not known:
+                raise invalid("known", "one column or more", "none", "An outsider knows something.")
+            columns = [one for one in public if one != secret]
+            case.draft_plan(secret, columns, by, known=known or None, seed=self.seed)
         except TellallError as error:
             return self.columns(request, str(error))
         return self.to(request, case, "plan")

@@ -21,9 +21,8 @@ from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
 from tellall.experiment.plan import Plan
 from tellall.people import readers
 
-__all__ = ["ENDINGS", "Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
+__all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
 
-ENDINGS = (".csv", ".tsv", ".tab", ".parquet", ".pq", ".dta", ".sas7bdat")
 _ID = re.compile("[0-9a-f]{16}")
 _LARGEST_PLAN = 2**20
 _LONGEST_NAME = 80
@@ -115,17 +114,28 @@ class Case:
     @property
     def plan(self) -> Plan:
         """The plan, as the command line reads it."""
-        return Plan.read(self.folder / "plan.toml")
+        return plan_from(self.plan_text)
 
-    def draft_plan(self, secret: int, public: list[int], by: int | None = None, *, seed: int = 0) -> None:
-        """Writes a first plan for some columns, which are named by their places."""
+    def draft_plan(
+        self,
+        secret: int,
+        public: list[int],
+        by: int | None = None,
+        *,
+        known: list[int] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Writes a first plan for columns, named by their places; an outsider knows all, or those in `known`."""
         looks = self.columns
         names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
         table = readers.read_table(self.data)
         made = draft({name: table[name] for name in names}, self.name, secret=looks[secret].name)
         text = made.text.replace("seed = 0 ", f"seed = {seed} ", 1)
         if by is not None:
-            text = _with_area(text, looks[by].name)
+            text = text.replace('# by = "county"  ', f"by = {toml_text(looks[by].name)}  ", 1)
+        if known is not None and not {*public, *([] if by is None else [by])} <= set(known):
+            listed = ", ".join(toml_text(looks[index].name) for index in known if index in public)
+            text = text.replace('# known = ["age", "sex"]  ', f"known = [{listed}]  ", 1)
         self.write_plan(text)
 
     def write_plan(self, text: str) -> None:
@@ -231,9 +241,9 @@ def shown_name(given: str) -> tuple[str, str]:
     (('Clinic 7.CSV', '.csv'), ('people.csv', '.csv'))
     """
     name = one_line(re.split(r"[/\\]", given)[-1], _LONGEST_NAME).lstrip(". ")
-    ending = next((one for one in ENDINGS if given.lower().endswith(one)), "")
+    ending = next((one for one in readers.ENDINGS if given.lower().endswith(one)), "")
     if not ending:
-        raise invalid("file", f"one that ends in {', '.join(ENDINGS)}", name)
+        raise invalid("file", f"one that ends in {', '.join(readers.ENDINGS)}", name)
     return (name if name.lower().endswith(ending) else f"people{ending}"), ending
 
 
@@ -245,12 +255,10 @@ def plan_from(text: str) -> Plan:
         mapping = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise invalid("plan", "TOML", "other text", f"The reader said: {said(error, 120)}.") from None
+    if mapping.get("published"):
+        advice = "Files beside the plan are read by the command line alone."
+        raise invalid("published", "left out of a plan in the browser", "some", advice)
     return Plan.from_mapping(mapping, folder=Path(), needed=("secret", "data"))
-
-
-def _with_area(text: str, name: str) -> str:
-    """A drafted plan that is published area by area."""
-    return text.replace('# by = "county"  ', f"by = {toml_text(name)}  ", 1)
 
 
 def _about_file(sentence: str, path: Path, name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import re
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -76,6 +77,12 @@ class Guard:
 
     def __init__(self, app: Any, *, host: str, token: str, log: Callable[[str], None]) -> None:
         self.app, self.host, self.token, self.log = app, host, token, log
+        self._ticket = ""
+
+    def ticket(self) -> str:
+        """A word that stands for the token once: other users of this machine see how a browser is started."""
+        self._ticket = secrets.token_urlsafe(24)
+        return self._ticket
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request, or refuses it."""
@@ -83,6 +90,11 @@ class Guard:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
+        if self._ticket and scope["path"] == f"/{self._ticket}/":
+            used, self._ticket = self._ticket, ""
+            if refusal(scope, host=self.host, token=used) is None:
+                await _plain(send, 303, "", Location=f"/{self.token}/")
+                return
         wrong = refusal(scope, host=self.host, token=self.token)
         if wrong is not None:
             code, why = wrong
@@ -104,8 +116,8 @@ class Guard:
         await self.app({**scope, "root_path": f"/{self.token}"}, receive, with_headers)
 
 
-async def _plain(send: Send, code: int, text: str) -> None:
-    headers = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **_HEADERS}
+async def _plain(send: Send, code: int, text: str, **more: str) -> None:
+    headers = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **_HEADERS, **more}
     listed = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": code, "headers": listed})
     await send({"type": "http.response.body", "body": text.encode()})

@@ -69,7 +69,8 @@ class Server:
         )
         self.runs.resume(self.home)
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=(self.address,), daemon=True).start()
+            once = f"http://{self._app.host}/{self._app.ticket()}/"
+            threading.Thread(target=webbrowser.open, args=(once,), daemon=True).start()
         sys.stdout.flush()
         try:
             with suppress(KeyboardInterrupt):

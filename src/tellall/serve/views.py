@@ -103,7 +103,7 @@ def _foresight(people: Dataset, plan: Plan) -> Plain:
     chosen = plan.attackable(people)
     chosen.check(people)
     needed, time = chosen.memory(people), chosen.time(people)
-    setting = Setting(people)
+    setting = Setting(people, attacker=chosen.attacker)
     groups: list[tuple[str, Sequence[Planned]]] = [(one.name, [one]) for one in chosen.releases]
     if len(chosen.releases) > 1:
         groups.append(("all releases together", chosen.releases))

@@ -26,6 +26,7 @@ __all__ = ["COMMAND", "main", "run"]
 
 COMMAND = "tellall audit plan.toml"  # what repeats the audit, beside the file of people
 _LONG = 30  # seconds from which all cores work
+_WORSE = ("", "skipped", "pass", "review", "fail")
 _EVERY = 0.2  # seconds between two notes of the progress
 
 
@@ -64,7 +65,8 @@ class _Notes:
     def found(self, finding: Finding | Skipped) -> None:
         for attack in self.state["attacks"]:
             if attack["key"] == _key(finding.job):
-                attack["word"] = finding.verdict.word if isinstance(finding, Finding) else "skipped"
+                word = finding.verdict.word if isinstance(finding, Finding) else "skipped"
+                attack["word"] = max(attack["word"], word, key=_WORSE.index)  # of several attackers
         self.write()
 
 

@@ -13,7 +13,7 @@ __all__ = [
     "outdated",
 ]
 
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "decision")
 VERSION = 2
 
 

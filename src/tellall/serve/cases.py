@@ -125,7 +125,7 @@ class Case:
         known: list[int] | None = None,
         seed: int = 0,
     ) -> None:
-        """Writes a first plan for columns, named by their places; an outsider knows all, or those in `known`."""
+        """Writes a first plan for columns, by their places; an outsider knows those in `known`, or all."""
         looks = self.columns
         names = [looks[index].name for index in sorted({*public, secret, *([] if by is None else [by])})]
         table = readers.read_table(self.data)

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,9 @@ def audited(tmp_path_factory):
         "--jobs",
         "1",
     ]
+    (home / "policy.toml").write_text('name = "Site 7"\nlimit = 0.04\n')
+    command += ["--policy", str(home / "policy.toml"), "--decision"]
+    command += ["--markdown", str(home / "summary.md"), "--junit", str(home / "junit.xml")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [*command, "-o", str(home / "found")])
         with pytest.raises(SystemExit) as end:
@@ -79,6 +83,19 @@ def test_the_record_is_one_of_acro(audited):
             text = (folder / file["name"]).read_bytes()
             said = (folder / "checksums" / f"{file['name']}.txt").read_text()
             assert said == hashlib.sha256(text).hexdigest()
+
+
+def test_the_policy_and_what_pipelines_read(audited):
+    _, folder = audited
+    document = json.loads((folder / "audit.json").read_text())
+    assert document["limit"] == 0.04
+    assert "--policy policy.toml" in document["command"]
+    assert "| output\\_4 |" in (folder.parent / "summary.md").read_text()
+    assert '<testcase classname="tellall.audit" name="output_4"' in (folder.parent / "junit.xml").read_text()
+    record = tomllib.loads((folder / "decision.toml").read_text())
+    assert record["policy"]["name"] == "Site 7"
+    assert set(record["sha256"]) == {"outputs/output_0_0.csv", "outputs/output_4_0.csv"}
+    assert "people.csv" not in (folder / "decision.toml").read_text()
 
 
 @pytest.mark.skipif(importlib.util.find_spec("acro") is None, reason="needs tellall[acro]: pandas below 3")

@@ -21,6 +21,7 @@ from tellall.cli.options import (
     Reveal,
     announce,
     check_folder,
+    check_out,
     emit,
     kept_beside,
     only_writer,
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from tellall.core.jobs import Workers
     from tellall.experiment import plan as plans
     from tellall.experiment.document import Audit
+    from tellall.experiment.policy import Policy
     from tellall.people.dataset import Dataset
+    from tellall.release.outputs import OutputFolder
 
 __all__ = [
     "EXIT_CODES",
@@ -69,6 +72,19 @@ Secret = Annotated[
         "--secret", help="With --acro: the column to protect; what most outputs are about by default."
     ),
 ]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="POLICY.toml", help="The site's rules, which no plan can loosen."),
+]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Also write a summary in Markdown.")
+]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="FILE", help="Also write the verdicts as JUnit's XML.")
+]
+Decision = Annotated[
+    bool, typer.Option("--decision", help="Also write decision.toml, a record for the decider to sign.")
+]
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
@@ -93,6 +109,10 @@ def audit(
     cluster: Cluster = None,
     device: Device = "cpu",
     no_remedy: NoRemedy = False,
+    policy: PolicyFile = None,
+    markdown: Markdown = None,
+    junit: Junit = None,
+    decision: Decision = False,
 ) -> None:
     """Attack everything a plan would publish: a verdict, a page, an exit code.
 
@@ -118,6 +138,7 @@ def audit(
     from tellall.algebra.operators.base import find_device
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
+    from tellall.experiment.policy import Policy
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
@@ -126,7 +147,11 @@ def audit(
     named = _name(plan, acro, context)
     folder = out or Path(f"{named}-audit")
     check_folder(folder)
-    people, chosen, made_by = _asked(plan, data, acro, secret, seed, talk)
+    for extra in (markdown, junit):
+        check_out(extra)
+    rules = None if policy is None else Policy.read(policy)
+    people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk)
+    chosen = chosen if rules is None else rules.under(chosen)
     known = chosen.not_checked
     chosen = chosen.attackable(people)
     for one in chosen.not_checked[len(known) :]:
@@ -146,6 +171,7 @@ def audit(
     where = [] if on_cpu else ["--device", chosen.device]
     asked = [plan.name] if plan is not None else []
     asked += ["--acro", acro.name] if acro is not None else []
+    asked += ["--policy", policy.name] if policy is not None else []
     pieces = "attacks" if chosen.by is None else "areas"
     with (
         resumable(kept=True, words=pieces) as through,
@@ -169,10 +195,14 @@ def audit(
         talk.print(text)
     for line in (*audit_lines(result.document), *attacker_lines(result.document)):
         talk.print(line, soft_wrap=True)
-    if made_by is not None:
-        _write_record(result.document, folder, made_by, talk)
-    if result.verdict.word != "pass" and result.worst is not None and not no_remedy and acro is None:
+    if outputs is not None:
+        _write_record(result.document, folder, outputs.made_by, talk)
+    changeable = outputs is None and not chosen.forbidden and not no_remedy
+    if result.verdict.word != "pass" and result.worst is not None and changeable:
         result = _explained(people, result, folder, talk, workers, quiet=quiet)
+    _write_summaries(result.document, markdown, junit, talk)
+    if decision:
+        _write_decision(result.document, folder, plan, rules, outputs, talk)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
@@ -198,8 +228,8 @@ def _asked(
     secret: str | None,
     seed: int | None,
     talk: Console,
-) -> tuple[Dataset, plans.Plan, str | None]:
-    """The people, what is attacked, and which ACRO wrote the outputs."""
+) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
+    """The people, what is attacked, and the outputs of ACRO among that."""
     from tellall.experiment.plan import Plan
     from tellall.release.folders import read_folder
 
@@ -218,7 +248,7 @@ def _asked(
     chosen = chosen.with_outputs(folder)
     for one in folder.skipped:
         talk.print(f"Not read: {one}", soft_wrap=True)
-    return people, chosen, folder.made_by
+    return people, chosen, folder
 
 
 def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console) -> Dataset:
@@ -252,6 +282,39 @@ def _write_record(document: dict[str, Any], folder: Path, made_by: str, talk: Co
     for name, text in texts.items():
         files.write_text(folder / name, text)
     talk.print(f"ACRO's viewer reads {folder / 'results.json'}", soft_wrap=True)
+
+
+def _write_summaries(
+    document: dict[str, Any], markdown: Path | None, junit: Path | None, talk: Console
+) -> None:
+    """Writes what pipelines read."""
+    from tellall.report import summary
+
+    for path, render in ((markdown, summary.markdown), (junit, summary.junit)):
+        if path is not None:
+            files.write_text(path, render(document))
+            talk.print(f"Wrote {path}", soft_wrap=True)
+
+
+def _write_decision(
+    document: dict[str, Any],
+    folder: Path,
+    plan: Path | None,
+    rules: Policy | None,
+    outputs: OutputFolder | None,
+    talk: Console,
+) -> None:
+    """Writes the record of a decision, beside the page."""
+    from datetime import UTC, datetime
+
+    from tellall.experiment.policy import decision
+
+    given = () if outputs is None else outputs.outputs
+    published = list(dict.fromkeys(path for output in given for path in output.files))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    text = decision(document, date=now, plan=plan, policy=rules, published=published)
+    files.write_text(folder / "decision.toml", text)
+    talk.print(f"The record to be signed is {folder / 'decision.toml'}", soft_wrap=True)
 
 
 def _explained(

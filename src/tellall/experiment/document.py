@@ -94,6 +94,8 @@ class Audit:
     @cached_property
     def verdict(self) -> Verdict:
         """Pass, review or fail, with a sentence: never better than that of any set of releases."""
+        if self.plan.forbidden:
+            return Verdict("fail", f"The policy does not allow {', '.join(self.plan.forbidden)}.", "policy")
         verdict = judge(
             [(finding.name, one) for finding in self.found for one in finding.outcomes],
             self.limits,

@@ -22,6 +22,7 @@ __all__ = [
     "ColumnLook",
     "Draft",
     "as_toml",
+    "as_toml_value",
     "draft",
     "look_at",
     "toml_text",
@@ -331,16 +332,17 @@ def as_toml(entries: Sequence[dict[str, Any]]) -> str:
     """
     given = [{key: part for key, part in entry.items() if part is not None} for entry in entries]
     return "\n\n".join(
-        "\n".join(["[[releases]]", *(f"{key} = {_value(part)}" for key, part in entry.items())])
+        "\n".join(["[[releases]]", *(f"{key} = {as_toml_value(part)}" for key, part in entry.items())])
         for entry in given
     )
 
 
-def _value(value: Any) -> str:
+def as_toml_value(value: Any) -> str:
+    """A value as TOML writes it."""
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{_key(key)} = {_value(part)}' for key, part in value.items())} }}"
+        return f"{{ {', '.join(f'{_key(key)} = {as_toml_value(part)}' for key, part in value.items())} }}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(as_toml_value, value))}]"
     if isinstance(value, str):
         return toml_text(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -128,6 +128,8 @@ class Plan:
         Where equations are solved, "cpu" or "cuda"; no part of the plan as a document.
     attackers
         Who attacks, and what each of them knows; an audit answers for each.
+    forbidden
+        What the site's policy does not allow to be published; see `Policy`. No part of the document.
 
     Examples
     --------
@@ -152,6 +154,7 @@ class Plan:
     device: str = "cpu"
     not_checked: tuple[NotChecked, ...] = ()
     attackers: tuple[Attacker, ...] = (INSIDER,)
+    forbidden: tuple[str, ...] = ()
 
     @property
     def attacker(self) -> Attacker:

@@ -89,7 +89,8 @@ def read_acro(
     for entry in entries:
         for name, read in entry.parts(known, threshold, said.get(entry.id)):
             try:
-                outputs.append(Output(name, read(), entry.status, entry.command))
+                made = read()
+                outputs.append(Output(name, made, entry.status, entry.command, tuple(entry.files())))
             except TellallError as error:
                 skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tellall.release.release import Release
 
@@ -33,12 +34,15 @@ class Output:
         What another checker said of it (pass, review or fail); empty where none did.
     command
         What the analyst asked for, as text; empty where nobody says.
+    files
+        Where its numbers are.
     """
 
     id: str
     release: Release
     status: str = ""
     command: str = ""
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ __all__ = [
     "outdated",
 ]
 
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "decision")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "decision")
 VERSION = 2
 
 
@@ -28,7 +28,9 @@ def load(name: str) -> dict[str, Any]:
     from tellall.core.schemas import documents, plans, studies  # they load pydantic
 
     one_of("name", name, NAMES)
-    room = {"plan": plans, "sweep": studies, "calibrate": studies, "rows": studies}.get(name, documents)
+    room = {"plan": plans, "policy": plans, "sweep": studies, "calibrate": studies, "rows": studies}.get(
+        name, documents
+    )
     model = getattr(room, f"{name.capitalize()}Document")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tellall.core.schemas.documents import Described, Text
 
-__all__ = ["PlanDocument", "PlanRelease"]
+__all__ = ["PlanDocument", "PlanRelease", "PolicyDocument"]
 
 
 class _Strict(BaseModel):
@@ -99,3 +99,25 @@ class PlanDocument(_Strict):
         list[PlanPublished], Field(max_length=200, description="What was published before, as files.")
     ] = []
     releases: Annotated[list[PlanRelease], Field(min_length=1, max_length=200)]
+
+
+class PolicyDocument(_Strict):
+    """What a site allows, whatever a plan says."""
+
+    model_config = ConfigDict(title="tellall policy")
+
+    schema_version: Literal[2] = 2
+    name: Annotated[Text, Field(description="What the site calls it.")] = ""
+    limit: Annotated[
+        float | None, Field(ge=0, le=1, description="The most advantage that any plan may allow.")
+    ] = None
+    exposed_limit: Annotated[
+        int | None, Field(ge=0, description="The most people whom any plan may let be learnt.")
+    ] = None
+    repeats: Annotated[int, Field(ge=1, le=1000, description="The least number of draws.")] = 1
+    attackers: Annotated[
+        list[PlanAttacker], Field(max_length=20, description="Who must be among the attackers.")
+    ] = []
+    not_published: Annotated[
+        list[Text], Field(max_length=100, description="Kinds of statistic that must not be published.")
+    ] = []

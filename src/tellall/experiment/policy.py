@@ -1,0 +1,198 @@
+"""Policy: what a site allows, whatever an analyst's plan says. A plan can ask for less, never for more."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tellall.core import files
+from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import one_line, said
+from tellall.experiment.attacker import Attacker
+from tellall.experiment.plan import Plan
+from tellall.release import catalogue
+from tellall.release.statistics.among import Among
+from tellall.release.statistics.base import Statistic
+
+__all__ = ["Policy", "decision"]
+
+_LARGEST = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """The rules of a site.
+
+    Attributes
+    ----------
+    name
+        What the site calls it.
+    limit, exposed_limit
+        The most that any plan may allow; see `Plan`. None: as the plan says.
+    repeats
+        The least number of draws of the noise that are attacked.
+    attackers
+        Who must be among the attackers of every plan.
+    not_published
+        Kinds of statistic that must not be published.
+    sha256
+        That of the file.
+    """
+
+    name: str = ""
+    limit: float | None = None
+    exposed_limit: int | None = None
+    repeats: int = 1
+    attackers: tuple[Attacker, ...] = ()
+    not_published: tuple[str, ...] = ()
+    sha256: str = ""
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Reads a policy from a TOML file."""
+        text = files.read_text(Path(path), what="policy", largest=_LARGEST)
+        try:
+            mapping = tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise invalid(
+                "policy", "a TOML file", str(path), f"The reader said: {said(error, 120)}."
+            ) from None
+        return replace(cls.from_mapping(mapping), sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest())
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Policy:
+        """The policy in a mapping of the same shape as the file.
+
+        Examples
+        --------
+        >>> Policy.from_mapping({"limit": 0.02}).under(Plan((), limit=0.1)).limit
+        0.02
+        """
+        from pydantic import ValidationError
+
+        from tellall.core.schemas.plans import PolicyDocument
+
+        try:
+            document = PolicyDocument.model_validate(dict(mapping))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(str(part) for part in first["loc"])[:80]
+            raise InvalidInput(f"policy: {one_line(where)}: {first['msg']}.") from None
+        known = catalogue.kinds("statistic")
+        for kind in document.not_published:
+            if kind not in known:
+                advice = catalogue.nearest(kind, known).strip()
+                raise invalid("policy: not_published", f"kinds among {', '.join(known)}", kind, advice)
+        attackers = Attacker.listed(document) if document.attackers else ()
+        return cls(
+            document.name,
+            document.limit,
+            document.exposed_limit,
+            document.repeats,
+            attackers,
+            tuple(document.not_published),
+        )
+
+    def under(self, plan: Plan) -> Plan:
+        """The plan under this policy: the lower limits, the further attackers, what must not be published."""
+        limits = [value for value in (plan.exposed_limit, self.exposed_limit) if value is not None]
+        attackers = plan.attackers
+        if self.attackers:
+            own = [replace(one, name=one.name or "as planned") for one in plan.attackers]
+            known = {(one.known, one.known_people, one.known_secrets) for one in own}
+            more = [
+                one for one in self.attackers if (one.known, one.known_people, one.known_secrets) not in known
+            ]
+            attackers = (*(own if more else plan.attackers), *more)
+        return replace(
+            plan,
+            limit=plan.limit if self.limit is None else min(plan.limit, self.limit),
+            exposed_limit=min(limits) if limits else None,
+            repeats=max(plan.repeats, self.repeats),
+            attackers=attackers,
+            forbidden=tuple(
+                f"“{entry.name}” ({kind})"
+                for entry in plan.releases
+                if (kind := _kind(entry.statistic)) in self.not_published
+            ),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The policy as plain data."""
+        return {
+            "name": self.name,
+            "limit": self.limit,
+            "exposed_limit": self.exposed_limit,
+            "repeats": self.repeats,
+            "attackers": [one.name for one in self.attackers],
+            "not_published": list(self.not_published),
+            "sha256": self.sha256,
+        }
+
+
+def _kind(statistic: Statistic) -> str:
+    return type(statistic.statistic if isinstance(statistic, Among) else statistic).__name__
+
+
+def decision(
+    document: Mapping[str, Any],
+    *,
+    date: str,
+    plan: Path | None,
+    policy: Policy | None,
+    published: Sequence[Path],
+) -> str:
+    """The record of a decision, to be signed: what was checked, by which rules, and what was found.
+
+    Hashes are those of the plan, the policy and the outputs. Files of people have none here: a hash confirms
+    a guess about the one row that somebody does not know.
+    """
+    from tellall.experiment.draft import as_toml_value as toml
+
+    lines = [
+        "# The record of a decision about publishing. Fill in the last part.",
+        f"date = {toml(date)}",
+        f"tellall = {toml(document['tellall'])}",
+        f"command = {toml(document['command'])}",
+        f"seed = {document['seed']}",
+        f"people = {document['data']['people']}",
+        f"secret = {toml(document['data']['secret'])}",
+        "",
+        "[verdict]",
+        f"word = {toml(document['verdict']['word'])}",
+        f"sentence = {toml(document['verdict']['sentence'])}",
+        f"limit = {toml(document['limit'])}",
+        *([] if (most := document["exposed_limit"]) is None else [f"exposed_limit = {most}"]),
+        "",
+        "[outputs]",
+        *(
+            f"{toml(row['name'])} = {toml(row['verdict']['word'])}"
+            for row in document["findings"]
+            if row["role"] == "alone"
+        ),
+        "",
+        "[policy]",
+        f"name = {toml('none' if policy is None else policy.name or 'without a name')}",
+        *([] if policy is None else [f"sha256 = {toml(policy.sha256)}"]),
+        "",
+        "[sha256]",
+        *(f"{toml(path.name)} = {toml(_hash(path))}" for path in ([plan] if plan is not None else [])),
+        *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(_hash(path))}" for path in published),
+        "",
+        "[decision]",
+        'name = ""      # who decides',
+        'decision = ""  # publish, change first, or do not publish',
+        'reasons = ""',
+        'signed_on = ""',
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,154 @@
+"""The site's policy, which no plan can loosen, and the record of a decision."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tellall as ta
+from tellall.core.schemas import load
+from tellall.experiment.attacker import Attacker
+from tellall.experiment.plan import Plan
+from tellall.experiment.policy import Policy, decision
+from tellall.report.summary import junit, markdown
+
+RELEASES = [
+    {"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}},
+    {"name": "some", "statistic": {"kind": "Marginals", "ways": 2}, "where": "a0 = 1"},
+    {"name": "fit", "statistic": {"kind": "Estimator", "loss": "linear"}},
+]
+
+
+def _plan(**more):
+    return Plan.from_mapping({"releases": RELEASES, "steps": False, **more})
+
+
+@pytest.mark.parametrize(
+    ("plan", "policy", "kept"),
+    [
+        ({"limit": 0.1}, {"limit": 0.02}, {"limit": 0.02}),
+        ({"limit": 0.01}, {"limit": 0.02}, {"limit": 0.01}),
+        ({"exposed_limit": 7}, {"exposed_limit": 3}, {"exposed_limit": 3}),
+        ({"exposed_limit": 1}, {"exposed_limit": 3}, {"exposed_limit": 1}),
+        ({"repeats": 2}, {"repeats": 5}, {"repeats": 5}),
+        ({"repeats": 9}, {"repeats": 5}, {"repeats": 9}),
+        ({"limit": 0.1}, {}, {"limit": 0.1}),
+    ],
+)
+def test_a_plan_can_ask_for_less_and_never_for_more(plan, policy, kept):
+    under = Policy.from_mapping(policy).under(_plan(**plan))
+    assert {name: getattr(under, name) for name in kept} == kept
+
+
+def test_attackers_of_the_policy_join_those_of_the_plan():
+    policy = Policy.from_mapping({"attackers": [{"name": "neighbour", "known": ["a0"]}, {"name": "insider"}]})
+    under = policy.under(_plan())
+    assert [one.name for one in under.attackers] == ["as planned", "neighbour"]
+    assert Attacker("neighbour", ("a0",)) in under.attackers
+
+
+def test_what_must_not_be_published_fails_whatever_it_gives_away():
+    policy = Policy.from_mapping({"not_published": ["Marginals"]})
+    under = policy.under(_plan())
+    assert under.forbidden == ("“tables” (Marginals)", "“some” (Marginals)")
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (40, 2)), rng.permutation(np.arange(40) % 2))
+    audit = ta.audit(people, policy.under(Plan.from_mapping({"releases": RELEASES[:1], "steps": False})))
+    assert audit.findings[0].verdict.word != "fail"
+    assert (audit.verdict.word, audit.verdict.decided) == ("fail", "policy")
+    assert "“tables” (Marginals)" in audit.verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("mapping", "words"),
+    [
+        ({"limits": 0.1}, "limits"),
+        ({"limit": 2.0}, "limit"),
+        ({"limit": "low"}, "limit"),
+        ({"not_published": ["Marginal"]}, "Did you mean 'Marginals'"),
+        ({"attackers": [{"nme": "x"}]}, "nme"),
+    ],
+)
+def test_a_wrong_policy_is_refused(mapping, words):
+    with pytest.raises(ta.InvalidInput, match=words):
+        Policy.from_mapping(mapping)
+
+
+def test_a_policy_is_read_with_its_hash(tmp_path):
+    path = tmp_path / "policy.toml"
+    path.write_text('name = "Site 7"\nlimit = 0.02\n')
+    policy = Policy.read(path)
+    assert policy.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert policy.as_json()["name"] == "Site 7"
+    path.write_text("name = [")
+    with pytest.raises(ta.InvalidInput, match="policy must be a TOML file"):
+        Policy.read(path)
+    assert load("policy")["title"] == "tellall policy"
+
+
+VERDICTS = {
+    "pass": {"word": "pass", "sentence": "All is well.", "decided": "x"},
+    "fail": {"word": "fail", "sentence": 'Bad: <b>"&|*\x1b[31m', "decided": "x"},
+    "review": {"word": "review", "sentence": "Not attacked", "decided": "x"},
+}
+FOUND = {
+    "accuracy": 0.9, "baseline": "majority", "baselines": {"majority": 0.7}, "advantage": 0.2,
+    "interval": [0.1, 0.3], "proved": 3, "exposed": {"0.95": {"0": 1, "1": 2}}, "real": False,
+}  # fmt: skip
+DOCUMENT = {
+    "tellall": "0.1.0", "command": "tellall audit plan.toml", "seed": 0, "limit": 0.05, "exposed_limit": None,
+    "data": {"secret": "ill", "people": 1234}, "verdict": VERDICTS["fail"],
+    "findings": [
+        {"name": "good", "role": "alone", "verdict": VERDICTS["pass"], "summary": FOUND, "reason": None},
+        {"name": "a|b <i>", "role": "alone", "verdict": VERDICTS["fail"], "summary": FOUND, "reason": None},
+        {"name": "gone", "role": "alone", "verdict": VERDICTS["review"], "summary": None, "reason": "no"},
+        {"name": "step", "role": "step", "verdict": VERDICTS["pass"], "summary": FOUND, "reason": None},
+    ],
+}  # fmt: skip
+
+
+def test_markdown_has_a_row_for_each_release_and_nothing_acts():
+    text = markdown(DOCUMENT)
+    assert text.startswith("## tellall: FAIL")
+    assert "| good | PASS | 90.0% | 70.0% | +20.0 [+10.0, +30.0] | 3 | 3 |" in text
+    assert "| a\\|b \\<i\\> | FAIL |" in text
+    assert "| gone | REVIEW | no |" in text
+    assert "step" not in text
+    assert "\x1b" not in text
+
+
+def test_junit_fails_where_a_verdict_does():
+    root = ET.fromstring(junit(DOCUMENT))
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "2", "1")
+    cases = {case.get("name"): [child.tag for child in case] for case in root.iter("testcase")}
+    assert cases == {"all": ["failure"], "good": [], "a|b <i>": ["failure"], "gone": ["error"]}
+
+
+def test_the_record_of_a_decision_has_hashes_and_room_for_a_name(tmp_path):
+    (tmp_path / "plan.toml").write_text("x = 1")
+    (tmp_path / "table.csv").write_text("a,b")
+    text = decision(
+        DOCUMENT,
+        date="2026-01-01",
+        plan=tmp_path / "plan.toml",
+        policy=Policy("Site 7", sha256="ab"),
+        published=[tmp_path / "table.csv"],
+    )
+    record = tomllib.loads(text)
+    assert record["decision"]["name"] == ""
+    assert record["verdict"]["word"] == "fail"
+    assert record["outputs"] == {"good": "pass", "a|b <i>": "fail", "gone": "review"}
+    assert record["policy"] == {"name": "Site 7", "sha256": "ab"}
+    assert record["sha256"]["plan.toml"] == hashlib.sha256(b"x = 1").hexdigest()
+    assert record["sha256"][f"{tmp_path.name}/table.csv"] == hashlib.sha256(b"a,b").hexdigest()
+
+
+def test_the_example_in_the_documents_is_a_policy():
+    policy = Policy.read(Path(__file__).parents[2] / "docs" / "examples" / "policy.toml")
+    assert policy.not_published == ("SubsetCounts",)
+    assert policy.under(_plan()).attackers == _plan().attackers  # the insider is there already

@@ -86,6 +86,10 @@ from .release.protections.calibrated import Combined as Combined
 from .release.protections.calibrated import SuLQ as SuLQ
 from .release.protections.calibrated import Trivial as Trivial
 from .release.protections.calibrated import WalshNoise as WalshNoise
+from .release.protections.concentration import Dominance as Dominance
+from .release.protections.concentration import PPercent as PPercent
+from .release.protections.contributions import MultiplicativeNoise as MultiplicativeNoise
+from .release.protections.contributions import TopCoding as TopCoding
 from .release.protections.discrete import DiscreteGaussian as DiscreteGaussian
 from .release.protections.discrete import Geometric as Geometric
 from .release.protections.guarantee import Guarantee as Guarantee

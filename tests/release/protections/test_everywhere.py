@@ -12,6 +12,8 @@ from tellall.attack.secret import Bit, Category
 from tellall.release import catalogue
 from tellall.release.protections.additive import Laplace, TruncatedNormal
 from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
+from tellall.release.protections.concentration import Dominance, PPercent
+from tellall.release.protections.contributions import MultiplicativeNoise, TopCoding
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.guarantee import guarantee_of
 from tellall.release.protections.keyed import CellKey, Complement
@@ -45,7 +47,15 @@ ANYWHERE = [
     Trivial(),
     [Subsample(0.8), Rounding(3), Suppression(4)],
 ]
+BY_COUNT = [(count, key, (key % 3) - 1) for count in (1, 2, 3) for key in range(6)]
+NUMBERS_ONLY = [
+    TopCoding(1.0),
+    MultiplicativeNoise(0.2),
+    Dominance(1, 0.5),
+    PPercent(20.0, complementary=True),
+]
 TABLES_ONLY = [
+    CellKey(BY_COUNT, key=5),
     CellKey(TABLE, key=3),
     SuLQ(2.0, 1e-3),
     WalshNoise(std=2.0),
@@ -63,7 +73,7 @@ def _name(value):
 
 
 def test_no_kind_of_protection_is_left_out():
-    tried = {type(p).__name__ for entry in [*ANYWHERE, *TABLES_ONLY] for p in _listed(entry)}
+    tried = {type(p).__name__ for entry in [*ANYWHERE, *TABLES_ONLY, *NUMBERS_ONLY] for p in _listed(entry)}
     assert set(catalogue.kinds("protection")) == tried
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tellall.release.protections.additive import Gaussian, Laplace, TruncatedNormal
 from tellall.release.protections.calibrated import Combined, SuLQ, Trivial, WalshNoise
+from tellall.release.protections.concentration import Dominance, PPercent
+from tellall.release.protections.contributions import MultiplicativeNoise, TopCoding
 from tellall.release.protections.discrete import DiscreteGaussian, Geometric
 from tellall.release.protections.keyed import CellKey, Complement
 from tellall.release.protections.mixture import Corruption
@@ -18,16 +20,20 @@ __all__ = [
     "Complement",
     "Corruption",
     "DiscreteGaussian",
+    "Dominance",
     "Exact",
     "Gaussian",
     "Geometric",
     "Laplace",
+    "MultiplicativeNoise",
+    "PPercent",
     "Rounding",
     "SuLQ",
     "Subsample",
     "Sum",
     "Suppression",
     "Swapping",
+    "TopCoding",
     "Trivial",
     "TruncatedNormal",
     "WalshNoise",

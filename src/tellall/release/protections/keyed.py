@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.protections.discrete import Finite, LatticeNoise
+from tellall.release.protections.key_tables import common_law, error_of, read_key_table
 from tellall.release.protections.protection import (
     Array,
     Context,
@@ -75,7 +77,9 @@ class CellKey(LatticeNoise):
     Parameters
     ----------
     table
-        Errors and their probabilities, as a mapping or as pairs; of mean zero.
+        Errors and their probabilities, as a mapping or as pairs; of mean zero. Or a table that depends on the
+        count too, as agencies publish them: a frame, or the path of a CSV file, with the columns pcv (the
+        count; the last one stands for all larger), ckey (the cell key) and pvalue (what is added).
     key
         The curator's secret number, never shown and not saved with a release. Where not given, it is drawn
         anew by each release from its own generator: give one, and keep it, for the same noise in every
@@ -88,7 +92,8 @@ class CellKey(LatticeNoise):
     (the cell-key method of the Australian Bureau of Statistics). The same cell in another table, and with
     the same key in another release, has the same error, so averaging does not help. Whoever knows the key
     takes the noise off again: none is built in. Cells without people stay zero. Fits tables only.
-    O(tables · n).
+    O(tables · n). With a table by count and key, keys are added modulo the number of keys and the error is
+    read off the table; an attacker takes the errors of the count with the widest for the law of all.
 
     Examples
     --------
@@ -97,13 +102,14 @@ class CellKey(LatticeNoise):
     (1.0, 0.707)
     """
 
-    table: tuple[tuple[float, float], ...]
+    table: tuple[tuple[float, ...], ...]
     key: int | None = field(default=None, repr=False)
 
     def __init__(
-        self, table: Mapping[Any, float] | Iterable[Sequence[float]], key: int | None = None
+        self, table: Mapping[Any, Any] | Iterable[Sequence[float]] | str | Path, key: int | None = None
     ) -> None:
-        object.__setattr__(self, "table", _check_table(table))
+        by_count = read_key_table(table)
+        object.__setattr__(self, "table", by_count or _check_table(table))
         if key is not None and not (is_whole(key) and 0 <= key < 2**64):
             raise invalid("key", "a whole number from zero to 2**64 − 1, or left out", key)
         object.__setattr__(self, "key", None if key is None else int(key))
@@ -114,7 +120,12 @@ class CellKey(LatticeNoise):
     @property
     def errors(self) -> Finite:
         """The law of the error of one cell."""
-        return Finite(self.table)
+        return common_law(self.table) if self.by_count else Finite(_pairs(self.table))
+
+    @property
+    def by_count(self) -> bool:
+        """Whether the errors depend on the count."""
+        return len(self.table[0]) == 3
 
     @property
     def std(self) -> float:
@@ -148,7 +159,10 @@ class CellKey(LatticeNoise):
         return self.errors.scaled(factor)
 
     def prepare(self, statistic: Statistic, public: Public) -> CellKey:
-        """The same, where the statistic has tables."""
+        """The same, where the statistic has tables of people."""
+        check_counts(self, statistic)
+        if self.by_count and statistic.units(public) != 1:
+            raise invalid("protect", "one that fits the statistic; this table fits counts", statistic.scale)
         if not statistic.tables(public):
             raise invalid(
                 "protect", "one that fits the statistic; CellKey fits tables", type(statistic).__name__
@@ -165,6 +179,8 @@ class CellKey(LatticeNoise):
             return values + self.sample(values.shape, rng)
         key = int(as_rng(rng).integers(2**64, dtype=_WORD)) if self.key is None else self.key
         keys = _cell_keys(person_keys(context.people, key), context.people, context.tables)
+        if self.by_count:
+            return values + np.where(keys == 0, 0.0, error_of(self.table, values, keys))
         uniform = _scramble(keys.astype(_WORD) ^ _scramble(np.full(1, key, dtype=_WORD)))
         error = self.errors.quantile(uniform.astype(np.float64) / 2.0**64)
         return values + np.where(keys == 0, 0.0, error)
@@ -245,7 +261,11 @@ def _scramble(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
         return out ^ (out >> _WORD(31))
 
 
-def _check_table(table: Mapping[Any, float] | Iterable[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+def _pairs(table: tuple[tuple[float, ...], ...]) -> tuple[tuple[float, float], ...]:
+    return tuple((error, chance) for error, chance in table)
+
+
+def _check_table(table: Any) -> tuple[tuple[float, float], ...]:
     rule = "errors with their probabilities, such as {-1: 0.25, 0: 0.5, 1: 0.25}"
     try:
         pairs = table.items() if isinstance(table, Mapping) else [tuple(pair) for pair in table]

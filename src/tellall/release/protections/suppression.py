@@ -10,7 +10,7 @@ from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
 from tellall.release.protections.protection import Array, Context, Exact, Noise, Protection, Rng
 
-__all__ = ["Suppression"]
+__all__ = ["Suppression", "hide_single_gaps"]
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Suppression(Protection):
             return shown
         for shape, chosen, cells in context.tables.alike():
             tables = shown[cells].reshape(chosen.size, *shape)
-            _hide_single_gaps(tables)
+            hide_single_gaps(tables)
             shown[cells] = tables.reshape(chosen.size, -1)
         return shown
 
 
-def _hide_single_gaps(tables: Array) -> None:
+def hide_single_gaps(tables: Array) -> None:
     """Hide, in place, the least shown cell of each line with exactly one missing, until no line has one."""
     axes = [axis for axis in range(1, tables.ndim) if tables.shape[axis] > 1]
     changed = True

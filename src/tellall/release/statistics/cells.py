@@ -22,7 +22,13 @@ from tellall.release.statistics.base import (
     column_sets,
     say_ways,
 )
-from tellall.release.statistics.marginals import alike_in, cell_counts, sizes_of, weighted_cells
+from tellall.release.statistics.marginals import (
+    alike_in,
+    cell_counts,
+    sizes_of,
+    weighted_cells,
+    weights_of,
+)
 
 __all__ = ["CellNumbers"]
 
@@ -111,6 +117,10 @@ class CellNumbers(Statistic):
     def needs(self, columns: Outline) -> set[str]:
         used = {place for chosen in self.sets(columns) for place in chosen}
         return {columns.names[place] for place in used} | ({self.weights} if self.weights else set())
+
+    def own_weights(self, public: Public) -> Array:
+        """The weight of each person."""
+        return np.ones(public.n) if self.weights is None else weights_of(public, self.weights)
 
     def memory(self, public: Public, *, packed: bool = False) -> int:
         return 16 * public.n * len(self.sets(public))

@@ -37,7 +37,16 @@ from tellall.release.statistics.base import (
     too_large,
 )
 
-__all__ = ["RATES", "Marginals", "alike_in", "cell_counts", "cells_of", "sizes_of", "weighted_cells"]
+__all__ = [
+    "RATES",
+    "Marginals",
+    "alike_in",
+    "cell_counts",
+    "cells_of",
+    "sizes_of",
+    "weighted_cells",
+    "weights_of",
+]
 
 RATES = "rates"
 _WHOLE = 1e-6  # a rate of people times how many they are, from a whole number

@@ -1,0 +1,209 @@
+"""The agencies' rules for tables of sums: cells in which few contributors weigh too much are withheld."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import IntArray
+from tellall.core.checks import above_zero, share, whole
+from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public
+from tellall.release.protections.protection import (
+    Array,
+    Context,
+    Exact,
+    Noise,
+    Protection,
+    Rng,
+    needs_people,
+)
+from tellall.release.protections.suppression import hide_single_gaps
+from tellall.release.statistics.base import Statistic
+from tellall.release.statistics.cells import CellNumbers
+
+Mask = npt.NDArray[np.bool_]
+
+__all__ = ["Concentration", "Dominance", "PPercent", "cells_of_people", "contributions_of", "largest_of"]
+
+
+def contributions_of(statistic: CellNumbers, people: Dataset) -> Array:
+    """What each person adds to a cell, as an absolute value."""
+    assert people.secret is not None, "the statistic was computed from one"
+    numbers = np.abs(np.asarray(people.secret, dtype=np.float64))
+    return numbers if statistic.weights is None else numbers * statistic.own_weights(people.public)
+
+
+def cells_of_people(statistic: CellNumbers, public: Public) -> list[tuple[IntArray, int]]:
+    """For each table, the cell of each person and how many cells it has."""
+    found: list[tuple[IntArray, int]] = []
+    for columns in statistic.sets(public):
+        cell: IntArray = np.zeros(public.n, dtype=np.intp)
+        size = 1
+        for column in columns:
+            cell = cell * public.levels[column] + np.asarray(public.codes[column])
+            size *= public.levels[column]
+        found.append((cell, size))
+    return found
+
+
+def largest_of(cell: IntArray, cells: int, contributions: Array, count: int) -> Array:
+    """The ``count`` largest contributions to each cell, cells × count, zero where there are fewer."""
+    order = np.lexsort((-contributions, cell))
+    sizes = np.bincount(cell, minlength=cells)
+    rank = np.arange(cell.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    out = np.zeros((cells, count))
+    few = rank < count
+    out[cell[order][few], rank[few]] = contributions[order][few]
+    return out
+
+
+class Concentration(Protection):
+    """A rule that withholds cells of sums or means in which few contributors weigh too much.
+
+    With ``complementary`` further cells are withheld, so that no withheld one follows from the totals of its
+    table, as for counts (`Suppression`). Withheld are the numbers; counts published beside them stay.
+    """
+
+    complementary: bool
+
+    @abstractmethod
+    def breaks(self, total: Array, largest: Array) -> Mask:
+        """Which cells break the rule, given their totals and their largest contributions."""
+
+    @property
+    @abstractmethod
+    def looked_at(self) -> int:
+        """How many of the largest contributions the rule looks at."""
+
+    @property
+    def law(self) -> Noise:
+        return Exact()  # of the values that are shown
+
+    @property
+    def random(self) -> bool:
+        return False
+
+    @property
+    def hides(self) -> bool:
+        return True
+
+    @property
+    def reads_people(self) -> bool:
+        return True
+
+    def prepare(self, statistic: Statistic, public: Public) -> Protection:
+        """The same, where the statistic is of sums or means by cell."""
+        if not isinstance(statistic, CellNumbers):
+            rule = f"one that fits the statistic; {type(self).__name__} fits Sums and CellMeans"
+            raise invalid("protect", rule, type(statistic).__name__)
+        return self
+
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values without those of cells that break the rule."""
+        if context is None or context.people is None:
+            raise needs_people(self)
+        assert isinstance(context.statistic, CellNumbers), "prepare checked it"
+        shown, people = values.copy(), context.people
+        broken = self.broken(context.statistic, people)
+        shown[: broken.size][broken] = np.nan
+        if self.complementary:
+            tables = len(context.statistic.sets(people.public))
+            for shape, chosen, cells in context.tables.alike():
+                own = cells[chosen < tables]  # those of counts come after
+                block = shown[own].reshape(len(own), *shape)
+                hide_single_gaps(block)
+                shown[own] = block.reshape(len(own), -1)
+        return shown
+
+    def broken(self, statistic: CellNumbers, people: Dataset) -> Mask:
+        """Which cells of which tables, in their order, break the rule."""
+        own = contributions_of(statistic, people)
+        parts = []
+        for cell, cells in cells_of_people(statistic, people.public):
+            total = np.bincount(cell, own, minlength=cells).astype(np.float64)
+            parts.append(self.breaks(total, largest_of(cell, cells, own, self.looked_at)))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Dominance(Concentration):
+    """Cells whose ``n`` largest contributors have more than ``share`` of it are withheld: the (n, k) rule.
+
+    Parameters
+    ----------
+    n
+        How many contributors.
+    share
+        The share of a cell that they may have together: 0.85 is k = 85 %.
+    complementary
+        Whether further cells are withheld, so that totals do not give these away.
+
+    Examples
+    --------
+    >>> Dominance(1, 0.8).breaks(np.array([10.0, 10.0]), np.array([[9.0], [5.0]])).tolist()
+    [True, False]
+    """
+
+    n: int
+    share: float
+    complementary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", whole("n", self.n))
+        object.__setattr__(self, "share", share("share", self.share, zero=False))
+        _check_flag(self.complementary)
+
+    @property
+    def looked_at(self) -> int:
+        return self.n
+
+    def breaks(self, total: Array, largest: Array) -> Mask:
+        return np.asarray(largest.sum(axis=1) > self.share * total)
+
+
+@dataclass(frozen=True)
+class PPercent(Concentration):
+    """Cells that let a contributor estimate another to within ``p`` percent are withheld: the p % rule.
+
+    Parameters
+    ----------
+    p
+        Percent of the largest contribution.
+    complementary
+        Whether further cells are withheld, so that totals do not give these away.
+
+    Notes
+    -----
+    The second largest contributor knows their own x₂ and that nobody gives less than nothing, so the largest
+    gives at most T − x₂, which is x₁ and T − x₁ − x₂ too much. The rule withholds a cell where that is below
+    p % of x₁. Cells of one or two contributors always break it.
+
+    Examples
+    --------
+    >>> PPercent(10).breaks(np.array([10.0, 10.0]), np.array([[6.0, 3.5], [5.0, 3.0]])).tolist()
+    [True, False]
+    """
+
+    p: float
+    complementary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", above_zero("p", self.p))
+        _check_flag(self.complementary)
+
+    @property
+    def looked_at(self) -> int:
+        return 2
+
+    def breaks(self, total: Array, largest: Array) -> Mask:
+        first, second = largest.T
+        return np.asarray((first > 0) & (total - first - second < self.p / 100 * first))
+
+
+def _check_flag(complementary: object) -> None:
+    if not isinstance(complementary, bool):
+        raise invalid("complementary", "true or false", complementary)

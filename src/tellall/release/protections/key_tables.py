@@ -1,0 +1,100 @@
+"""Tables of perturbations by count and cell key, as agencies publish them for the cell-key method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.core.errors import invalid
+from tellall.release.protections.discrete import Finite
+from tellall.release.protections.protection import Array
+
+__all__ = ["COLUMNS", "Triples", "common_law", "error_of", "read_key_table"]
+
+COLUMNS = ("pcv", "ckey", "pvalue")
+Triples = tuple[tuple[float, ...], ...]
+_WIDEST = 0.9
+_MOST = 1_000_000  # rows, counts, keys
+_RULE = "a table with columns pcv, ckey and pvalue, every key from zero on for every count from one on"
+
+
+def read_key_table(table: Any) -> Triples | None:
+    """The rows of a table by count and key, sorted; None where the table is of another kind.
+
+    A frame or mapping with the columns pcv (the count, the last one for all that are larger), ckey (the cell
+    key) and pvalue (what is added), the path of such a file, or its rows as triples.
+    """
+    if isinstance(table, str | Path):
+        from tellall.people.readers import read_table
+
+        table = read_table(table)
+    if isinstance(table, Mapping) and not set(COLUMNS) <= {str(key) for key in table}:
+        return None
+    if hasattr(table, "columns") or isinstance(table, Mapping):
+        names = {str(key): key for key in (table if isinstance(table, Mapping) else table.columns)}
+        if not set(COLUMNS) <= set(names):
+            raise invalid("table", _RULE, f"columns {', '.join(names)}")
+        parts = [np.asarray(table[names[name]]).tolist() for name in COLUMNS]
+        listed: list[Any] = list(zip(*parts, strict=True))
+    elif isinstance(table, Iterable):
+        listed = [tuple(row) if isinstance(row, Iterable) else row for row in table]
+        if not listed or any(not isinstance(row, tuple) or len(row) != 3 for row in listed):
+            return None
+    else:
+        return None
+    try:
+        found = sorted(tuple(float(value) for value in row) for row in listed)
+    except (TypeError, ValueError):
+        raise invalid("table", _RULE, "something that is no number") from None
+    return _checked(tuple(row for row in found if row[0] != 0 or row[2] != 0))
+
+
+def _checked(rows: Triples) -> Triples:
+    table = np.array(rows).reshape(-1, 3)
+    counts, keys, values = table.T
+    if not len(rows) or not np.isfinite(table).all():
+        raise invalid("table", _RULE, "none, or numbers that are not finite")
+    if (counts < 1).any():
+        raise invalid("table", "a table that leaves cells without people as they are", "others at pcv 0")
+    most, last = int(counts.max()), int(keys.max())
+    if max(most, last, len(rows)) > _MOST:
+        raise invalid("table", f"of at most {_MOST:,} rows", f"{len(rows):,}")
+    grid = [(count, key) for count in range(1, most + 1) for key in range(last + 1)]
+    if list(zip(counts.tolist(), keys.tolist(), strict=True)) != grid:
+        raise invalid("table", _RULE, f"{len(rows)} rows for counts to {most} and keys to {last}")
+    if (counts + values < 0).any():
+        raise invalid("table", "a table that makes no count negative", "one that does")
+    return rows
+
+
+@lru_cache(maxsize=8)
+def _grid(table: Triples) -> Array:
+    """What is added, counts from one on × keys."""
+    keys = int(max(row[1] for row in table)) + 1
+    return np.array([row[2] for row in table]).reshape(-1, keys)
+
+
+def error_of(table: Triples, counts: Array, keys: Array) -> Array:
+    """What is added to each cell; nothing to a cell without people."""
+    grid = _grid(table)
+    row = np.clip(np.rint(counts).astype(np.intp) - 1, 0, len(grid) - 1)
+    added = grid[row, keys.astype(np.intp) % grid.shape[1]]
+    return np.where(counts > 0, added, 0.0)
+
+
+def common_law(table: Triples) -> Finite:
+    """A law for the errors of all counts: nearly that of the count with the widest, and no error left out.
+
+    Nine parts of that count's errors and one part of all; narrower counts have less than is declared.
+    """
+    grid = _grid(table)
+    errors, place = np.unique(grid, return_inverse=True)
+    place = place.reshape(grid.shape)
+    widest = int(np.argmax(grid.var(axis=1)))
+    chances = [np.bincount(part.ravel(), minlength=errors.size) for part in (place[widest], place)]
+    chance = _WIDEST * chances[0] / chances[0].sum() + (1 - _WIDEST) * chances[1] / chances[1].sum()
+    return Finite(tuple(zip(errors.tolist(), chance.tolist(), strict=True)))

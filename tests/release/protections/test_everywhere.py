@@ -47,7 +47,6 @@ ANYWHERE = [
     Trivial(),
     [Subsample(0.8), Rounding(3), Suppression(4)],
 ]
-BY_COUNT = [(count, key, (key % 3) - 1) for count in (1, 2, 3) for key in range(6)]
 NUMBERS_ONLY = [
     TopCoding(1.0),
     MultiplicativeNoise(0.2),
@@ -55,7 +54,6 @@ NUMBERS_ONLY = [
     PPercent(20.0, complementary=True),
 ]
 TABLES_ONLY = [
-    CellKey(BY_COUNT, key=5),
     CellKey(TABLE, key=3),
     SuLQ(2.0, 1e-3),
     WalshNoise(std=2.0),

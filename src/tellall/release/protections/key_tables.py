@@ -18,6 +18,7 @@ __all__ = ["COLUMNS", "Triples", "common_law", "error_of", "read_key_table"]
 COLUMNS = ("pcv", "ckey", "pvalue")
 Triples = tuple[tuple[float, ...], ...]
 _WIDEST = 0.9
+_FILES = (".csv", ".tsv", ".parquet", ".xlsx", ".gz")
 _MOST = 1_000_000  # rows, counts, keys
 _RULE = "a table with columns pcv, ckey and pvalue, every key from zero on for every count from one on"
 
@@ -29,6 +30,8 @@ def read_key_table(table: Any) -> Triples | None:
     key) and pvalue (what is added), the path of such a file, or its rows as triples.
     """
     if isinstance(table, str | Path):
+        if Path(table).suffix.lower() not in _FILES:
+            return None
         from tellall.people.readers import read_table
 
         table = read_table(table)

@@ -4,6 +4,8 @@ import pydoc
 import re
 import subprocess
 import sys
+import venv
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -104,6 +106,8 @@ def test_no_socket_is_opened(tmp_path):
     )
     code = f"""
 import sys
+import venv
+import zipfile
 def refuse(event, args):
     assert not event.startswith("socket."), "a socket was opened"
 sys.addaudithook(refuse)
@@ -181,3 +185,29 @@ except ImportError as error:
     print(error)
 """
     assert python(code) == "tellall runs on Linux and macOS; on Windows install it in WSL.\n"
+
+
+@pytest.mark.slow
+def test_wheel_and_source_are_installed_into_an_empty_environment(tmp_path):
+    root = Path(__file__).resolve().parents[1]
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", tmp_path, root], check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("tellall-*.whl")
+    with zipfile.ZipFile(wheel) as parts:
+        names = parts.namelist()
+        about = parts.read(next(name for name in names if name.endswith("METADATA"))).decode()
+    assert "tellall/report/words.toml" in names
+    assert "Description-Content-Type: text/markdown" in about
+    assert f"Version: {ta.__version__}" in about
+    assert not any(name.startswith(("tests/", "docs/")) for name in names)
+    venv.create(tmp_path / "empty", with_pip=True)
+    python = tmp_path / "empty" / "bin" / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True, capture_output=True)
+    command = [tmp_path / "empty" / "bin" / "tellall", "explain", "threshold rule"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert told.stdout.startswith("threshold rule.")
+
+
+def test_the_citation_names_this_version():
+    text = (Path(__file__).resolve().parents[1] / "CITATION.cff").read_text()
+    assert f"\nversion: {ta.__version__}\n" in text

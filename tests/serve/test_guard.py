@@ -1,6 +1,8 @@
 """Only the page itself is answered: everything else is refused in one line, and nothing is written."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tellall.serve import app, guard
 from tests.serve.client import HOST, ORIGIN, TOKEN, Client, files_in
@@ -62,6 +64,22 @@ def test_refused_in_one_line_and_nothing_written(client, tmp_path, request_):
     assert "\n" not in client.log[0]
     assert TOKEN not in client.log[0]
     assert files_in(tmp_path) == before
+
+
+@given(st.binary(max_size=80), st.sampled_from(["GET", "POST", "HEAD"]))
+def test_no_path_without_the_token_is_answered(rest, method):
+    """Whatever else is in it; and with the token no path that could lead elsewhere."""
+    scope = {"type": "http", "method": method, "path": "/", "query_string": b""}
+    scope["headers"] = [(b"host", HOST.encode()), (b"origin", f"http://{HOST}".encode())]
+    known = {"host": HOST, "token": TOKEN}
+    if not rest.startswith(f"{TOKEN}/".encode()):
+        assert guard.refusal({**scope, "raw_path": b"/" + rest}, **known) is not None
+    within = f"/{TOKEN}/".encode() + rest
+    if guard.refusal({**scope, "raw_path": within}, **known) is None:
+        path = within.split(b"?")[0]
+        assert b".." not in path
+        assert b"//" not in path
+        assert not set(path) & set(b"\\%\0~")
 
 
 def test_what_is_asked_rightly_is_answered(client):

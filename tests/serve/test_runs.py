@@ -71,6 +71,20 @@ def test_a_server_that_was_killed_is_followed_by_one_that_goes_on(client, sleepe
     assert len(sleepers) == 2
 
 
+def test_a_plan_that_was_changed_meanwhile_is_audited_anew(client, sleepers):
+    planned(client)
+    case = client.case()
+    client.post(f"{client.here}/run")
+    client.post(f"{client.here}/plan", {"version": case.version, "seed": "5"})
+    client.post(f"{client.here}/run")
+    assert [one.ended for one in sleepers] == [True, False]
+    client.post(f"{client.here}/cancel")
+    client.post(f"{client.here}/plan", {"version": case.version, "seed": "6"})
+    assert "What will be published?" in client.post(f"{client.here}/cancel").text  # nothing of this plan ran
+    page = client.ask(f"/a-token-of-the-tests{client.here}/verdict")
+    assert page.headers["location"].endswith("/plan")
+
+
 def test_a_process_that_died_is_told_and_not_started_again_by_itself(client, sleepers):
     planned(client)
     client.post(f"{client.here}/run")

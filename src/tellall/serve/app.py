@@ -229,7 +229,7 @@ class Pages:
         state = self.runs.state(case)
         document = case.audit if case.current else None
         running = state is not None and state["state"] == "running"
-        if document is None and state is None:
+        if document is None and not running and (state is None or state["version"] != case.version):
             return self.to(request, case, "plan")
         return self.step(
             request,

@@ -21,7 +21,7 @@ from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
 from tellall.experiment.plan import Plan
 from tellall.people import readers
 
-__all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name"]
+__all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name", "version_of"]
 
 _ID = re.compile("[0-9a-f]{16}")
 _LARGEST_PLAN = 2**20
@@ -148,7 +148,7 @@ class Case:
     @property
     def version(self) -> str:
         """Changes whenever the plan does: two tabs that edit the same plan are told apart by it."""
-        return hashlib.sha256(self.plan_text.encode()).hexdigest()[:16]
+        return version_of(self.plan_text)
 
     # results
 
@@ -245,6 +245,11 @@ def shown_name(given: str) -> tuple[str, str]:
     if not ending:
         raise invalid("file", f"one that ends in {', '.join(readers.ENDINGS)}", name)
     return (name if name.lower().endswith(ending) else f"people{ending}"), ending
+
+
+def version_of(text: str) -> str:
+    """What tells one text of a plan from another."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def plan_from(text: str) -> Plan:

@@ -27,8 +27,11 @@ class Runs:
         self._lock = threading.Lock()
 
     def start(self, case: Case) -> None:
-        """Starts the audit of a case, unless it runs already."""
+        """Starts the audit of a case, unless it runs already; one of another plan is ended."""
         with self._lock:
+            same = (case.read("run.json") or {}).get("version") == case.version
+            if self._alive(case) and not same:
+                self._end(case.id)
             if self._alive(case) or _claimed_elsewhere(case):
                 return
             case.write("run.json", {**_WAITING, "version": case.version})

@@ -13,6 +13,7 @@ from typing import Any
 from tellall.core.checkpoint import Checkpoint
 from tellall.core.claims import claimed
 from tellall.core.errors import InvalidInput, TellallError
+from tellall.core.jobs import Workers
 from tellall.core.text import one_line, said_safely
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
@@ -20,7 +21,7 @@ from tellall.experiment.findings import Finding, Job, Skipped
 from tellall.experiment.places import Place, places_of
 from tellall.experiment.plan import Plan
 from tellall.people.dataset import Dataset
-from tellall.serve.cases import Case, now
+from tellall.serve.cases import Case, now, plan_from, version_of
 
 __all__ = ["COMMAND", "main", "run"]
 
@@ -93,18 +94,20 @@ def run(case: Case) -> None:
 
 
 def _run(case: Case, notes: _Notes) -> None:
-    version, plan = case.version, case.plan
+    text = case.plan_text  # read once: another tab may change it
+    version, plan = version_of(text), plan_from(text)
     people = plan.dataset(case.data)
     chosen = plan.attackable(people)
     chosen.check(people)
     if chosen.by is None:
         notes.plan([*jobs_alone(chosen), *jobs_together(chosen, range(len(chosen.releases)))])
+    processes = -1 if chosen.time(people).seconds() > _LONG else 1
     notes.write(stage="attacking")
     found = audit(
         people,
         plan,
         notes.progress,
-        processes=-1 if chosen.time(people).seconds() > _LONG else 1,
+        processes=processes,
         work=case.folder / "work",
         name=case.name,
         command=f"{COMMAND} --seed {plan.seed}",
@@ -117,7 +120,7 @@ def _run(case: Case, notes: _Notes) -> None:
         raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
     if found.verdict.word != "pass":
         places = places_of(people, found.plan)
-        found = _explained(people, places, found, notes)
+        found = _explained(people, places, found, notes, Workers(processes))
         found.save(case.folder / "audit")
         _measure(case, places, found.plan, notes)
     notes.write(state="done", stage="")
@@ -130,18 +133,20 @@ def _keep(case: Case, found: Audit, version: str) -> None:
         case.write("last.json", before)
     (case.folder / "fix.json").unlink(missing_ok=True)
     found.save(case.folder / "audit")
-    case.write("done.json", {"version": version, "when": now(), "plan": case.plan_text})
+    case.write("done.json", {"version": version, "when": now()})
 
 
-def _explained(people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> Audit:
+def _explained(
+    people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes, workers: Workers
+) -> Audit:
     """The audit with what each part of the plan adds, and with the cheapest change that passes."""
     from tellall.experiment.culprits import with_culprits
     from tellall.experiment.remedy import with_remedy
 
     notes.write(stage="culprits", done=0, total=0)
-    found = with_culprits(people, places, found, notes.progress)
+    found = with_culprits(people, places, found, notes.progress, workers)
     notes.write(stage="remedy", done=0, total=0)
-    return with_remedy(places, found, notes.progress)
+    return with_remedy(places, found, notes.progress, workers)
 
 
 def _measure(case: Case, places: Sequence[Place], plan: Plan, notes: _Notes) -> None:

@@ -112,7 +112,7 @@ def test_everything_in_the_file_is_accounted_for(tmp_path):
     real = file_of(crowd(0), ta.Marginals(2), ta.Gaussian(50.0), tmp_path)
     assert set(real) == set(ReleaseDocument.model_fields)
     assert set(real) == {
-        *("schema_version", "document", "tellall", "description", "statistic", "protect"),
+        *("schema_version", "document", "tellall", "description", "statistic", "where", "protect"),
         *("columns", "people", "levels", "published_too", "values"),
     }
 

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import tellall as ta
@@ -145,3 +146,16 @@ def test_published_outputs_are_attacked_as_they_are():
         assert [drawn[0] for drawn in trial.published] == [release]
     entries = plan.as_json()["releases"]
     assert entries[0]["published"] != entries[1]["published"]
+
+
+def test_a_folder_of_tables_is_described_and_attacked(tellall, tmp_path):
+    frame = pd.read_csv(PEOPLE)
+    (tmp_path / "tables").mkdir()
+    pd.crosstab(frame.region, frame.ill).to_csv(tmp_path / "tables" / "region.csv")
+    code, _, err = tellall("init", "tables", "--secret", "ill")
+    assert code == 0
+    assert "Wrote tables/tables.toml: 1 tables." in err
+    assert tellall("init", "tables")[0] == 2
+    code, out, _ = tellall("attack", "tables", "--public", PEOPLE, "--secret", "ill", "--json", "--quiet")
+    assert code in (0, 3)
+    assert json.loads(out)["releases"][0]["file"] == "region.csv"

@@ -80,6 +80,7 @@ def attack(
     the file does not have are unknown to the attacker: tables are added up over them.
 
     A folder that ACRO wrote is read as it is: its tables and regressions, suppressed and rounded as they are.
+    So is a folder of tables in CSV or Excel files, described by its tables.toml (tellall init FOLDER).
     What could not be read is listed with the reason.
 
     Exit codes: 0 attacked, 2 bad input or usage, 3 inconclusive (the solver did not settle).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +12,16 @@ from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 __all__ = [
     "init",
 ]
 
-People = Annotated[Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one per row.")]
+People = Annotated[
+    Path, typer.Argument(metavar="PEOPLE.csv", help="The file of people, one per row; or a folder of tables.")
+]
 Secret = Annotated[str | None, typer.Option("--secret", help="The column to protect.")]
 OutFile = Annotated[
     Path | None,
@@ -33,12 +38,18 @@ def init(
     out: OutFile = None,
     reveal: Unused = False,
 ) -> None:
-    """Write a commented plan for a file of people."""
+    """Write a commented plan for a file of people.
+
+    For a folder of tables in CSV or Excel files: write tables.toml, which says what each of them is.
+    """
     from tellall.experiment.draft import draft, plan_name
     from tellall.people.readers import read_table
     from tellall.report.text import talk_console
 
     talk = talk_console(quiet=quiet)
+    if people.is_dir():
+        emit(_describe(people, out, secret, talk), as_json=as_json, out=None)
+        return
     plan = out or plan_name(people)
     check_out(plan)
     if plan.exists() or plan.is_symlink():
@@ -62,6 +73,26 @@ def init(
         "left_out": list(made.left_out),
     }
     emit(document, as_json=as_json, out=None)
+
+
+def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console) -> dict[str, Any]:
+    """Writes the description of a folder of tables, and what was written."""
+    from tellall.experiment.draft_folder import draft_folder
+    from tellall.release.described import DESCRIPTION
+
+    target = folder / DESCRIPTION
+    if out not in (None, target):
+        raise invalid("--out", f"left out: a folder is described by its {DESCRIPTION}", str(out))
+    if target.exists() or target.is_symlink():
+        raise invalid("PEOPLE", f"a folder without {DESCRIPTION}", str(folder), "Remove it first.")
+    text, found, left_out = draft_folder(folder, secret)
+    files.write_text(target, text)
+    talk.print(f"Wrote {target}: {len(found)} tables.", soft_wrap=True)
+    for reason in left_out:
+        talk.print(f"Not understood: {reason}", soft_wrap=True)
+    talk.print(f"Check it, then run: tellall attack {folder} --public people.csv", soft_wrap=True)
+    named = {"schema_version": VERSION, "document": "draft", "plan": str(target), "secret": secret or ""}
+    return {**named, "tables": found, "left_out": left_out}
 
 
 def _relative(plan: Path, people: Path) -> str:

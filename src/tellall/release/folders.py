@@ -8,6 +8,7 @@ from typing import Any
 
 from tellall.core.errors import invalid
 from tellall.release.acro import RESULTS, is_acro, read_acro, shared_variable
+from tellall.release.described import DESCRIPTION, is_described, read_described
 from tellall.release.outputs import OutputFolder
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
@@ -24,7 +25,10 @@ def read_folder(folder: Path, public: Any, *, secret: str | None = None) -> Outp
     """The outputs of a folder as releases about these people."""
     if is_acro(folder):
         return read_acro(folder, public, secret=secret)
-    raise invalid("folder", f"one that ACRO wrote, with {RESULTS}", folder)
+    if is_described(folder):
+        return read_described(folder, public, secret=secret)
+    rule = f"one that ACRO wrote, with {RESULTS}, or one with {DESCRIPTION}"
+    raise invalid("folder", rule, folder, "tellall init FOLDER drafts one.")
 
 
 def likely_secret(folder: Path, names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ __all__ = [
     "outdated",
 ]
 
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "decision")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "decision", "folder")
 VERSION = 2
 
 
@@ -28,9 +28,14 @@ def load(name: str) -> dict[str, Any]:
     from tellall.core.schemas import documents, plans, studies  # they load pydantic
 
     one_of("name", name, NAMES)
-    room = {"plan": plans, "policy": plans, "sweep": studies, "calibrate": studies, "rows": studies}.get(
-        name, documents
-    )
+    room = {
+        "plan": plans,
+        "policy": plans,
+        "folder": plans,
+        "sweep": studies,
+        "calibrate": studies,
+        "rows": studies,
+    }.get(name, documents)
     model = getattr(room, f"{name.capitalize()}Document")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tellall.core.schemas.documents import Described, Text
 
-__all__ = ["PlanDocument", "PlanRelease", "PolicyDocument"]
+__all__ = ["FolderDocument", "PlanDocument", "PlanRelease", "PolicyDocument"]
 
 
 class _Strict(BaseModel):
@@ -121,3 +121,32 @@ class PolicyDocument(_Strict):
     not_published: Annotated[
         list[Text], Field(max_length=100, description="Kinds of statistic that must not be published.")
     ] = []
+
+
+class FolderTable(_Strict):
+    """A table in a file of the folder."""
+
+    file: Annotated[Text, Field(description="A CSV or Excel file in the folder or below.")]
+    name: Annotated[Text, Field(description="What pages call it; the file's name by default.")] = ""
+    sheet: Annotated[Text, Field(description="The sheet of an Excel file; the first by default.")] = ""
+    kind: Annotated[Literal["counts", "coefficients"], Field(description="What the numbers are.")] = "counts"
+    across: Annotated[Text, Field(description="The column that the table's columns are values of.")] = ""
+    where: Annotated[
+        str, Field(max_length=10_000, description="Whom it is about: a condition on columns.")
+    ] = ""
+    normalize: Literal["", "index", "columns", "all"] = ""
+    absent: Literal["zero", "unknown"] = "zero"
+    loss: Annotated[Text, Field(description="Of coefficients: linear, logistic, poisson, probit.")] = "linear"
+    protect: Annotated[
+        list[dict[str, Any]] | dict[str, Any], Field(description="What was done to the numbers, in order.")
+    ] = []
+
+
+class FolderDocument(_Strict):
+    """What the tables in a folder are."""
+
+    model_config = ConfigDict(title="tellall folder of tables")
+
+    schema_version: Literal[2] = 2
+    secret: Annotated[Text, Field(description="The column that must not be learnt.")] = ""
+    tables: Annotated[list[FolderTable], Field(min_length=1, max_length=1000)]

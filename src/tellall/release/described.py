@@ -1,0 +1,151 @@
+"""Folders of tables in CSV or Excel files, described by a small TOML file that lies beside them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tellall.core import files
+from tellall.core.errors import InvalidInput, TellallError, invalid
+from tellall.core.text import one_line, said
+from tellall.people.labels import label_text
+from tellall.people.sheets import read_cells
+from tellall.release import catalogue
+from tellall.release.crosstab import release_of_grid
+from tellall.release.foreign import read_coefficients
+from tellall.release.grids import TOTALS, Grid, grid_of_rows
+from tellall.release.outputs import NotRead, Output, OutputFolder
+from tellall.release.printed import Known, sort_values
+from tellall.release.protections.protection import Protection
+from tellall.release.release import Release
+from tellall.release.statistics.among import people_where
+
+__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described"]
+
+DESCRIPTION = "tables.toml"
+_LARGEST = 2**20
+_ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
+
+
+def is_described(folder: Path) -> bool:
+    """Whether a folder has a description of its tables."""
+    return (folder / DESCRIPTION).is_file()
+
+
+def read_described(folder: Path, public: Any, *, secret: str | None = None) -> OutputFolder:
+    """The tables of a folder as releases about these people, read as its ``tables.toml`` says."""
+    document = _document(folder / DESCRIPTION)
+    given = Known.of(public, secret or document.secret or None)
+    if given.secret is None:
+        raise invalid("secret", f"named in {DESCRIPTION}", "nothing")
+    known = _with_meaning(given, folder, document.tables)
+    outputs: list[Output] = []
+    skipped: list[NotRead] = []
+    for entry in document.tables:
+        name = one_line(entry.name or entry.file, 80)
+        try:
+            path = files.fits_inside(folder, entry.file, what="file")
+            outputs.append(Output(name, _read(path, entry, known), files=(path,)))
+        except TellallError as error:
+            skipped.append(NotRead(name, one_line(str(error), 300)))
+    assert known.secret is not None
+    return OutputFolder(tuple(outputs), tuple(skipped), known.secret, known.meaning or (), DESCRIPTION)
+
+
+def _document(path: Path) -> Any:
+    from pydantic import ValidationError
+
+    from tellall.core.schemas.plans import FolderDocument
+
+    text = files.read_text(path, what="tables", largest=_LARGEST)
+    try:
+        return FolderDocument.model_validate(tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise invalid("tables", "a TOML file", str(path), f"The reader said: {said(error, 120)}.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])[:80]
+        raise InvalidInput(f"{DESCRIPTION}: {one_line(where)}: {first['msg']}.") from None
+
+
+def _with_meaning(given: Known, folder: Path, tables: Sequence[Any]) -> Known:
+    """What is known with the secret's values: those of the people, else all that the tables show."""
+    if given.meaning is not None:
+        return given
+    shown: set[str] = set()
+    for entry in tables:
+        if entry.kind == "counts":
+            try:
+                grid = _grid(files.fits_inside(folder, entry.file, what="file"), entry, given)
+            except TellallError:
+                continue  # said when the table is read
+            for at, name in enumerate(grid.names):
+                if name == given.secret:
+                    shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
+    meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
+    return Known(given.public, given.secret, meaning)
+
+
+def _grid(path: Path, entry: Any, known: Known) -> Grid:
+    """The table of a file, its axis across named as the description says."""
+    names = [*known.public.names, *([known.secret] if known.secret else [])]
+    grid = grid_of_rows(read_cells(path, sheet=entry.sheet or None), names, path.name)
+    across = entry.across
+    if across:
+        unnamed = [at for at, name in enumerate(grid.names) if name is None and len(grid.labels(at)) > 1]
+        if len(unnamed) != 1:
+            raise invalid("across", "left out, since the columns of the table have names", across)
+        grid = grid.named(unnamed[0], across)
+    return grid
+
+
+def _read(path: Path, entry: Any, known: Known) -> Release:
+    listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
+    protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
+    people = known
+    if entry.where:
+        people = Known(
+            known.public.take(people_where(entry.where, known.public)), known.secret, known.meaning
+        )
+    if entry.kind == "coefficients":
+        release = _coefficients(path, entry, people, protect)
+    else:
+        grid = _grid(path, entry, people)
+        release = release_of_grid(
+            grid, people, protect, absent=entry.absent, normalize=entry.normalize or None
+        )
+    return release.about(entry.where) if entry.where else release
+
+
+def _coefficients(path: Path, entry: Any, people: Known, protect: Sequence[Protection]) -> Release:
+    lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
+    found = coefficient_columns(lines)
+    if found is None:
+        raise InvalidInput("no column of terms and of coefficients is found")
+    term, value = found
+    rows = [(label_text(line[term]), line[value]) for line in lines[1:] if len(line) > max(found)]
+    table = {"block": ["1"] * len(rows), "term": [r[0] for r in rows], "value": [r[1] for r in rows]}
+    levels = len(people.meaning or ("0", "1"))
+    release = read_coefficients(table, people.public, entry.loss, levels=levels)
+    return replace(release, protections=tuple(protect))
+
+
+def coefficient_columns(lines: Sequence[Sequence[Any]]) -> tuple[int, int] | None:
+    """Which columns of a printed model hold the terms and the coefficients; None where it is no model.
+
+    Examples
+    --------
+    >>> coefficient_columns([["term", "estimate", "std.error"], ["age", "0.1", "0.02"]])
+    (0, 1)
+    """
+    if not lines:
+        return None
+    heads = [label_text(cell).lower() for cell in lines[0]]
+    value = next((j for j, head in enumerate(heads) if head in _ESTIMATES), None)
+    if value is None:
+        return None
+    term = heads.index("term") if "term" in heads else 0
+    return None if term == value else (term, value)

@@ -1,0 +1,142 @@
+"""Folders of tables in CSV and Excel files: the same equations whatever they passed through."""
+
+from __future__ import annotations
+
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tellall as ta
+from tellall.core.schemas import load
+from tellall.experiment.draft_folder import draft_folder
+from tellall.release.described import read_described
+from tellall.release.folders import read_folder
+
+N = 150
+RNG = np.random.default_rng(2)
+FRAME = pd.DataFrame(
+    {
+        "sex": RNG.choice(["f", "m"], N),
+        "region": RNG.choice(["east", "north", "south"], N),
+        "ward": RNG.integers(1, 4, N),
+        "ill": RNG.choice(["no", "yes"], N),
+    }
+)
+PEOPLE = ta.Dataset.from_frame(FRAME, secret="ill")
+TABLE = pd.crosstab([FRAME.region, FRAME.ward], FRAME.ill)
+EXPECTED = ta.publish(PEOPLE, ta.Marginals(3, [["region", "ward"]]))
+
+
+def _folder(tmp_path, *entries: str, secret: str = "ill"):
+    (tmp_path / "tables.toml").write_text(f'secret = "{secret}"\n' + "\n".join(entries))
+    return tmp_path
+
+
+WRITERS = {
+    "t.csv": lambda table, path: table.to_csv(path),
+    "t.csv.gz": lambda table, path: table.to_csv(path),
+    "t.tsv": lambda table, path: table.to_csv(path, sep="\t"),
+    "semicolons.csv": lambda table, path: table.to_csv(path, sep=";", decimal=","),
+    "wide.csv": lambda table, path: table.to_csv(path, encoding="utf-16"),
+    "t.xlsx": lambda table, path: table.reset_index().to_excel(path, index=False),
+    "names.csv": lambda table, path: table.unstack("ward").to_csv(path),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_file_gives_the_same_equations(tmp_path, name):
+    if name.endswith("xlsx"):
+        pytest.importorskip("openpyxl")
+    WRITERS[name](TABLE, tmp_path / name)
+    across = "" if name == "names.csv" else 'across = "ill"'
+    folder = _folder(tmp_path, "[[tables]]", f'file = "{name}"', across)
+    for people in (PEOPLE, PEOPLE.public):
+        found = read_described(folder, people)
+        assert not found.skipped
+        assert found.releases[0].statistic == EXPECTED.statistic
+        assert np.array_equal(found.releases[0].values, EXPECTED.values)
+        assert found.meaning == ("no", "yes")
+
+
+def test_people_that_passed_through_files_give_the_same_equations(tmp_path):
+    FRAME.to_stata(tmp_path / "p.dta", write_index=False)
+    FRAME.to_csv(tmp_path / "p.csv", index=False)
+    for name in ("p.dta", "p.csv"):
+        people = ta.read(tmp_path / name, secret="ill")
+        release = ta.from_crosstab(TABLE, people)
+        assert np.array_equal(
+            ta.linearise(release, people.public).operator.to_dense(),
+            ta.linearise(EXPECTED, PEOPLE.public).operator.to_dense(),
+        )
+
+
+def test_hidden_shares_parts_and_models(tmp_path):
+    TABLE.where(TABLE >= 10).to_csv(tmp_path / "hidden.csv", na_rep="<10")
+    pd.crosstab(FRAME.sex, FRAME.ill, normalize="index").to_csv(tmp_path / "shares.csv")
+    women = FRAME[FRAME.sex == "f"]
+    pd.crosstab(women.region, women.ill).to_csv(tmp_path / "women.csv")
+    (tmp_path / "model.csv").write_text("term,estimate,std.error\n(Intercept),0.5012,.1\nsexm,-0.0312,.1\n")
+    folder = _folder(
+        tmp_path,
+        '[[tables]]\nfile = "hidden.csv"\nacross = "ill"\nprotect = { kind = "Suppression", below = 10 }',
+        '[[tables]]\nfile = "shares.csv"\nacross = "ill"\nname = "by sex"',
+        '[[tables]]\nfile = "women.csv"\nacross = "ill"\nwhere = "sex = \'f\'"',
+        '[[tables]]\nfile = "model.csv"\nkind = "coefficients"\nprotect = { kind = "Rounding", base = 1e-4 }',
+        '[[tables]]\nfile = "gone.csv"',
+        '[[tables]]\nfile = "../outside.csv"',
+    )
+    found = read_folder(folder, PEOPLE.public)
+    assert [output.id for output in found.outputs] == ["hidden.csv", "by sex", "women.csv", "model.csv"]
+    hidden, shares, some, model = found.releases
+    assert np.nanmin(hidden.values) >= 10
+    assert hidden.protections == (ta.Suppression(10),)
+    assert np.array_equal(shares.values, ta.publish(PEOPLE, ta.Marginals(2, [["sex"]])).values)
+    assert some.where == "sex = 'f'"
+    assert model.statistic.blocks == (("sexm",),)
+    assert [one.id for one in found.skipped] == ["gone.csv", "../outside.csv"]
+    assert ta.reconstruct(found.releases, PEOPLE.public, "least-squares", proof_effort=0).n == N
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("secret = 3", "secret"),
+        ('secret = "ill"\n', "tables"),
+        ('[[tables]]\nfile = "a.csv"\ncolour = 1', "colour"),
+        ("[[tables", "a TOML file"),
+        ('[[tables]]\nfile = "a.csv"', "secret must be named in tables.toml"),
+    ],
+)
+def test_a_wrong_description_is_refused(tmp_path, text, words):
+    (tmp_path / "tables.toml").write_text(text)
+    with pytest.raises(ta.InvalidInput, match=words):
+        read_described(tmp_path, PEOPLE.public)
+
+
+def test_a_folder_without_a_description_is_told_how_to_get_one(tmp_path):
+    with pytest.raises(ta.InvalidInput, match="tellall init FOLDER"):
+        read_folder(tmp_path, PEOPLE.public)
+
+
+def test_a_draft_is_read_back(tmp_path):
+    pd.crosstab(FRAME.region, FRAME.ill).to_csv(tmp_path / "a.csv")
+    (5 * (TABLE / 5).round()).unstack("ward").to_csv(tmp_path / "b.csv")
+    (tmp_path / "model.csv").write_text("term,estimate\n(Intercept),0.50\nsexm,-0.031\n")
+    (tmp_path / "broken.csv").write_text("only\n")
+    (tmp_path / "note.md").write_text("not a table")
+    text, found, left_out = draft_folder(tmp_path, "ill")
+    assert found == ["a.csv", "b.csv", "model.csv"]
+    assert [reason.split(":")[0] for reason in left_out] == ["broken.csv"]
+    tables = tomllib.loads(text)["tables"]
+    assert [table["kind"] for table in tables] == ["counts", "counts", "coefficients"]
+    assert tables[0]["across"] == "ill"
+    assert "across" not in tables[1]
+    assert tables[2]["protect"] == {"kind": "Rounding", "base": 0.001}
+    assert '# protect = { kind = "Rounding", base = 5 }' in text
+    (tmp_path / "tables.toml").write_text(text)
+    read = read_folder(tmp_path, PEOPLE)
+    assert [output.id for output in read.outputs] == ["a.csv", "model.csv"]
+    assert read.skipped[0].id == "b.csv"  # rounded, and the description does not say so yet
+    assert load("folder")["title"] == "tellall folder of tables"

@@ -36,6 +36,8 @@ from .core.errors import WorkLost as WorkLost
 from .experiment.audit import audit as audit
 from .experiment.calibrate import Calibration as Calibration
 from .experiment.calibrate import calibrate as calibrate
+from .experiment.contributors import ContributorTable as ContributorTable
+from .experiment.contributors import compare_rules as compare_rules
 from .experiment.document import Audit as Audit
 from .experiment.findings import Finding as Finding
 from .experiment.findings import Skipped as Skipped

@@ -459,6 +459,9 @@ def widen_facts(facts: Facts, more: Array, fewer: Array) -> Facts:
 # Secrets that are known already.
 
 
+_KNOWN_TO = 1e-7  # a number, of its own size
+
+
 def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
     """The equations of secrets that the attacker knows already.
 
@@ -485,6 +488,9 @@ def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
         target = held if levels > 2 else np.array([0.0, held[1]])
         alike[people] = 1 + values
     rows = Rows.exact(target)
+    if not levels:  # a number that is known leaves no room, whatever its unit
+        tiny = _KNOWN_TO * (np.abs(target) + float(np.abs(target).mean())) + 1e-300
+        rows = replace(rows, spread=tiny, rest=tiny)
     return ReleaseEquations(
         Sparse(matrix), np.arange(target.size), rows, Exact(), alike, Facts(target.copy(), target.copy())
     )

@@ -1,0 +1,264 @@
+"""The agencies' rules for tables of sums beside the attack, contributor by contributor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.core import files
+from tellall.core.amounts import count_of
+from tellall.core.errors import invalid
+from tellall.core.version import __version__, versions
+from tellall.people.dataset import Dataset
+from tellall.release.linearise import linearise
+from tellall.release.protections.concentration import (
+    Dominance,
+    PPercent,
+    cells_of_people,
+    contributions_of,
+    largest_of,
+)
+from tellall.release.release import Release
+from tellall.release.statistics.cells import CellNumbers
+
+__all__ = ["CellRisk", "ContributorTable", "compare_rules"]
+
+_MOST_CELLS, _MOST_ENTRIES = 500, 2_000_000
+_ROOM = 1e-9
+_SAME = 1e-6
+
+
+@dataclass(frozen=True)
+class CellRisk:
+    """One cell: what the rules say of it, and how well its largest contributor can be estimated.
+
+    Attributes
+    ----------
+    release, cell
+        Which of the releases, and the cell in words.
+    contributors, shown
+        How many people add to it, and whether its sum is published.
+    dominance, p_percent
+        Whether the rule would have withheld it.
+    gap
+        What the p % rule looks at: the rest of the cell beyond the two largest, in percent of the largest.
+    outsider, second
+        To within how many percent an outsider, and the second largest contributor, know the largest from
+        everything that is published together: how far the largest possible value lies above the true one.
+        Infinite where nothing limits it.
+    """
+
+    release: int
+    cell: str
+    contributors: int
+    shown: bool
+    dominance: bool
+    p_percent: bool
+    gap: float
+    outsider: float
+    second: float
+
+    def missed(self, p: float) -> bool:
+        """Whether the p % rule passes the cell and the releases together give its largest away."""
+        return not self.p_percent and self.second < p - _SAME
+
+
+@dataclass(frozen=True)
+class ContributorTable:
+    """What the rules would have said of every cell, beside what the attack finds."""
+
+    cells: tuple[CellRisk, ...]
+    p: float
+    n: int
+    share: float
+
+    @property
+    def broken(self) -> tuple[CellRisk, ...]:
+        """The cells that the p % rule passes and the releases together break."""
+        return tuple(cell for cell in self.cells if cell.missed(self.p))
+
+    @property
+    def sentence(self) -> str:
+        """What the comparison says."""
+        withheld = sum(cell.p_percent for cell in self.cells)
+        dominant = sum(cell.dominance for cell in self.cells)
+        said = (
+            f"Of {count_of(len(self.cells), 'cell')} the {self.p:g} % rule would withhold {withheld:,}, and "
+            f"dominance ({self.n}, {100 * self.share:g} %) {dominant:,}."
+        )
+        if not self.broken:
+            return f"{said} Where the {self.p:g} % rule passes a cell, no attack tried here does better."
+        do = "does" if len(self.broken) == 1 else "do"
+        return (
+            f"{said} {count_of(len(self.broken), 'cell')} that the {self.p:g} % rule passes {do} not hold: "
+            "with all that is published, the second largest contributor knows the largest to within "
+            f"{min(cell.second for cell in self.broken):.3g} %."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The table as plain data; what is infinite is null. No contribution is in it."""
+        cells = [
+            {key: None if isinstance(value, float) and not isfinite(value) else value for key, value in row}
+            for row in (asdict(cell).items() for cell in self.cells)
+        ]
+        said = {"tellall": __version__, "versions": versions(), "sentence": self.sentence}
+        return {**said, "p": self.p, "n": self.n, "share": self.share, "cells": cells}
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the page; returns its path."""
+        from tellall.report.contributor_page import render
+
+        with files.together(public=False) as batch:
+            return batch.text(Path(path), render(self.as_json()))
+
+    def __str__(self) -> str:
+        head = f"{'cell':<30} {'people':>6} {'rules':>14} {'gap %':>9} {'outsider %':>11} {'second %':>9}"
+        lines = [self.sentence, head]
+        for cell in self.cells:
+            rules = " ".join(
+                word for word, said in (("p %", cell.p_percent), ("n,k", cell.dominance)) if said
+            )
+            lines.append(
+                f"{cell.cell[:30]:<30} {cell.contributors:>6} {rules or 'pass':>14} {cell.gap:>9.3g} "
+                f"{cell.outsider:>11.3g} {cell.second:>9.3g}{'  broken' if cell.missed(self.p) else ''}"
+            )
+        return "\n".join(lines)
+
+
+def compare_rules(
+    dataset: Dataset,
+    releases: Release | Sequence[Release],
+    *,
+    p: float = 10.0,
+    n: int = 1,
+    share: float = 0.85,
+) -> ContributorTable:
+    """What the p % and dominance rules say of every cell of sums, beside what all of them together tell.
+
+    Parameters
+    ----------
+    dataset
+        The people, with numbers of zero or more.
+    releases
+        One or several releases of `Sums` or `CellMeans` about them, attacked together.
+    p, n, share
+        Of the rules `PPercent` and `Dominance`.
+
+    Notes
+    -----
+    Everybody knows that no number is negative. The largest value that the largest contributor of a cell can
+    have is a linear program: every published sum within its error's bound, and for the second largest
+    contributor their own number known. Of one exact sum alone that is T − x₂, exactly the p % rule's bound;
+    of several together it may be less, which no rule for single cells sees. Two small programs a cell; values
+    without a bound on their error (noise) limit nothing. At most 500 cells.
+    """
+    chosen = (releases,) if isinstance(releases, Release) else tuple(releases)
+    if not chosen or not all(isinstance(each, Release) for each in chosen):
+        raise invalid("releases", "a Release or a list of them", releases)
+    if not isinstance(dataset, Dataset) or dataset.secret is None or dataset.levels:
+        raise invalid("dataset", "a Dataset with a secret of real numbers", dataset)
+    secret = np.asarray(dataset.secret, dtype=np.float64)
+    if (secret < 0).any():
+        raise invalid("secret", "numbers of zero or more, for rules about contributions", "negative ones")
+    rules = PPercent(p), Dominance(n, share)
+    found: list[tuple[int, str, IntArray, bool]] = []
+    for place, release in enumerate(chosen):
+        statistic = release.statistic
+        if not isinstance(statistic, CellNumbers):
+            raise invalid("releases", "of Sums or CellMeans", statistic.describe())
+        found += _cells(place, release, statistic, dataset)
+    if len(found) > _MOST_CELLS:
+        raise invalid("releases", f"of at most {_MOST_CELLS} cells", f"{len(found):,}")
+    limits = _Limits.of(chosen, dataset)
+    cells = []
+    for place, words, members, shown in found:
+        own = contributions_of(chosen[place].statistic, dataset)[members]  # type: ignore[arg-type]
+        order = members[np.argsort(-own, kind="stable")]
+        total, largest = np.array([own.sum()]), largest_of(np.zeros(own.size, np.intp), 1, own, max(n, 2))
+        first = secret[order[0]]
+        gap = 100 * (total[0] - largest[0, :2].sum()) / largest[0, 0] if largest[0, 0] > 0 else inf
+        second = {int(order[1]): float(secret[order[1]])} if order.size > 1 else {}
+        excess = [limits.most(int(order[0]), known) - first for known in ({}, second)]
+        outsider, by_second = (100 * each / first if first > 0 else inf for each in excess)
+        cells.append(
+            CellRisk(
+                place,
+                words,
+                int(order.size),
+                shown,
+                bool(rules[1].breaks(total, largest[:, :n])[0]),
+                bool(rules[0].breaks(total, largest[:, :2])[0]),
+                float(gap),
+                float(max(outsider, 0.0)),
+                float(max(by_second, 0.0)),
+            )
+        )
+    return ContributorTable(tuple(cells), float(p), n, float(share))
+
+
+def _cells(
+    place: int, release: Release, statistic: CellNumbers, dataset: Dataset
+) -> list[tuple[int, str, IntArray, bool]]:
+    """Each cell with people: its release, its name, who is in it, and whether it is shown."""
+    public, start = dataset.public, 0
+    out: list[tuple[int, str, IntArray, bool]] = []
+    for columns, (cell, size) in zip(statistic.sets(public), cells_of_people(statistic, public), strict=True):
+        shape = [public.levels[column] for column in columns]
+        for number in np.unique(cell):
+            labels = [
+                f"{public.names[column]} {public.columns[column].labels[code]}"
+                for column, code in zip(columns, np.unravel_index(int(number), shape), strict=True)
+            ]
+            shown = not np.isnan(release.values[start + number])
+            out.append((place, ", ".join(labels) or "everybody", np.flatnonzero(cell == number), bool(shown)))
+        start += size
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Limits:
+    """What all releases say for sure: low ≤ A x ≤ high, x ≥ 0."""
+
+    matrix: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, releases: Sequence[Release], dataset: Dataset) -> _Limits:
+        parts = []
+        for release in releases:
+            rows = linearise(release, dataset.public)
+            bounded = np.flatnonzero(np.isfinite(rows.rows.bound) & (rows.rows.bound >= 0))
+            matrix = rows.operator.to_dense()[bounded].astype(np.float64)
+            room = rows.rows.bound[bounded] + _ROOM * (1 + np.abs(rows.target[bounded]))
+            parts.append((matrix, rows.target[bounded] - room, rows.target[bounded] + room))
+        matrix, low, high = (np.concatenate([part[side] for part in parts]) for side in range(3))
+        if matrix.size > _MOST_ENTRIES:
+            raise invalid("releases", f"of at most {_MOST_ENTRIES:,} equations × people", f"{matrix.size:,}")
+        return cls(matrix, low, high)
+
+    def most(self, person: int, known: dict[int, float]) -> float:
+        """The largest number that a person can have, for somebody who knows some others'."""
+        from scipy.optimize import linprog
+
+        if not (self.matrix[:, person] != 0).any():
+            return inf
+        bounds: list[tuple[float, float | None]] = [(0.0, None)] * self.matrix.shape[1]
+        for other, value in known.items():
+            bounds[other] = (value, value)
+        goal = np.zeros(self.matrix.shape[1])
+        goal[person] = -1.0
+        found = linprog(
+            goal,
+            A_ub=np.vstack([self.matrix, -self.matrix]),
+            b_ub=np.concatenate([self.high, -self.low]),
+            bounds=bounds,
+            method="highs",
+        )
+        return -float(found.fun or 0.0) if found.status == 0 else inf

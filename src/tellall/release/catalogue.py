@@ -55,6 +55,13 @@ _ALSO_CALLED: dict[str, dict[str, str]] = {
         "accuracy": "ErrorRates",
         "confusion": "ErrorRates",
         "query": "SubsetCounts",
+        "correl": "Correlations",
+        "covarian": "Correlations",
+        "survival": "SurvivalCurve",
+        "kaplan": "SurvivalCurve",
+        "groupmean": "CellMeans",
+        "total": "Sums",
+        "magnitude": "Sums",
         "average": "Means",
     },
     "protection": {
@@ -64,6 +71,8 @@ _ALSO_CALLED: dict[str, dict[str, str]] = {
         "round": "Rounding",
         "sampl": "Subsample",
         "swap": "Swapping",
+        "winsor": "TopCoding",
+        "censor": "TopCoding",
         "noise": "Gaussian",
     },
 }

@@ -12,7 +12,7 @@ from tellall.algebra.solvers.base import Mask
 from tellall.attack.prove.proof import EFFORT, Budget
 from tellall.release.equations import Evidence
 
-__all__ = ["Limits", "find_limits"]
+__all__ = ["NumberLimits", "find_limits"]
 
 _ROOM = 1e-9  # of floating point, as a share of a value
 _SLACK = 1e-6  # of the solver, as a share of an end
@@ -21,7 +21,7 @@ _MOST_ENTRIES = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class NumberLimits:
     """The least and the largest number of each person.
 
     Attributes
@@ -42,7 +42,7 @@ class Limits:
         return bool(np.isnan(self.low).any())
 
 
-def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFORT) -> Limits:
+def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFORT) -> NumberLimits:
     """What every number must lie between if it lies between low and high and all published values hold.
 
     Notes
@@ -66,7 +66,7 @@ def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFOR
         found = programme.extremes(Budget(effort))
         if found is None:
             nothing = np.full(evidence.n, np.nan)
-            return Limits(nothing, nothing, np.zeros(evidence.n, dtype=bool))
+            return NumberLimits(nothing, nothing, np.zeros(evidence.n, dtype=bool))
         lower, upper, open_ = found
     others = size - 1
     with np.errstate(invalid="ignore"):
@@ -75,7 +75,7 @@ def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFOR
     least = np.maximum(np.nan_to_num(least, nan=-np.inf, neginf=-np.inf, posinf=np.inf), low)
     most = np.minimum(np.nan_to_num(most, nan=np.inf, neginf=-np.inf, posinf=np.inf), high)
     index = evidence.groups.index
-    return Limits(least[index], most[index], open_[index])
+    return NumberLimits(least[index], most[index], open_[index])
 
 
 @dataclass(frozen=True, eq=False)

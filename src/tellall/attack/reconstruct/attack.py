@@ -49,7 +49,7 @@ from tellall.release.sight import EVERYTHING, Knowledge, seen_by
 
 if TYPE_CHECKING:
     from tellall.attack.prove.counting import Count
-    from tellall.attack.prove.limits import Limits
+    from tellall.attack.prove.limits import NumberLimits
 
 __all__ = [
     "Reconstruction",
@@ -146,7 +146,7 @@ class Reconstruction:
         return np.stack([self._decoded.low, self._decoded.high], axis=1)
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> NumberLimits:
         """The least and the largest number that each person can have, whatever the others have; see there."""
         from tellall.attack.prove.limits import find_limits
 

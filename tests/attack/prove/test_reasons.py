@@ -111,3 +111,34 @@ def test_ctrl_c_ends_an_experiment(monkeypatch):
     setting = Setting(random_people(40, 6, seed=3))
     with pytest.raises(KeyboardInterrupt):
         Trial(setting, (Planned("tables", ta.Marginals(2), (ta.Rounding(3),)),)).attack()
+
+
+@pytest.mark.parametrize("people", [60, 90])
+def test_exact_tables_that_determine_everybody_prove_everybody(people):
+    rng = np.random.default_rng(people)
+    public, secret = rng.integers(0, 2, (people, 16)), rng.integers(0, 2, people)
+    dataset = ta.Dataset.from_arrays(public, secret=secret)
+    attack = ta.reconstruct(ta.publish(dataset, ta.Marginals(3)), dataset.public)
+    assert (attack.identified == "proved").all()
+    assert np.array_equal(attack.guess, secret)
+    assert attack.undecided == 0
+
+
+def test_a_matrix_is_invertible_where_its_determinant_is_not_zero():
+    from tellall.attack.prove.proof import _is_invertible
+
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        matrix = rng.integers(-2, 3, (5, 5))
+        assert _is_invertible(matrix.astype(float)) == (round(np.linalg.det(matrix)) != 0)
+    assert not _is_invertible(np.ones((3, 3)))
+    assert _is_invertible(np.array([[0.0, 1.0], [1.0, 0.0]]))
+
+
+def test_a_secret_that_does_not_fit_its_exact_tables_is_not_proved():
+    rng = np.random.default_rng(1)
+    dataset = ta.Dataset.from_arrays(rng.integers(0, 2, (60, 16)), secret=rng.integers(0, 2, 60))
+    values = ta.publish(dataset, ta.Marginals(3)).values
+    values[[3, 40]] += 1
+    release = ta.Release.from_values(ta.Marginals(3), values, public=dataset.public)
+    assert not (ta.reconstruct(release, dataset.public).identified == "proved").any()

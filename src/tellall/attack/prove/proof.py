@@ -77,7 +77,8 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
 
     Notes
     -----
-    Bound propagation first (`enclose`). What it leaves open falls into parts that share no person; each is
+    Bound propagation first (`enclose`). What it leaves open falls into parts that share no person. A part
+    whose equations have one solution over all numbers has that one (`_only_solution`). Each other one is
     searched on its own, the smallest first (`settle`). A part whose equations are so many that a few calls
     would use up the steps is not begun: its people are undecided. The same evidence gives the same proof on
     every machine with the same version of SciPy. With ``interruptible`` Ctrl-C ends the search and keeps
@@ -99,7 +100,10 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     for part in system.parts():
         place = system.columns[part.columns]
         left[place] = True
-        if stopped or not affordable(part, budget):
+        only = _only_solution(part, budget)
+        if only is not None:
+            lower[place], upper[place], left[place] = only, only, False
+        if only is not None or stopped or not affordable(part, budget):
             continue
         try:
             found = settle(part, Ends(unknowns[place], not secret.exclusive), budget)
@@ -123,6 +127,55 @@ def _with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Pr
     open_ = np.asarray(left.reshape(values, -1).any(axis=0) & ~settled)
     undecided = int(evidence.groups.counts[open_].sum())
     return replace(proof, open=open_, undecided=undecided)
+
+
+# A part whose equations determine every count, whole or not.
+
+_PRIME = 2**31 - 1
+_MOST_UNKNOWNS = 1000
+_ELIMINATION = 3e-6  # steps of an elimination, times unknowns cubed
+
+
+def _only_solution(part: Component, budget: Budget) -> Array | None:
+    """The counts, where exact values of this part determine them by linear algebra alone; else None.
+
+    Notes
+    -----
+    With E the rows of whole coefficients that have one possible value b, EᵀE is a matrix of whole numbers. It
+    is eliminated modulo a prime. Where no pivot is missing, its determinant is no multiple of the prime, so
+    it is not zero, and E x = b has one solution at most, over all numbers. The candidate comes from floating
+    point and is checked in whole numbers. Both checks are exact.
+    """
+    n = part.columns.size
+    exact = np.flatnonzero(part.low == part.high)
+    if not n or n > _MOST_UNKNOWNS or exact.size < n or budget.left < _ELIMINATION * n**3:
+        return None
+    matrix = part.matrix[exact]
+    if (matrix.data != np.rint(matrix.data)).any():
+        return None
+    gram = (matrix.T @ matrix).toarray()
+    try:
+        x = np.rint(np.linalg.solve(gram, matrix.T @ part.low[exact]))
+    except np.linalg.LinAlgError:
+        return None
+    budget.take(_LEAST + _ELIMINATION * n**3)
+    inside = ((x >= part.lower) & (x <= part.upper)).all()
+    return x if inside and part.fits(x) and _is_invertible(gram) else None
+
+
+def _is_invertible(matrix: Array) -> bool:
+    """Whether a matrix of whole numbers is invertible modulo a prime, and hence over all numbers."""
+    left = np.rint(matrix).astype(np.int64) % _PRIME
+    while left.size:
+        pivots = np.flatnonzero(left[:, 0])
+        if not pivots.size:
+            return False
+        chosen = left[pivots[0]].copy()
+        left[pivots[0]] = left[0]
+        inverse = pow(int(chosen[0]), -1, _PRIME)
+        factors = left[1:, :1] * inverse % _PRIME
+        left = (left[1:, 1:] - factors * chosen[1:]) % _PRIME
+    return True
 
 
 # The search in one part.

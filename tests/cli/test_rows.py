@@ -104,3 +104,22 @@ def test_what_cannot_be_read_is_said_in_a_line(tellall, tmp_path, text, options,
     assert (code, out) == (2, "")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_an_attack_names_values_that_cannot_all_be_true(tellall, tmp_path):
+    (tmp_path / "people.csv").write_text("age,sex\n" + "y,f\ny,m\no,f\no,m\n" * 3)
+    people = ta.read(tmp_path / "people.csv")
+    release = ta.publish(
+        ta.Dataset.from_arrays(
+            np.asarray(people.public.codes).T, secret=[0, 1, 1, 0] * 3, names=["age", "sex"]
+        ),
+        ta.Marginals(2),
+    )
+    values = release.values.copy()
+    values[1] += 2
+    bad = ta.Release.from_values(ta.Marginals(2), values, public=people.public)
+    bad.save(tmp_path / "release.json")
+    code, _, err = tellall("attack", "release.json", "--public", "people.csv")
+    assert code == 3
+    assert "These values cannot all be true:" in err
+    assert "release.json: age = o, secret = 1: 5" in err or "age = y, secret = 1: 5" in err

@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 _LEVELS = (0.95, 0.99)
+_CLASHES = 12  # values that cannot all be true, at most as many lines
 Files = Annotated[
     list[Path],
     typer.Argument(
@@ -245,8 +246,41 @@ def _counted(found: Reconstruction) -> dict[str, Any]:
         "proved": int(found.proved.sum()),
         "undecided": found.undecided,
         "possible": str(found.possible or ""),
+        "contradiction": _contradiction(found) if found.status.word == "contradictory" else [],
         "cannot_be_told_apart": int(found.evidence.groups.counts[together].sum()),
     }
+
+
+def _contradiction(found: Reconstruction) -> list[dict[str, Any]]:
+    """Published values that cannot all be true: of which release, which cell, and what was published."""
+    from tellall.release.joint import name_cell
+
+    return [
+        {
+            "release": reason.release,
+            "value": reason.value,
+            "cell": name_cell(found.releases[reason.release], found.public, reason.value),
+            "published": _shown(found.releases[reason.release].values[reason.value]),
+        }
+        for reason in found.contradiction
+        if 0 <= reason.release < len(found.releases) and reason.value >= 0
+    ]
+
+
+def _shown(value: float) -> float | None:
+    return None if value != value else float(value)
+
+
+def _clashes(document: dict[str, Any]) -> list[str]:
+    """The values that cannot all be true, a line each."""
+    lines = []
+    for one in document["contradiction"][:_CLASHES]:
+        file = document["releases"][one["release"]]["file"]
+        cell = ", ".join(f"{name} = {value}" for name, value in one["cell"].items())
+        what = cell or f"value {one['value'] + 1:,}"
+        shown = "hidden" if one["published"] is None else f"{one['published']:g}"
+        lines.append(f"  {file}: {what}: {shown}")
+    return ["These values cannot all be true:", *lines] if lines else []
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
@@ -275,6 +309,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         + (f", {document['undecided']:,} left open by the search." if document["undecided"] else "."),
         said,
         *([f"The secret is {document['possible']}."] if document["possible"] else []),
+        *_clashes(document),
         f"{truth}: tellall audit.",
     ]
 

@@ -17,7 +17,7 @@ from tellall.algebra.solvers.base import Gaps
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
-from tellall.people.dataset import Outline
+from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
 from tellall.release.possible import Certain, possible_counts, stretches_of
 from tellall.release.protections.protection import Protection, as_protections, noise_of
@@ -27,7 +27,7 @@ from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
-__all__ = ["CountTable", "Joint", "join_tables", "tables_in"]
+__all__ = ["CountTable", "Joint", "join_tables", "name_cell", "tables_in"]
 
 SECRET = "secret"  # what the tabulated column of Marginals is called
 _MOST_ROWS = 1_000_000  # of the joint domain
@@ -173,6 +173,23 @@ def tables_in(release: Release) -> list[CountTable]:
         found.append(CountTable(names, values, release.protections, shape.people, units=units))
         start += cells
     return found
+
+
+def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:
+    """The value of each column in a published cell; empty where the release is not of tables."""
+    try:
+        tables = tables_in(release)
+    except InvalidInput:
+        return {}
+    for table in tables:
+        if value < table.counts.size:
+            labels = {column.name: column.labels for column in public.columns}
+            return {
+                name: labels[name][int(code)] if name in labels and code.isdecimal() else code
+                for name, code in table.cell(value).items()
+            }
+        value -= table.counts.size
+    return {}
 
 
 def _printed_tables(release: Release, statistic: CellCounts) -> list[CountTable]:

@@ -125,7 +125,7 @@ def test_exact_tables_that_determine_everybody_prove_everybody(people):
 
 
 def test_a_matrix_is_invertible_where_its_determinant_is_not_zero():
-    from tellall.attack.prove.proof import _is_invertible
+    from tellall.attack.prove.certify import _is_invertible
 
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, Dense
+from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Component, Enclosure, Mask, Walker, WholeSystem, moved
-from tellall.algebra.solvers.exhaustive import Enumeration, Exhaustive, WholeProblem
+from tellall.algebra.solvers.exhaustive import Exhaustive
+from tellall.attack.prove.certify import elimination, every_solution, is_empty_for_sure, only_solution
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -24,7 +25,6 @@ __all__ = [
     "Wish",
     "affordable",
     "check_effort",
-    "every_solution",
     "find_solution",
     "list_solutions",
     "prove",
@@ -51,6 +51,9 @@ class Proof:
         How many steps were used.
     interrupted
         Whether the search was stopped by hand; what was proved until then stands.
+    uncertified
+        How many people are proved, or how many contradicted, by the integer solver's word alone: it works
+        in floating point, and no certificate was found that could be checked in whole numbers.
     """
 
     enclosure: Enclosure
@@ -58,6 +61,7 @@ class Proof:
     undecided: int = 0
     steps: int = 0
     interrupted: bool = False
+    uncertified: int = 0
 
     @classmethod
     def of_bounds(cls, evidence: Evidence) -> Proof:
@@ -78,7 +82,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     Notes
     -----
     Bound propagation first (`enclose`). What it leaves open falls into parts that share no person. A part
-    whose equations have one solution over all numbers has that one (`_only_solution`). Each other one is
+    whose equations have one solution over all numbers has that one (`only_solution`). Each other one is
     searched on its own, the smallest first (`settle`). A part whose equations are so many that a few calls
     would use up the steps is not begun: its people are undecided. The same evidence gives the same proof on
     every machine with the same version of SciPy. With ``interruptible`` Ctrl-C ends the search and keeps
@@ -96,11 +100,15 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     if entries > _MOST_ENTRIES or not effort:
         return _with_open(evidence, secret, Proof(box, nobody), box.lower < box.upper)
     lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
+    doubted = np.zeros(unknowns.size, dtype=bool)
     system = WholeSystem.left_open(certain.operator, certain.low, certain.high, certain.gaps, box)
     for part in system.parts():
         place = system.columns[part.columns]
         left[place] = True
-        only = _only_solution(part, budget)
+        only = None
+        if elimination(part) <= budget.left:
+            budget.take(elimination(part))
+            only = only_solution(part)
         if only is not None:
             lower[place], upper[place], left[place] = only, only, False
         if only is not None or stopped or not affordable(part, budget):
@@ -112,10 +120,16 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
                 raise
             stopped = True
             continue
+        doubted[place] = not found.certified
         if found.empty:
-            return Proof(Enclosure(box.lower, box.upper, empty=True), nobody, steps=round(budget.spent))
+            doubt = 0 if found.certified else evidence.n
+            nothing = Enclosure(box.lower, box.upper, empty=True)
+            return Proof(nothing, nobody, steps=round(budget.spent), uncertified=doubt)
         lower[place], upper[place], left[place] = found.lower, found.upper, found.open
     proof = Proof(Enclosure(lower, upper, empty=False), nobody, 0, round(budget.spent), stopped)
+    settled = secret.settles((lower == unknowns) & doubted, (upper == 0) & doubted)
+    by_word = settled.reshape(evidence.values, -1).any(axis=0)
+    proof = replace(proof, uncertified=int(evidence.groups.counts[by_word].sum()))
     return _with_open(evidence, secret, proof, left)
 
 
@@ -127,55 +141,6 @@ def _with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Pr
     open_ = np.asarray(left.reshape(values, -1).any(axis=0) & ~settled)
     undecided = int(evidence.groups.counts[open_].sum())
     return replace(proof, open=open_, undecided=undecided)
-
-
-# A part whose equations determine every count, whole or not.
-
-_PRIME = 2**31 - 1
-_MOST_UNKNOWNS = 1000
-_ELIMINATION = 3e-6  # steps of an elimination, times unknowns cubed
-
-
-def _only_solution(part: Component, budget: Budget) -> Array | None:
-    """The counts, where exact values of this part determine them by linear algebra alone; else None.
-
-    Notes
-    -----
-    With E the rows of whole coefficients that have one possible value b, EᵀE is a matrix of whole numbers. It
-    is eliminated modulo a prime. Where no pivot is missing, its determinant is no multiple of the prime, so
-    it is not zero, and E x = b has one solution at most, over all numbers. The candidate comes from floating
-    point and is checked in whole numbers. Both checks are exact.
-    """
-    n = part.columns.size
-    exact = np.flatnonzero(part.low == part.high)
-    if not n or n > _MOST_UNKNOWNS or exact.size < n or budget.left < _ELIMINATION * n**3:
-        return None
-    matrix = part.matrix[exact]
-    if (matrix.data != np.rint(matrix.data)).any():
-        return None
-    gram = (matrix.T @ matrix).toarray()
-    try:
-        x = np.rint(np.linalg.solve(gram, matrix.T @ part.low[exact]))
-    except np.linalg.LinAlgError:
-        return None
-    budget.take(_LEAST + _ELIMINATION * n**3)
-    inside = ((x >= part.lower) & (x <= part.upper)).all()
-    return x if inside and part.fits(x) and _is_invertible(gram) else None
-
-
-def _is_invertible(matrix: Array) -> bool:
-    """Whether a matrix of whole numbers is invertible modulo a prime, and hence over all numbers."""
-    left = np.rint(matrix).astype(np.int64) % _PRIME
-    while left.size:
-        pivots = np.flatnonzero(left[:, 0])
-        if not pivots.size:
-            return False
-        chosen = left[pivots[0]].copy()
-        left[pivots[0]] = left[0]
-        inverse = pow(int(chosen[0]), -1, _PRIME)
-        factors = left[1:, :1] * inverse % _PRIME
-        left = (left[1:, 1:] - factors * chosen[1:]) % _PRIME
-    return True
 
 
 # The search in one part.
@@ -243,6 +208,8 @@ class Settled:
         How many solutions there are, where all were listed.
     solution
         One of them, where one was found.
+    certified
+        Whether what was concluded from there being no (further) solution was checked in whole numbers.
     """
 
     lower: Array
@@ -251,6 +218,7 @@ class Settled:
     empty: bool = False
     count: int | None = None
     solution: Array | None = None
+    certified: bool = True
 
 
 def affordable(part: Component, budget: Budget) -> bool:
@@ -292,14 +260,6 @@ def list_solutions(part: Component) -> Settled | None:
     return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count, solution=first)
 
 
-def every_solution(part: Component, options: Exhaustive) -> Enumeration | None:
-    """All solutions; None if there are too many to list."""
-    middle, half = (part.low + part.high) / 2, (part.high - part.low) / 2
-    problem = WholeProblem(Dense(part.matrix.toarray()), half, part.lower, part.upper, part.gaps)
-    found = options.prepare(problem).solve(middle)
-    return found if found.complete else None
-
-
 @dataclass
 class _Search:
     """The search in one part: what is known so far."""
@@ -321,14 +281,15 @@ class _Search:
             return self._result(empty=True)
         x, over = self._first()
         if x is None:
-            return self._result(empty=over)
+            return self._result(empty=over, certified=not over or is_empty_for_sure(self.part))
         self.candidates, self.held = self.ends.met(x), x
         self._learn(x)
         self._walk(x)
         while self.candidates.any():
             x, over = self._solve(self._moves())
             if x is None:
-                return self._result(proved=self.candidates if over else None)
+                certified = not over or is_empty_for_sure(self.part, self._wish(self._moves()))
+                return self._result(proved=self.candidates if over else None, certified=certified)
             self._learn(x)
             self._walk(x)
         return self._result()
@@ -376,17 +337,20 @@ class _Search:
         """A solution that moves something, or whether it is certain that none exists."""
         if moves is None:
             return find_solution(self.part, self.budget, nodes=nodes)
-        needed = moves @ self.held + 1
-        wish = Wish(-moves, moves[None, :], np.array([needed]), np.array([np.inf]))
+        wish = self._wish(moves)
         x, over = find_solution(self.part, self.budget, wish, nodes=nodes)
-        return (None, False) if x is not None and moves @ x < needed else (x, over)
+        return (None, False) if x is not None and moves @ x < wish.low[0] else (x, over)
 
-    def _result(self, *, proved: Mask | None = None, empty: bool = False) -> Settled:
+    def _wish(self, moves: Array) -> Wish:
+        """That a solution moves something."""
+        return Wish(-moves, moves[None, :], np.array([moves @ self.held + 1]), np.array([np.inf]))
+
+    def _result(self, *, proved: Mask | None = None, empty: bool = False, certified: bool = True) -> Settled:
         lower, upper, left = self.part.lower.copy(), self.part.upper.copy(), self.candidates
         if proved is not None:
             lower[proved] = upper[proved] = self.held[proved]
             left = np.zeros_like(left)
-        return Settled(lower, upper, left & (not empty), empty)
+        return Settled(lower, upper, left & (not empty), empty, certified=certified)
 
 
 @dataclass(frozen=True, eq=False)

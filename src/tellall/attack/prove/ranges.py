@@ -8,6 +8,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Mask, Walker, WholeSystem, enclose
+from tellall.attack.prove.certify import is_empty_for_sure
 from tellall.attack.prove.proof import Budget, Wish, affordable, find_solution, list_solutions
 from tellall.release.possible import Certain
 
@@ -31,6 +32,8 @@ class Ranges:
         One solution; None where none was found.
     empty
         Whether there is no solution.
+    certified
+        Whether all that the integer solver said was checked in whole numbers; it works in floating point.
     parts
         The parts of what bound propagation left open, and which unknowns each of them is about.
     """
@@ -41,6 +44,7 @@ class Ranges:
     solution: Array | None
     empty: bool = False
     steps: int = 0
+    certified: bool = True
     parts: tuple[tuple[Component, IntArray], ...] = ()
 
 
@@ -78,6 +82,7 @@ def find_ranges(
     budget = Budget(effort)
     lower, upper, open_ = box.lower.copy(), box.upper.copy(), nobody
     solution, complete, parts, stopped = box.lower.copy(), True, [], not effort
+    sure = True
     for part in system.parts():
         place = system.columns[part.columns]
         parts.append((part, place))
@@ -90,7 +95,9 @@ def find_ranges(
             stopped = True
         if found.empty:
             steps = round(budget.spent)
-            return Ranges(np.zeros(upper.size), np.where(endless, np.inf, capped), nobody, None, True, steps)
+            top = np.where(endless, np.inf, capped)
+            return Ranges(np.zeros(upper.size), top, nobody, None, True, steps, found.certified)
+        sure &= found.certified
         lower[place], upper[place], open_[place] = found.lower, found.upper, found.open
         if found.solution is None:
             complete = False
@@ -98,7 +105,7 @@ def find_ranges(
             solution[place] = found.solution
     upper = np.where(endless & (upper >= capped), np.inf, upper)
     steps = round(budget.spent)
-    return Ranges(lower, upper, open_, solution if complete else None, False, steps, tuple(parts))
+    return Ranges(lower, upper, open_, solution if complete else None, False, steps, sure, tuple(parts))
 
 
 def _ranges_of(part: Component, budget: Budget, starts: Array) -> Ranges:
@@ -150,16 +157,20 @@ class _Widening:
         if not self.seen:
             x, over = find_solution(part, self.budget)
             if x is None:
-                return Ranges(part.lower, part.upper, ~nobody & (not over), None, empty=over)
+                sure = not over or is_empty_for_sure(part)
+                return Ranges(part.lower, part.upper, ~nobody & (not over), None, over, certified=sure)
             self._learn(x)
         while True:
             self._walk_further()
             low, high = self._left()
             if not (low.size or high.size):
                 return self._result(nobody)
-            x, over = find_solution(part, self.budget, self._beyond(low, high))
+            wish = self._beyond(low, high)
+            x, over = find_solution(part, self.budget, wish)
+            if over:
+                return self._result(nobody, certified=is_empty_for_sure(part, wish))
             if x is None or not ((x < self.least) | (x > self.most)).any():
-                return self._result(nobody if over else (self.least > part.lower) | (self.most < part.upper))
+                return self._result((self.least > part.lower) | (self.most < part.upper))
             self._learn(x)
 
     def _left(self) -> tuple[IntArray, IntArray]:
@@ -223,8 +234,8 @@ class _Widening:
         most = np.concatenate([part.upper[low], np.full(high.size + 1, np.inf)])
         return Wish(np.concatenate([np.zeros(n), -np.ones(k)]), matrix, least, most)
 
-    def _result(self, open_: Mask) -> Ranges:
+    def _result(self, open_: Mask, *, certified: bool = True) -> Ranges:
         """The ranges seen, and where they may not be all, the bounds known before."""
         lower = np.where(open_, self.part.lower, self.least)
         upper = np.where(open_, self.part.upper, self.most)
-        return Ranges(lower, upper, open_, self.seen[0])
+        return Ranges(lower, upper, open_, self.seen[0], certified=certified)

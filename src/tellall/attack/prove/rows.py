@@ -75,7 +75,8 @@ class RowScore:
     certain, wrong
         Rows said to be certain, and those of them that are not there as often as said.
     first
-        For some k: how many of the k likeliest rows are there, by share and by the baseline.
+        For some k: how many of the k likeliest rows (of all, where these are fewer) are there, by share and
+        by the baseline.
     present
         How many different rows are there in truth.
     """
@@ -168,6 +169,11 @@ class PossibleRows:
             return Status("not converged", f"{left:,} rows were left open; raise proof_effort")
         return Status("solved")
 
+    @property
+    def certified(self) -> bool:
+        """Whether all that the integer solver said, in floating point, was checked in whole numbers."""
+        return self.found.certified
+
     @cached_property
     def solutions(self) -> Count | None:
         """How many solutions there are; None where rows can occur any number of times."""
@@ -235,8 +241,7 @@ class PossibleRows:
             order, _, baseline, _ = self._ranked
             by_model = order[np.lexsort((order, -baseline[order]))]
             for k in _FIRST:
-                if k <= order.size:
-                    first[k] = int(present[order[:k]].sum()), int(present[by_model[:k]].sum())
+                first[k] = int(present[order[:k]].sum()), int(present[by_model[:k]].sum())
         return RowScore(int(certain.sum()), wrong, first, int(present.sum()))
 
     def _codes(self, truth: Dataset | Public | npt.ArrayLike) -> npt.NDArray[np.intp]:

@@ -13,15 +13,13 @@ from tellall.algebra.solvers.exhaustive import Enumeration, Exhaustive, WholePro
 if TYPE_CHECKING:
     from tellall.attack.prove.proof import Wish
 
-__all__ = ["elimination", "every_solution", "is_empty_for_sure", "only_solution", "refutes"]
+__all__ = ["every_solution", "is_empty_for_sure", "only_solution", "refutes"]
 
 _SCALE = 2**16  # weights of rows are whole numbers up to this
 _LIST = Exhaustive(cap=1, nodes=2000)
 _LISTED = 80  # unknowns of a part that is searched once more
 _MOST_ENTRIES = 200_000
 _PRIME = 2**31 - 1
-_MOST_UNKNOWNS = 1000
-_ELIMINATION = 3e-6  # steps of an elimination, times unknowns cubed
 
 
 def is_empty_for_sure(part: Component, wish: Wish | None = None) -> bool:
@@ -121,12 +119,6 @@ def refutes(part: Component, weights: Array) -> bool:
     return least > most
 
 
-def elimination(part: Component) -> float:
-    """How many steps it takes to look for an only solution; none where there is nothing to look for."""
-    n, exact = part.columns.size, int((part.low == part.high).sum())
-    return _ELIMINATION * n**3 if n <= _MOST_UNKNOWNS and n <= exact else 0.0
-
-
 def only_solution(part: Component) -> Array | None:
     """The counts, where exact values of this part determine them by linear algebra alone; else None.
 
@@ -139,7 +131,7 @@ def only_solution(part: Component) -> Array | None:
     """
     n = part.columns.size
     exact = np.flatnonzero(part.low == part.high)
-    if not n or n > _MOST_UNKNOWNS or exact.size < n:
+    if not n or exact.size < n:
         return None
     matrix = part.matrix[exact]
     if (matrix.data != np.rint(matrix.data)).any():

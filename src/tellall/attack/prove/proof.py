@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Component, Enclosure, Mask, Walker, WholeSystem, moved
 from tellall.algebra.solvers.exhaustive import Exhaustive
-from tellall.attack.prove.certify import elimination, every_solution, is_empty_for_sure, only_solution
+from tellall.attack.prove.certify import every_solution, is_empty_for_sure, only_solution
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
 from tellall.release.equations import Evidence
@@ -33,6 +33,8 @@ __all__ = [
 
 EFFORT = 10_000  # steps, about a millisecond each
 _MOST_ENTRIES = 2_000_000  # of a system that is written out to be searched
+_MOST_UNKNOWNS = 1000  # of a part that is solved by linear algebra
+_ELIMINATION = 3e-6  # steps of that, times the number of unknowns cubed
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +107,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     for part in system.parts():
         place = system.columns[part.columns]
         left[place] = True
-        only = None
-        if elimination(part) <= budget.left:
-            budget.take(elimination(part))
-            only = only_solution(part)
+        only = only_solution(part) if _may_be_alone(part, budget) else None
         if only is not None:
             lower[place], upper[place], left[place] = only, only, False
         if only is not None or stopped or not affordable(part, budget):
@@ -131,6 +130,16 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     by_word = settled.reshape(evidence.values, -1).any(axis=0)
     proof = replace(proof, uncertified=int(evidence.groups.counts[by_word].sum()))
     return _with_open(evidence, secret, proof, left)
+
+
+def _may_be_alone(part: Component, budget: Budget) -> bool:
+    """Whether exact values may determine the whole part; takes the steps to find out, if they are left."""
+    n = part.columns.size
+    steps = _ELIMINATION * n**3
+    if n > _MOST_UNKNOWNS or int((part.low == part.high).sum()) < n or budget.left < steps:
+        return False
+    budget.take(steps)
+    return True
 
 
 def _with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Proof:

@@ -9,7 +9,6 @@ import tomllib
 import pytest
 
 from tellall import cli
-from tellall.core.schemas.documents import DecisionDocument
 from tellall.serve import edits
 from tests.conftest import first_fast
 from tests.report.pages import NASTY, Tags
@@ -132,6 +131,11 @@ def test_every_click_on_a_card_writes_the_plan_that_the_command_line_reads(clien
         {
             "text": "secret = 'ill'\ndata = 'x.csv'\nreleases = [{ statistic = { kind = 'Means' } }]\n"
             "[[published]]\nfile = 'people.csv'\n"
+        },
+        {
+            "text": "secret = 'ill'\ndata = 'x.csv'\n[[releases]]\n"
+            "statistic = { kind = 'Marginals', ways = 2 }\n"
+            "protect = [{ kind = 'CellKey', table = '/etc/keys.csv' }]\n"
         },
     ],
 )
@@ -273,11 +277,14 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     page = client.post(f"{client.here}/decide", {"decision": "accept", "comment": comment, "by": "Ada"})
     assert "Accepted by Ada" in Tags.of(page.text).text
     only_our_scripts(page.text)
-    decision = client.get(f"{client.here}/export/decision.json").json()
+    decision = tomllib.loads(client.get(f"{client.here}/export/decision.toml").text)
     served = client.get(f"{client.here}/export/audit.json").body
-    assert decision["audit_sha256"] == hashlib.sha256(served).hexdigest()
-    assert decision["verdict"] == json.loads(served)["verdict"]["word"]
-    assert DecisionDocument.model_validate(decision)
+    assert decision["sha256"]["audit/audit.json"] == hashlib.sha256(served).hexdigest()
+    plan = client.get(f"{client.here}/export/plan.toml").body
+    assert decision["sha256"]["plan.toml"] == hashlib.sha256(plan).hexdigest()
+    assert decision["verdict"]["word"] == json.loads(served)["verdict"]["word"]
+    assert (decision["decision"]["name"], decision["decision"]["decision"]) == ("Ada", "publish")
+    assert decision["decision"]["reasons"].startswith("Fine. ")
     report = client.get(f"{client.here}/export/report.html")
     assert report.headers["content-disposition"] == 'attachment; filename="report.html"'
     assert "Accepted by Ada" in report.text
@@ -287,7 +294,7 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     assert "content-disposition" not in opened.headers
     case.write_plan(edits.with_number(case.plan_text, "seed", "9"))
     assert case.decision is None
-    assert client.get(f"{client.here}/export/decision.json").status == 404
+    assert client.get(f"{client.here}/export/decision.toml").status == 404
 
 
 @pytest.mark.parametrize("form", [{}, {"decision": "maybe"}, {"decision": "accept", "comment": "x" * 5000}])

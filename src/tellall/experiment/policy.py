@@ -21,6 +21,12 @@ from tellall.release.statistics.base import Statistic
 __all__ = ["Policy", "decision"]
 
 _LARGEST = 2**20
+_SIGNED = {
+    "name": "  # who decides",
+    "decision": "  # publish, change first, or do not publish",
+    "reasons": "",
+    "signed_on": "",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,11 +151,13 @@ def decision(
     plan: Path | None,
     policy: Policy | None,
     published: Sequence[Path],
+    signed: Mapping[str, str] | None = None,
 ) -> str:
     """The record of a decision, to be signed: what was checked, by which rules, and what was found.
 
-    Hashes are those of the plan, the policy and the outputs. Files of people have none here: a hash confirms
-    a guess about the one row that somebody does not know.
+    With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the plan, the
+    policy and the outputs. Files of people have none here: a hash confirms a guess about the one row that
+    somebody does not know.
     """
     from tellall.experiment.draft import as_toml_value as toml
 
@@ -184,10 +192,7 @@ def decision(
         *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(_hash(path))}" for path in published),
         "",
         "[decision]",
-        'name = ""      # who decides',
-        'decision = ""  # publish, change first, or do not publish',
-        'reasons = ""',
-        'signed_on = ""',
+        *(f"{key} = {toml((signed or {}).get(key, ''))}{said}" for key, said in _SIGNED.items()),
         "",
     ]
     return "\n".join(lines)

@@ -18,7 +18,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tellall.core import files
 from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line, plain_text, said_safely
 from tellall.core.version import __version__
@@ -362,8 +361,8 @@ class Pages:
             raise _RefusedError(404, "no audit of this plan")
         if what == "audit.json":
             return _download(case.audit_text, what, "application/json")
-        if what == "decision.json" and (decision := case.decision):
-            return _download(files.dump(decision), what, "application/json")
+        if what == "decision.toml" and (decision := case.decision):
+            return _download(views.decision_record(case, decision), what, "application/toml")
         if what == "report.html":
             page = render(document, case.decision)
             if "open" in request.query_params:

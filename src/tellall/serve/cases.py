@@ -8,6 +8,7 @@ import re
 import secrets
 import shutil
 import stat
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -260,10 +261,23 @@ def plan_from(text: str) -> Plan:
         mapping = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise invalid("plan", "TOML", "other text", f"The reader said: {said(error, 120)}.") from None
-    if mapping.get("published"):
-        advice = "Files beside the plan are read by the command line alone."
-        raise invalid("published", "left out of a plan in the browser", "some", advice)
+    if mapping.get("published") or any(map(_names_file, _texts(mapping.get("releases")))):
+        advice = "Files beside a plan are read by the command line alone."
+        raise invalid("plan", "one that names no file but its data, in the browser", "another", advice)
     return Plan.from_mapping(mapping, folder=Path(), needed=("secret", "data"))
+
+
+def _texts(plain: Any) -> Iterator[str]:
+    """Every text in the values of plain data."""
+    if isinstance(plain, str):
+        yield plain
+    elif isinstance(plain, dict | list):
+        for part in plain.values() if isinstance(plain, dict) else plain:
+            yield from _texts(part)
+
+
+def _names_file(text: str) -> bool:
+    return text.lower().endswith((*readers.ENDINGS, ".gz"))
 
 
 def _about_file(sentence: str, path: Path, name: str) -> str:

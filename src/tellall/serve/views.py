@@ -10,9 +10,8 @@ from typing import Any
 
 from tellall.core.amounts import percent, points
 from tellall.core.errors import TellallError, invalid
-from tellall.core.schemas import VERSION
-from tellall.core.version import __version__
 from tellall.experiment.plan import Plan
+from tellall.experiment.policy import decision
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
@@ -25,6 +24,7 @@ __all__ = [
     "cards",
     "compared",
     "decision_of",
+    "decision_record",
     "foresight",
     "headline",
     "numbers_of",
@@ -246,21 +246,29 @@ def areas_of(document: Plain, query: Mapping[str, str]) -> Plain:
     }
 
 
-def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
-    """The decision about an audit, with the hashes of what it is about."""
+def decision_record(case: Case, known: Plain) -> str:
+    """The record of a decision, as the command line writes it, filled in."""
     document = case.audit
     assert document is not None
+    signed = {
+        "name": known["by"],
+        "decision": "publish" if known["decision"] == "accept" else "do not publish",
+        "reasons": known["comment"],
+        "signed_on": known["when"],
+    }
+    paths = case.folder / "plan.toml", case.folder / "audit" / "audit.json"
+    return decision(
+        document, date=known["when"], plan=paths[0], policy=None, published=[paths[1]], signed=signed
+    )
+
+
+def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
+    """The decision about an audit, with the hashes of what it is about."""
     return {
-        "schema_version": VERSION,
-        "document": "decision",
-        "tellall": __version__,
         "decision": word,
         "comment": comment,
         "by": who,
         "when": now(),
-        "data": case.name,
-        "verdict": document["verdict"]["word"],
-        "sentence": document["verdict"]["sentence"],
         "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
         "audit_sha256": hashlib.sha256(case.audit_text.encode()).hexdigest(),
     }

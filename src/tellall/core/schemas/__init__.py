@@ -13,7 +13,7 @@ __all__ = [
     "outdated",
 ]
 
-NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "decision", "folder")
+NAMES = ("plan", "release", "audit", "sweep", "calibrate", "rows", "policy", "folder")
 VERSION = 2
 
 

@@ -451,22 +451,3 @@ class AuditDocument(_Strict):
     published_too: Annotated[list[str], Field(description="What releases tell beside their values.")]
     assumed: list[str]
     not_tested: list[str]
-
-
-class DecisionDocument(_Strict):
-    """What a person decided about an audit."""
-
-    model_config = ConfigDict(title="tellall decision")
-
-    schema_version: Literal[2]
-    document: Literal["decision"]
-    tellall: Annotated[str, Field(max_length=100)]
-    decision: Literal["accept", "reject"]
-    comment: Annotated[str, Field(max_length=4000)]
-    by: Annotated[str, Field(max_length=200, description="Who decided, as they wrote it.")]
-    when: str
-    data: str
-    verdict: Literal["pass", "review", "fail"]
-    sentence: str
-    plan_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    audit_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]

@@ -50,7 +50,7 @@ __all__ = [
     "audit",
 ]
 
-_LONG = 60  # seconds from which the time is told before
+_LONG, _VERY_LONG = 60, 900  # seconds from which the time is told before, and what would take less
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
@@ -165,6 +165,8 @@ def audit(
     expected = chosen.time(people)
     if expected.seconds() > _LONG and on_cpu and cluster is None:
         talk.print(f"On one core this audit takes {expected}; a stopped one goes on where it was.")
+    if not needed.fits or (expected.seconds() > _VERY_LONG and on_cpu):
+        talk.print("Fewer people (a sample, or areas), fewer columns or tables of fewer columns need less.")
     context.with_resource(only_writer(folder))
     # a device's memory holds one attack
     workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tellall.attack.baselines import FACTORISED as LEFT_OUT
 from tellall.attack.baselines import FOLDS
 from tellall.experiment.audit import jobs_alone, jobs_together
-from tellall.experiment.memory import FACTORISED, unknowns_of
+from tellall.experiment.memory import FACTORISED, tables_and_rows, unknowns_of, written_out
 from tellall.experiment.trial import affordable
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
+from tellall.release.statistics.base import Statistic
 
 if TYPE_CHECKING:
     from tellall.experiment.plan import Plan
@@ -24,7 +26,12 @@ _TREE = 1e-3  # a tree, however few people
 _CELL = 1.2e-8  # a person's column in a tree
 _ATTACK = 0.1
 _SQUARE = 4e-7  # a pair of unknowns, where matrices of them are factorised
-_PRODUCT = 4e-6  # an entry of the equations, over all products of an attack without such matrices
+_PRODUCT = 1.5e-5  # an entry of the equations, over all products of an attack without such matrices
+_PAIR = 7e-9  # a pair of tables for each unknown, where the equations are written out without zeros
+_DENSE_PAIR = 5e-11  # a pair of equations for each unknown, where zeros are written too
+_CUBE = 1.5e-11  # three equations, where a matrix of them is factorised
+_FACTORISATIONS = 13  # in one attack
+_FOLDED = 2e-5  # an entry of the equations, where it is fitted in folds
 
 
 @dataclass(frozen=True)
@@ -40,9 +47,9 @@ class Duration:
 
     Notes
     -----
-    Within a factor of three of what was measured of tables: up to 100,000 people, 20 columns and 10,000
-    unknowns. What follows beyond is not measured. Proofs by search are not in it. Areas, and attacks in
-    several processes, take their share of `attacks` each.
+    Within a factor of three of what was measured of tables: up to 100,000 people and 20 columns. Where
+    the equations have more than 50 million entries it is not measured. Proofs by search are not in it.
+    Areas, and attacks in several processes, take their share of `attacks` each.
     """
 
     baselines: float
@@ -80,13 +87,31 @@ def _part(plan: Plan, people: Dataset) -> Duration:
         * _attack(plan, people, [index for index, _ in job.members])
         for job in jobs
     )
-    return Duration(FOLDS * _TREES * values * tree, attacks)
+    public = sum(_population(people, [entry.statistic]) for entry in plan.releases)
+    return Duration(FOLDS * _TREES * values * tree + public, attacks)
+
+
+def _population(people: Dataset, statistics: list[Statistic]) -> float:
+    """The population model of tables about many people."""
+    found = tables_and_rows(people, statistics)
+    if found is None:
+        return 0.0
+    (tables, rows), unknowns = found, unknowns_of(people)
+    if rows > LEFT_OUT:
+        return _FOLDED * tables * unknowns
+    return _PAIR * unknowns * tables**2 + 10 * _CUBE * rows**3
 
 
 def _attack(plan: Plan, people: Dataset, members: list[int]) -> float:
     unknowns = unknowns_of(people)
     if unknowns <= FACTORISED:
         return _ATTACK + _SQUARE * unknowns**2
+    if (found := tables_and_rows(people, [plan.releases[index].statistic for index in members])) is not None:
+        tables, rows = found
+        if not written_out(tables, unknowns):
+            return _ATTACK + _PRODUCT * tables * unknowns
+        pairs = min(_PAIR * unknowns * tables**2, _DENSE_PAIR * unknowns * rows**2)
+        return _ATTACK + _FACTORISATIONS * (pairs + _CUBE * rows**3)
     share = unknowns / people.n
     entries = sum(plan.releases[index].statistic.memory(people.public) / 4 for index in members)
     return _ATTACK + _PRODUCT * entries * share

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tellall.algebra.operators.base import HOST, Device, find_device
+from tellall.attack.baselines import FACTORISED as LEFT_OUT
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers
@@ -20,7 +21,9 @@ __all__ = [
     "FACTORISED",
     "Memory",
     "memory_of",
+    "tables_and_rows",
     "unknowns_of",
+    "written_out",
 ]
 
 _BASE = 300 << 20  # the program, its libraries and the best predictor from public columns
@@ -29,6 +32,9 @@ _SQUARES = 5  # matrices of the unknowns that are held at once where they are fa
 FACTORISED = 10_000  # unknowns up to which that is done
 _WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out
 _COPIES = 6  # of them at once, in numbers of eight bytes: whole, without zeros, and of distinct rows
+_MOST_WRITTEN = 50_000_000  # entries of tables up to which these are written out without their zeros
+_ENTRY = 24  # bytes of such an entry, with its copies
+_DENSE = 0.1  # share of entries that are not zero from which zeros are written too
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,11 @@ class Memory:
 
     Notes
     -----
-    An estimate from above: matrices of unknowns that solvers factorise, equations as they are kept (a table
-    takes four bytes a person; products of attributes take eight bytes an attribute and person where there are
-    fewer than 2^24 of these, one bit each where there are more, and on a device), a block of work where they
-    are bits, forty numbers for each equation and unknown. Each process that attacks needs as much.
+    An estimate, within a factor of two of what was measured of tables: matrices of unknowns, or of distinct
+    equations, that solvers factorise; equations as they are kept (a table takes four bytes a person; products
+    of attributes take eight bytes an attribute and person where there are fewer than 2^24 of these, one bit
+    each where there are more, and on a device), a block of work where they are bits, and as they are written
+    out, forty numbers for each equation and unknown. Each process that attacks needs as much.
     """
 
     releases: tuple[tuple[str, int], ...]
@@ -104,6 +111,23 @@ def unknowns_of(dataset: Dataset) -> int:
     return each * min(dataset.n, len(dataset.public.patterns))
 
 
+def tables_and_rows(dataset: Dataset, statistics: Sequence[Statistic]) -> tuple[int, int] | None:
+    """How many tables there are and their distinct equations, where they tell many people apart.
+
+    None for other statistics.
+    """
+    public = dataset.public
+    each = [len(statistic.tables(public)) for statistic in statistics]
+    if not all(each) or unknowns_of(dataset) <= FACTORISED:
+        return None
+    return sum(each), sum(statistic.size_for(public, dataset.levels) for statistic in statistics) // 2
+
+
+def written_out(tables: int, unknowns: int) -> bool:
+    """Whether the equations of so many tables are written out and factorised."""
+    return 2 * tables * unknowns <= _MOST_WRITTEN
+
+
 def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -> tuple[int, int]:
     """Bytes of one attack on the host and on the device."""
     public, unknowns = dataset.public, unknowns_of(dataset)
@@ -118,6 +142,12 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
         host += 8 * _SQUARES * unknowns * unknowns
         if rows * unknowns <= _WRITTEN_OUT:
             host += _COPIES * 8 * rows * unknowns
+    elif (found := tables_and_rows(dataset, statistics)) is not None:
+        tables, distinct = found
+        solved = 2 * _ENTRY * tables * unknowns + 32 * distinct**2
+        solved += 24 * distinct * unknowns if tables > _DENSE * distinct else 0
+        fitted = 8 * distinct * unknowns if distinct <= LEFT_OUT else 0  # the population model
+        host += max(fitted, solved if written_out(tables, unknowns) else 0)
     if device.name == "cpu":
         return host, 0
     there = sum(statistic.memory(public, packed=True) for statistic in statistics)

@@ -47,6 +47,17 @@ def test_partition_counts_cells(tables, n, cells, seed):
 
 
 @given(sizes, st.integers(1, 5), st.integers(1, 3), seeds)
+def test_products_of_indicators_are_written_out_without_zeros(n, columns, order, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 4, (columns, n))
+    operator = Moments(np.vstack([codes == value for value in range(4)]).astype(float), order)
+    dense = Dense(operator.to_dense())
+    assert np.array_equal(operator.to_sparse().toarray(), dense.to_dense())
+    assert operator.entries == np.count_nonzero(dense.to_dense())
+    check_operator(operator, seed=seed)
+
+
+@given(sizes, st.integers(1, 5), st.integers(1, 3), seeds)
 def test_the_gram_of_every_table_counts_columns_in_common(n, d, k, seed):
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, 3, (d, n))

@@ -112,3 +112,20 @@ def test_rounding_repeated_under_other_names_is_no_evidence(decoder):
         said += float(attack.confidence[surely].sum())
     assert sure > 30
     assert right >= said - 5 * np.sqrt(sure * 0.1 * 0.9)  # five standard deviations below what was said
+
+
+def test_an_attack_says_how_many_wrong_equations_it_survives():
+    rng = np.random.default_rng(0)
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (12, 14)), rng.integers(0, 2, 12))
+    release = ta.publish(people, ta.Predicates("xor", ways=3))
+    attack = ta.reconstruct(release, people.public, "lp")
+    found = attack.survival
+    assert found.equations == release.values.size
+    assert 0 < found.certified <= found.limit < found.equations / 2
+    values = release.values.copy()
+    wrong = rng.permutation(values.size)[: found.certified]
+    values[wrong] += rng.normal(0, 100, wrong.size)
+    misled = ta.reconstruct(replace(release, values=values), people.public, "lp")
+    assert np.array_equal(misled.guess, people.secret)
+    rounded = ta.publish(people, ta.Marginals(3), ta.Rounding(5))
+    assert ta.reconstruct(rounded, people.public).survival is None

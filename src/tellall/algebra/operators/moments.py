@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
 from typing import Any, final
@@ -254,6 +254,38 @@ class Moments(LinearOperator):
             factor = Packed.of(factor)
         moved = factor.on(device) if isinstance(factor, Packed) else device.put(factor)
         return Moments(moved, self.order, device=device)
+
+    @cached_property
+    def _ones(self) -> IntArray | None:
+        """The rows of a factor of zeros and ones that are one for each person, as many for everybody.
+
+        None for other factors: indicators of the values of columns are such, with a one for every column.
+        """
+        T = self.factor
+        if not isinstance(T, np.ndarray) or not T.size:
+            return None
+        there = T != 0
+        count = there.sum(axis=0)
+        if (count != count[0]).any() or (T[there] != 1).any():
+            return None
+        return np.nonzero(there.T)[1].reshape(T.shape[1], -1).T
+
+    @property
+    def entries(self) -> int:
+        m, n = self.shape
+        return m * n if self._ones is None else comb(len(self._ones), self.order) * n
+
+    def to_sparse(self) -> Any:
+        from scipy.sparse import csr_array
+
+        m, n = self.shape
+        if self._ones is None or 2 * self.entries > m * n:
+            return super().to_sparse()
+        found = list(combinations(range(len(self._ones)), self.order))
+        choices = np.array(found, dtype=np.intp).reshape(-1, self.order)
+        rows = subset_rank(np.moveaxis(self._ones[choices], 1, -1), self.factor.shape[0])
+        people = np.broadcast_to(np.arange(n), rows.shape)
+        return csr_array((np.ones(rows.size), (rows.ravel(), people.ravel())), shape=self.shape)
 
     def to_dense(self) -> Array:
         blocks = list(self._row_blocks())

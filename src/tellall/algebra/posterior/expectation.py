@@ -24,7 +24,7 @@ __all__ = [
 
 Indices = npt.NDArray[np.intp]
 
-_MOST_ENTRIES = 30_000_000  # that are not zero, of a matrix written out
+_MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
 _REPEATED = 4  # rows per unknown up to which it is found out how many are distinct
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's

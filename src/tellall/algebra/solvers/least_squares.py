@@ -30,7 +30,7 @@ _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
 _FEWEST = 4
-_MOST_ENTRIES = 30_000_000  # that are not zero, of a matrix written out
+_MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 _FEW_ROWS = 20  # unknowns for each row from which the rows' side is factorised, sparse or not
 
 

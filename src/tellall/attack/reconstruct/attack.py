@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
+from tellall.algebra.solvers.certificate import Survival
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
@@ -33,6 +34,7 @@ from tellall.attack.reconstruct.reals import (
     Whitened,
     decode_reals,
 )
+from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
@@ -180,6 +182,11 @@ class Reconstruction:
         if self._decoded is not None and self._decoded.proved is not None and self.status.settled:
             return 0  # every secret was listed
         return self.proof.undecided
+
+    @cached_property
+    def survival(self) -> Survival | None:
+        """How many wrong equations ℓ1 decoding survives, certified; None where that is not found out."""
+        return survival_of(self.evidence) if self.secret.levels else None
 
     def reasons(self, person: int) -> tuple[Reason, ...]:
         """Published values that suffice to prove one person's secret; empty where it is not proved.

@@ -1,0 +1,23 @@
+"""How many wrong values ℓ1 decoding of some releases survives."""
+
+from __future__ import annotations
+
+from tellall.algebra.solvers.certificate import Survival, survival
+from tellall.release.contrasts import EVERY, say
+from tellall.release.equations import Evidence
+
+__all__ = ["survival_of"]
+
+_MOST = 5e9  # rows² × unknowns up to which it is found out
+
+
+def survival_of(evidence: Evidence) -> Survival | None:
+    """How many equations may be wrong, complete tables said in contrasts as the decoder "lp" says them.
+
+    None where rounding leaves intervals, about which nothing is certified, or the equations are too many.
+    """
+    system = say(evidence, EVERY, intervals=False) or evidence.system
+    rows, unknowns = system.operator.shape
+    if not rows or not unknowns or rows * rows * unknowns > _MOST or system.rows.slack.any():
+        return None
+    return survival(system.operator, 1 / system.rows.rest)

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tellall as ta
+from tellall.release.folders import columns_used
 
 HERE = Path(__file__).parent / "acro"
 PUBLIC = ["sex", "region", "job", "age", "bmi"]
@@ -64,6 +66,36 @@ def test_regressions_of_the_secret(people):
     assert releases["output_10"].statistic.loss == "probit"
     assert skipped["output_9"] == "a model of bmi, not of sick"
     assert skipped["output_0"] == "its variables are not those of a table of sick"
+
+
+def test_means_and_models_of_a_real_secret():
+    columns = ["sex", "region", "job", "age"]
+    people = ta.read(HERE / "people.csv", secret="bmi", public=columns, kind="reals")
+    for known, options in ((people, {}), (people.public, {"secret": "bmi"})):
+        releases, skipped = _read(known, **options)
+        assert list(releases) == ["output_6", "output_9"]
+        means = releases["output_6"]
+        assert means.statistic == ta.CellMeans(3, [["sex", "region"]])
+        assert np.allclose(means.values, means.statistic.values(people))
+        assert releases["output_9"].levels == 0
+        assert "ill" in skipped["output_3 (mean)"]
+    evidence = ta.linearise(releases["output_6"], people.public)
+    assert np.allclose(evidence.operator @ people.secret, evidence.target)
+    with pytest.raises(ta.InvalidInput, match="real numbers"):
+        ta.from_crosstab(pd.crosstab([1, 2], [1, 2]), people)
+
+
+@pytest.mark.parametrize(
+    ("secret", "used"),
+    [
+        ("ill", ["region", "job", "sex", "age"]),
+        ("sick", ["age", "bmi", "sex"]),
+        ("bmi", ["sex", "region", "age"]),
+    ],
+)
+def test_the_columns_that_outputs_are_made_of(secret, used):
+    everything = ta.read(HERE / "people.csv", secret=secret)
+    assert columns_used(ta.read_acro(HERE / "outputs", everything), everything.public) == used
 
 
 def test_an_attack_on_the_folder(people):

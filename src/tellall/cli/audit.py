@@ -264,11 +264,12 @@ def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console)
     table = read_table(data)
     names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
     chosen = likely_secret(acro, names) if secret is None else secret
-    found = read_folder(acro, Dataset.from_frame(table, secret=chosen))
+    everything = Dataset.from_frame(table, secret=chosen)
+    found = read_folder(acro, everything)
     if not found.outputs:
         reasons = "; ".join(map(str, found.skipped[:3])) or "none"
         raise invalid("--acro", "a folder with an output that can be read", reasons)
-    public = columns_used(found)
+    public = columns_used(found, everything.public)
     talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.", soft_wrap=True)
     return Dataset.from_frame(table, secret=chosen, public=public)
 

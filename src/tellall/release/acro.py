@@ -23,7 +23,7 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
 from tellall.release.commands import Command, condition_of, parse_command, words_of
-from tellall.release.crosstab import release_of_grid
+from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.foreign import INTERCEPTS, read_coefficients
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
@@ -38,6 +38,7 @@ __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
 
 RESULTS = "results.json"
 _COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
+_AMOUNTS = ("mean", "sum")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000
@@ -264,9 +265,12 @@ class _Entry:
     def table(
         self, statistic: str, grid: Grid, known: Known, threshold: float | None, where: str | None
     ) -> Release:
+        people, where = self.people(known, where)
+        if statistic.lower() in _AMOUNTS and known.meaning == () and self.dependent == known.secret:
+            made = self.amounts(statistic.lower(), grid, people)
+            return made if where is None else made.about(where)
         if statistic not in _COUNTS:
             raise InvalidInput(f"a table of {statistic.lower()}s, not of counts")
-        people, where = self.people(known, where)
         if known.secret not in self._columns(grid, known):
             raise InvalidInput(f"its variables are not those of a table of {known.secret}")
         changed = self.section("properties").get("mitigation", "none")
@@ -279,6 +283,17 @@ class _Entry:
             protect = self._suppression(grid, threshold)
         release = release_of_grid(grid, people, protect, absent="zero")
         return release if where is None else release.about(where)
+
+    @property
+    def dependent(self) -> str:
+        """The variable whose means or sums a table shows, as far as the record names it."""
+        return str(self.section("fair").get("dependent", ""))
+
+    def amounts(self, statistic: str, grid: Grid, people: Known) -> Release:
+        """The means or sums of a real secret."""
+        rounded = self.section("properties").get("mitigation") == "round"
+        protect = [Rounding(_base(self.section("properties").get("round_base")))] if rounded else []
+        return amounts_of_grid(grid, people, statistic, protect)
 
     def _columns(self, grid: Grid, known: Known) -> list[str]:
         """The variables of a table by name; an axis without one is taken for the secret if it fits."""
@@ -320,9 +335,10 @@ class _Entry:
             raise InvalidInput(f"fitted to {found.people:,} people, of {people.public.n:,}")
         if len(people.meaning or ()) > 2:
             raise InvalidInput("a model of a secret of more than two values")
+        levels = 0 if people.meaning == () else 2
         block = {"block": ["1"] * len(found.terms), "term": list(found.terms), "value": found.values}
         release = read_coefficients(
-            block, people.public, _LOSSES[found.model], noise=Rounding(_printed(found.values)), levels=2
+            block, people.public, _LOSSES[found.model], noise=Rounding(_printed(found.values)), levels=levels
         )
         return release if where is None else release.about(where)
 
@@ -382,9 +398,12 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
             got = "none" if not first else f"{first[0][0]} and {first[1][0]} equally often"
             raise invalid("secret", "given: the variable of the outputs that is no public column", got)
         name = first[0][0]
+    if given.meaning is not None:
+        return Known(view, name, given.meaning)
     shown = sorted(labels.get(name, set()))
-    seen = sort_values(shown) if len(shown) > 1 else ("0", "1")
-    return Known(view, name, given.meaning or seen)
+    if len(shown) < 2 and any(entry.dependent == name for entry in entries if entry.kind == "table"):
+        return Known(view, name, ())  # what has means and is on no axis is a real number
+    return Known(view, name, sort_values(shown) if len(shown) > 1 else ("0", "1"))
 
 
 def _strangers(entry: _Entry, given: Known) -> Iterator[tuple[str, list[str]]]:

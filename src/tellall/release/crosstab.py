@@ -18,10 +18,12 @@ from tellall.release.printed import Codes, Known, PrintedTable, Variable, codes_
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
+from tellall.release.statistics.cell_means import CellMeans
 from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.sums import Sums
 from tellall.release.statistics.tables import Tables
 
-__all__ = ["from_crosstab", "release_of_grid"]
+__all__ = ["amounts_of_grid", "from_crosstab", "release_of_grid"]
 
 _SAME = 1e-6  # how far a count may be off that was written down as a share
 _NORMALIZED = ("index", "columns", "all")
@@ -89,6 +91,8 @@ def release_of_grid(
     one_of("absent", absent, ("zero", "unknown"))
     if normalize not in (None, *_NORMALIZED):
         raise invalid("normalize", "'index', 'columns', 'all' or left out", normalize)
+    if known.meaning == ():
+        raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it.")
     table, grid, variables = understand(grid, known)
     done = as_protections(protect)
     blurred = any(not part.hides for part in done)
@@ -100,6 +104,19 @@ def release_of_grid(
     if not blurred:
         _check_people(table, absent)
     return _release(table, protect, absent, blurred=blurred)
+
+
+def amounts_of_grid(
+    grid: Grid, known: Known, kind: str, protect: Protection | Sequence[Protection] | None = None
+) -> Release:
+    """The release of a table of sums or means ("sum", "mean") of a real secret; its totals are left out."""
+    table, _, _ = understand(grid.without_totals(), known)
+    if table.meaning or not table.columns or not _aligned(table):
+        raise invalid("table", f"{kind}s under the categories of public columns", "others")
+    names = [table.public.names[index] for index in table.columns]
+    statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names])
+    values = _filled(table, "unknown")
+    return Release.from_values(statistic, values, public=table.public, protect=protect, levels=0)
 
 
 # Shares: counts divided by the number of people in the row, in the column, or in all.

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import invalid
+from tellall.people.dataset import Public
 from tellall.release.acro import RESULTS, is_acro, read_acro, shared_variable
 from tellall.release.described import DESCRIPTION, is_described, read_described
 from tellall.release.outputs import OutputFolder
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
+from tellall.release.statistics.cells import CellNumbers
 from tellall.release.statistics.conditions import Condition
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
@@ -39,19 +41,21 @@ def likely_secret(folder: Path, names: Sequence[str]) -> str:
     return found
 
 
-def columns_used(folder: OutputFolder) -> list[str]:
+def columns_used(folder: OutputFolder, public: Public) -> list[str]:
     """The public columns that the outputs are made of."""
-    found = [name for release in folder.releases for name in _columns(release.statistic)]
+    found = [name for release in folder.releases for name in _columns(release.statistic, public)]
     return list(dict.fromkeys(found))
 
 
-def _columns(statistic: Statistic) -> list[str]:
+def _columns(statistic: Statistic, public: Public) -> list[str]:
     if isinstance(statistic, Among):
         chosen = statistic.where.columns if isinstance(statistic.where, Condition) else ()
-        return [*_columns(statistic.statistic), *sorted(chosen)]
+        return [*_columns(statistic.statistic, public), *sorted(chosen)]
+    if isinstance(statistic, Estimator):
+        terms = [term for terms in statistic.models(public).terms for term in terms]
+        return [public.names[index] for term in terms for index in term.columns]
     if isinstance(statistic, CellCounts):
         return list(statistic.columns)
-    sets = statistic.blocks if isinstance(statistic, Estimator) else None
-    if isinstance(statistic, Marginals | Tables):
-        sets = statistic.attributes
-    return [str(name) for names in sets or () for name in names]
+    if isinstance(statistic, Marginals | Tables | CellNumbers):
+        return [str(name) for names in statistic.attributes or () for name in names]
+    return list(public.names)

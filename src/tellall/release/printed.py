@@ -26,7 +26,10 @@ Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret'
 
 @dataclass(frozen=True)
 class Known:
-    """What is known before a table is read: the people, and the secret's name and values, if they are."""
+    """What is known before a table is read: the people, and the secret's name and values, if they are.
+
+    A secret of real numbers has no values to be listed: ``meaning`` is empty then, and None where not known.
+    """
 
     public: Public
     secret: str | None
@@ -40,8 +43,6 @@ class Known:
         if isinstance(public, Dataset) and public.secret is not None:
             if secret not in (None, public.secret_name):
                 raise invalid("secret", f"that of the people, {public.secret_name}", secret)
-            if not public.levels:
-                raise invalid("secret", "bits or categories, to be tabulated", "real numbers", "Cut it.")
             return cls(view, public.secret_name, values or public.meaning)
         if secret is not None and secret in view.names:
             raise invalid("secret", "a column that is not among the public ones", f"'{secret}'")

@@ -9,7 +9,9 @@ import tellall as ta
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.attacker import INSIDER, Attacker
 from tellall.experiment.audit import reveal
+from tellall.experiment.places import places_of
 from tellall.experiment.plan import Plan
+from tellall.experiment.remedy import _RemedySearch
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.release.statistics.among import as_among
 from tellall.report.attackers import attacker_lines
@@ -192,3 +194,33 @@ def test_wrong_conditions_are_refused_in_a_sentence(where, message):
     release = {"name": "b", "statistic": TABLES, "where": where}
     with pytest.raises(ta.InvalidInput, match=message):
         ta.audit(people(), {"releases": [release]})
+
+
+def test_the_page_of_an_attacker_who_can_use_one_release_only():
+    found = ta.audit(people(), plan(known=["sex"]))
+    page = render(found.document)
+    assert "needs age, which this attacker does not know" in page
+
+
+def with_old_release(tmp_path):
+    """The people, and a plan that one release was published before, both exact."""
+    everybody = people()
+    ta.publish(everybody, ta.Marginals(3, [["sex", "area"]])).save(tmp_path / "old.json")
+    planned = {"published": [{"file": "old.json", "name": "old"}], "releases": plan()["releases"][1:]}
+    return everybody, Plan.from_mapping({**planned, "steps": False, "limit": 1.0}, folder=tmp_path)
+
+
+def test_what_is_published_already_is_not_to_be_changed(tmp_path):
+    everybody, chosen = with_old_release(tmp_path)
+    search = _RemedySearch(places_of(everybody, chosen), ta.audit(everybody, chosen))
+    assert search._targets() == [("grown up",)]
+
+
+@pytest.mark.slow
+def test_a_remedy_changes_nothing_that_is_published_already(tmp_path):
+    everybody, chosen = with_old_release(tmp_path)
+    found = ta.audit(everybody, chosen, remedy=True)
+    assert found.verdict.word == "fail"
+    words = [one["words"] for one in (*found.remedy["tried"], *found.remedy["not_tried"])]
+    assert not any("“old”" in one for one in words)
+    assert not any(entry["name"] == "old" for entry in found.remedy["entries"])

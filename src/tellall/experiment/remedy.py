@@ -301,15 +301,20 @@ class _RemedySearch:
         )
 
     def _targets(self) -> list[tuple[str, ...]]:
-        """The groups of releases that changes are made to: those that do not pass, alone and in sets."""
+        """The groups of releases that changes are made to: those that do not pass, alone and in sets.
+
+        What is published already cannot be changed.
+        """
         order = [one.name for one in self.planned]
+        done = {one.name for one in self.planned if one.given is not None}
         bad = frozenset(name for name in order if self.known.get(frozenset([name])) != "pass")
         groups = [bad] if bad else []
         joint = [names for names, word in self.known.items() if word != "pass" and not names & bad]
         for names in sorted(joint, key=len):
             groups += [bad | {name} for name in order if name in names] + [bad | names]
         groups += [frozenset(order)] if groups else []
-        return [tuple(n for n in order if n in group) for group in dict.fromkeys(groups)][:8]
+        listed = dict.fromkeys(group - done for group in groups if group - done)
+        return [tuple(n for n in order if n in group) for group in listed][:8]
 
     def _rest_passes(self, change: Change) -> bool:
         """Whether every set of releases that the change does not touch is known to pass."""
@@ -472,6 +477,7 @@ def _document(
     entries = [
         {**one.as_json(), "name": one.described if one.name in described else one.name}
         for one in (() if best is None else best.change.releases)
+        if one.given is None
     ]
     return {
         "found": best is not None,

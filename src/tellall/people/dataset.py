@@ -212,20 +212,15 @@ class Public(Outline):
     def coarser(self, **groups: Sequence[float] | Mapping[str, str]) -> Public:
         """The view of somebody who knows some columns only up to coarser categories.
 
-        By column: cut points among the numbers (or among those at which it is cut), or for each value the
-        group that it is in.
+        By column: cut points among the numbers (or its own), or for each value the group that it is in.
         """
-        columns, codes, others = (
-            list(self.columns),
-            list(np.asarray(self.codes)),
-            dict(enumerate(self.numbers)),
-        )
+        columns, codes = list(self.columns), np.asarray(self.codes).astype(np.int64)
+        others = dict(enumerate(self.numbers or [None] * len(columns)))
         for name, how in groups.items():
             at = self.position(name, "columns")
-            columns[at], codes[at] = coarsen(columns[at], codes[at], others.get(at), how)
+            columns[at], codes[at] = coarsen(columns[at], codes[at], others[at], how)
             others[at] = None
-        stacked = np.stack(codes)
-        return Public(tuple(columns), stacked, Numbers(stacked, others), self.left_out)
+        return Public(tuple(columns), codes, Numbers(codes, others), self.left_out)
 
     def __repr__(self) -> str:
         return f"Public({self.n} people, {len(self.columns)} columns: {_listing(self.columns)})"

@@ -29,7 +29,6 @@ from tellall.release.sight import (
     Strangers,
     nothing,
     see,
-    tell,
     unknown_condition,
     widen,
     widen_facts,
@@ -37,6 +36,7 @@ from tellall.release.sight import (
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout, tables_of
 from tellall.release.statistics.marginals import Marginals
+from tellall.release.told import tell
 
 __all__ = [
     "as_view",

@@ -13,7 +13,6 @@ from typing import Any, cast
 import numpy as np
 
 from tellall.algebra.operators.base import Array, Dense, IntArray
-from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column, Numbers, cut_labels
@@ -39,7 +38,6 @@ __all__ = [
     "nothing",
     "see",
     "seen_by",
-    "tell",
     "unknown_condition",
     "widen",
     "widen_facts",
@@ -454,63 +452,3 @@ def widen_facts(facts: Facts, more: Array, fewer: Array) -> Facts:
         return facts
     kept = tuple((row, counts) for row, counts in facts.gaps if not more[row] and not fewer[row])
     return Facts(facts.low - more, facts.high + fewer, kept)
-
-
-# Secrets that are known already.
-
-
-_KNOWN_TO = 1e-7  # a number, of its own size
-
-
-def tell(secrets: Mapping[int, Any], n: int, levels: int) -> ReleaseEquations:
-    """The equations of secrets that the attacker knows already.
-
-    Notes
-    -----
-    Of bits and categories a row for each value v: Σ s_iv over the people known to have v is their number
-    (of bits zero for v = 0), which fixes everybody in it and leaves people alike together. Of real numbers a
-    row per person.
-    """
-    people = np.array([_row(row, n) for row in secrets], dtype=np.intp)
-    values = np.array([_value(value, levels) for value in secrets.values()])
-    width = n * (levels if levels > 2 else 1)
-    alike = np.zeros(n, dtype=np.intp)
-    if not levels:
-        matrix = np.zeros((people.size, width))
-        matrix[np.arange(people.size), people] = 1.0
-        target = values.astype(np.float64)
-        alike[people] = 1 + np.arange(people.size)
-    else:
-        matrix = np.zeros((levels, width))
-        block = values if levels > 2 else np.zeros_like(values)
-        matrix[values, block * n + people] = 1.0
-        held = np.bincount(values, minlength=levels).astype(np.float64)
-        target = held if levels > 2 else np.array([0.0, held[1]])
-        alike[people] = 1 + values
-    rows = Rows.exact(target)
-    if not levels:  # a number that is known leaves no room, whatever its unit
-        tiny = _KNOWN_TO * (np.abs(target) + float(np.abs(target).mean())) + 1e-300
-        rows = replace(rows, spread=tiny, rest=tiny)
-    return ReleaseEquations(
-        Sparse(matrix), np.arange(target.size), rows, Exact(), alike, Facts(target.copy(), target.copy())
-    )
-
-
-def _row(row: Any, n: int) -> int:
-    if not is_whole(row) or not 0 <= row < n:
-        raise invalid("known_secrets", f"rows from 0 to {n - 1}", row)
-    return int(row)
-
-
-def _value(value: Any, levels: int) -> float | int:
-    if levels:
-        if not is_whole(value) or not 0 <= value < levels:
-            raise invalid("known_secrets", f"values from 0 to {levels - 1}, by row", value)
-        return int(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise invalid("known_secrets", "finite numbers, by row", value)
-    return number

@@ -45,7 +45,7 @@ def audit_view(document: dict[str, Any]) -> dict[str, Any]:
     found = [row for row in document["findings"] if row["outcome"] == "found"]
     judged = [row for row in found if is_judged(row)]
     steps, word = _steps(found), document["verdict"]["word"]
-    baselines = list(judged[0]["summary"]["baselines"]) if judged else []
+    baselines = list(dict.fromkeys(name for row in judged for name in row["summary"]["baselines"]))
     real = bool(judged) and judged[0]["summary"]["real"]
     unit = Unit.of(real)
     return {
@@ -97,6 +97,8 @@ def _details(row: Row, baselines: Sequence[str]) -> Row:
         "cells": [
             *(
                 level(found["baselines"][name], found["real"]) + ("*" if name == found["baseline"] else "")
+                if name in found["baselines"]
+                else "–"
                 for name in baselines
             ),
             f"{found['named_right']:,} of {found['named']:,}",

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from tellall.serve.app import make_app
 from tellall.serve.cases import Case, Home
-from tellall.serve.runs import Runs
+from tellall.serve.runs import AuditRuns
 
 HOST, TOKEN = "127.0.0.1:8000", "a-token-of-the-tests"
 ORIGIN = ("origin", f"http://{HOST}")
@@ -37,7 +37,7 @@ class Client:
     """The application over a folder, and requests to it as the page makes them."""
 
     home: Home
-    runs: Runs = field(default_factory=Runs)
+    runs: AuditRuns = field(default_factory=AuditRuns)
     log: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.serve import app, guard
+from tellall.serve import bodies, guard
 from tests.serve.client import HOST, ORIGIN, TOKEN, Client, files_in
 from tests.serve.people import people_csv, planned
 
@@ -102,7 +102,7 @@ def test_every_answer_carries_the_policy(client, path):
 
 def test_a_body_longer_than_it_may_be_leaves_nothing(client, tmp_path, monkeypatch):
     """Its length was not said before, so it is counted as it comes."""
-    monkeypatch.setattr(app, "LARGEST_FILE", 100)
+    monkeypatch.setattr(bodies, "LARGEST_FILE", 100)
     headers = [ORIGIN, ("x-name", "a.csv")]
     answer = client.ask(f"{HERE}/open", "POST", headers, [b"a,b\n", b"1,2\n" * 30])
     assert answer.status == 413
@@ -113,7 +113,7 @@ def test_a_body_longer_than_it_may_be_leaves_nothing(client, tmp_path, monkeypat
 def test_a_form_longer_than_it_may_be_is_refused(client, monkeypatch):
     planned(client)
     before = client.case().plan_text
-    monkeypatch.setattr(app, "LARGEST_FORM", 1000)
+    monkeypatch.setattr(bodies, "LARGEST_FORM", 1000)
     answer = client.post(f"{client.here}/plan", {"version": client.case().version, "text": "x" * 2000})
     assert answer.status == 413
     assert client.case().plan_text == before

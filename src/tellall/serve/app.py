@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import cache
 from importlib.resources import files as resources
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -25,11 +22,12 @@ from tellall.people.readers import ENDINGS
 from tellall.report.areas import area_funnel
 from tellall.report.audit_page import audit_view, render
 from tellall.report.html import environment, page_style, style_policy
-from tellall.serve import edits, views
+from tellall.serve import bodies, edits, views
+from tellall.serve.bodies import LARGEST_FILE, RefusedError
 from tellall.serve.cases import Case, Home, shown_name
-from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM, Guard
+from tellall.serve.guard import Guard
 from tellall.serve.points import point_view
-from tellall.serve.runs import Runs
+from tellall.serve.runs import AuditRuns
 
 __all__ = ["make_app"]
 
@@ -44,18 +42,10 @@ _STATIC = {
 _LONGEST_COMMENT = 4000
 
 
-class _RefusedError(Exception):
-    """A request that is refused after its address was understood."""
-
-    def __init__(self, code: int, why: str) -> None:
-        super().__init__(why)
-        self.code, self.why = code, why
-
-
 class Pages:
     """The handlers of all addresses, with what they share: cases, runs, the log."""
 
-    def __init__(self, home: Home, runs: Runs, log: Log, seed: int = 0) -> None:
+    def __init__(self, home: Home, runs: AuditRuns, log: Log, seed: int = 0) -> None:
         self.home, self.runs, self.log, self.seed = home, runs, log, seed
 
     # small things
@@ -68,14 +58,14 @@ class Pages:
 
     def step(self, request: Request, case: Case, step: str, **values: Any) -> HTMLResponse:
         """A page of one case."""
-        shared = {"case": case, "about": case.about, "step": step, "reached": _reached(case)}
+        shared = {"case": case, "about": case.about, "step": step, "reached": views.reached(case)}
         return self.show(request, f"{step}.html", **shared, **values)
 
     def case(self, request: Request) -> Case:
         """The case that an address names."""
         found = self.home.find(request.path_params["case"])
         if found is None:
-            raise _RefusedError(404, "no such audit")
+            raise RefusedError(404, "no such audit")
         return found
 
     def to(self, request: Request, case: Case, step: str = "") -> RedirectResponse:
@@ -109,7 +99,7 @@ class Pages:
             return JSONResponse({"error": str(error)})
         case = self.home.create()
         try:
-            await _copy(request, case.folder / f"people{ending}")
+            await bodies.copy_to(request, case.folder / f"people{ending}")
             await run_in_threadpool(case.open_file, name, ending)
         except TellallError as error:
             case.forget()
@@ -173,7 +163,7 @@ class Pages:
         """Changes the plan: a click on a card, a number, or the whole text."""
         case = self.case(request)
         try:
-            text = _unchanged(case, form)
+            text = views.unchanged(case, form)
             if "text" in form:
                 made = form["text"].replace("\r\n", "\n")
             elif "do" in form:
@@ -216,7 +206,7 @@ class Pages:
         case = self.case(request)
         state = self.runs.state(case)
         shown = request.query_params.get("seen", "")
-        if state is None or shown != seen_of(case, state):
+        if state is None or shown != views.seen_of(case, state):
             return Response(headers={"HX-Refresh": "true"})
         return self.show(request, "progress.html", case=case, progress=views.progress_view(state), seen=shown)
 
@@ -241,7 +231,7 @@ class Pages:
             funnel=None if document is None else area_funnel(document),
             progress=views.progress_view(state) if running and state else None,
             state=state,
-            seen="" if state is None else seen_of(case, state),
+            seen="" if state is None else views.seen_of(case, state),
             text=case.plan_text,
         )
 
@@ -250,7 +240,7 @@ class Pages:
         case = self.case(request)
         document = case.audit
         if document is None or document["areas"] is None:
-            raise _RefusedError(404, "no areas")
+            raise RefusedError(404, "no areas")
         found = views.areas_of(document, request.query_params)
         return self.show(request, "areas_table.html", case=case, areas=found)
 
@@ -272,7 +262,7 @@ class Pages:
             version=case.version,
             releases=[(one, point_view(one, one["planned"], document["limit"])) for one in measured],
             progress=views.progress_view(state) if running and state else None,
-            seen="" if state is None else seen_of(case, state),
+            seen="" if state is None else views.seen_of(case, state),
             text=case.plan_text,
         )
 
@@ -281,8 +271,8 @@ class Pages:
         case = self.case(request)
         document, known = case.audit, case.read("fix.json")
         if document is None or known is None:
-            raise _RefusedError(404, "nothing measured")
-        release, at = _chosen(known, request.query_params)
+            raise RefusedError(404, "nothing measured")
+        release, at = views.chosen_point(known, request.query_params)
         return self.show(
             request,
             "point.html",
@@ -296,7 +286,7 @@ class Pages:
         """Puts the remedy, or a point of the slider, into the plan, and audits it."""
         case = self.case(request)
         try:
-            text = _unchanged(case, form)
+            text = views.unchanged(case, form)
             entries = edits.entries_of(text)
             document = case.audit
             if document is None or not case.current:
@@ -304,7 +294,7 @@ class Pages:
             if form.get("what") == "remedy":
                 made = views.remedied(document, entries)
             else:
-                release, at = _chosen(case.read("fix.json") or {"releases": []}, form)
+                release, at = views.chosen_point(case.read("fix.json") or {"releases": []}, form)
                 made = views.protected(entries, release, at)
             case.write_plan(edits.with_entries(text, made))
         except TellallError as error:
@@ -358,7 +348,7 @@ class Pages:
         if what == "plan.toml" and case.plan_text:
             return _download(case.plan_text, what, "application/toml")
         if document is None:
-            raise _RefusedError(404, "no audit of this plan")
+            raise RefusedError(404, "no audit of this plan")
         if what == "audit.json":
             return _download(case.audit_text, what, "application/json")
         if what == "decision.toml" and (decision := case.decision):
@@ -368,7 +358,7 @@ class Pages:
             if "open" in request.query_params:
                 return HTMLResponse(page, headers={"Content-Security-Policy": style_policy()})
             return _download(page, what, "text/html")
-        raise _RefusedError(404, "no such file")
+        raise RefusedError(404, "no such file")
 
     def forget(self, request: Request, form: Form, several: Mapping[str, list[str]]) -> Response:
         """Removes a case, the copy of its file too."""
@@ -387,7 +377,7 @@ class Pages:
         if name == "page.css":
             return Response(page_style(), media_type="text/css")
         if name not in _STATIC:
-            raise _RefusedError(404, "no such file")
+            raise RefusedError(404, "no such file")
         return Response(_static(name), media_type=_STATIC[name])
 
     # from addresses to handlers
@@ -439,15 +429,9 @@ class Pages:
         """A handler that gets the fields of a form."""
 
         async def answer(request: Request) -> Response:
-            body = b"".join([piece async for piece in _pieces(request, LARGEST_FORM)])
-            try:
-                fields = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10_000)
-            except ValueError:
-                raise _RefusedError(400, "not a form") from None
-            several: dict[str, list[str]] = {}
-            for name, value in fields:
-                several.setdefault(name, []).append(value)
-            return await self._answered(handler, request, dict(fields), several)
+            several = await bodies.fields_of(request)
+            form = {name: values[-1] for name, values in several.items()}
+            return await self._answered(handler, request, form, several)
 
         return answer
 
@@ -455,12 +439,12 @@ class Pages:
         """What a handler returns; a fault of ours is one line of the log, and quotes nothing."""
         try:
             return await run_in_threadpool(handler, *given)
-        except (_RefusedError, HTTPException):
+        except (RefusedError, HTTPException):
             raise
         except TellallError as error:
-            raise _RefusedError(404, str(error).rstrip(".")) from None
+            raise RefusedError(404, str(error).rstrip(".")) from None
         except Exception as error:
-            raise _RefusedError(500, f"a fault in tellall itself ({said_safely(error)})") from None
+            raise RefusedError(500, f"a fault in tellall itself ({said_safely(error)})") from None
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """The answer to a request that is refused within the app, in one line of the log."""
@@ -469,53 +453,16 @@ class Pages:
         return Response(f"Refused: {why}.\n", code, media_type="text/plain")
 
 
-def make_app(home: Home, runs: Runs, *, host: str, token: str, log: Log, seed: int = 0) -> Guard:
+def make_app(home: Home, runs: AuditRuns, *, host: str, token: str, log: Log, seed: int = 0) -> Guard:
     """The application behind its guard."""
     pages = Pages(home, runs, log, seed)
-    handlers: dict[Any, Any] = {_RefusedError: pages.refused, 404: pages.refused, 405: pages.refused}
+    handlers: dict[Any, Any] = {RefusedError: pages.refused, 404: pages.refused, 405: pages.refused}
     app = Starlette(routes=pages.routes(), exception_handlers=handlers)
     return Guard(app, host=host, token=token, log=log)
 
 
-def seen_of(case: Case, state: Mapping[str, Any]) -> str:
-    """What of a run is there to be shown: changes when a page should load itself again."""
-    remedy = case.current and (case.audit or {}).get("remedy") is not None
-    fix = (case.folder / "fix.json").is_file()
-    return f"{state['state']}-{int(case.current)}{int(remedy)}{int(fix)}"
-
-
-def _reached(case: Case) -> list[str]:
-    """The steps of a case that can be opened."""
-    steps = ["columns"]
-    if case.plan_text:
-        steps.append("plan")
-    if case.current:
-        steps += ["verdict", "fix", "decide"]
-    elif (case.read("run.json") or {}).get("state") == "running":
-        steps.append("verdict")
-    return steps
-
-
 def _address(request: Request, case: Case, step: str) -> str:
     return f"{request.scope['root_path']}/case/{case.id}/{step}"
-
-
-def _unchanged(case: Case, form: Form) -> str:
-    """The plan's text, if it is the one that the form was made from."""
-    if form.get("version") != case.version:
-        raise invalid(
-            "plan", "the one that this page showed", "another", "It was changed in another tab. Look again."
-        )
-    return case.plan_text
-
-
-def _chosen(known: Mapping[str, Any], form: Mapping[str, str]) -> tuple[dict[str, Any], int]:
-    """The release and the place on its slider that a form names."""
-    releases = {str(one["index"]): one for one in known["releases"] if one["points"]}
-    release = releases.get(form.get("release", ""))
-    if release is None:
-        raise invalid("release", "one that was measured", form.get("release", "nothing"))
-    return release, edits.index_of(form.get("at", ""), len(release["points"]))
 
 
 @cache
@@ -533,24 +480,3 @@ def _static(name: str) -> bytes:
 def _download(text: str, name: str, kind: str) -> Response:
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=kind, headers=headers)
-
-
-async def _pieces(request: Request, most: int) -> Any:
-    """The body of a request, as it comes; one that is too long is refused before it is taken in."""
-    seen = 0
-    with suppress(ClientDisconnect):
-        async for piece in request.stream():
-            seen += len(piece)
-            if seen > most:
-                raise _RefusedError(413, "too large")
-            yield piece
-        return
-    raise _RefusedError(400, "not finished")
-
-
-async def _copy(request: Request, path: Path) -> None:
-    """Writes the body of a request to a new file, for its owner alone."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(handle, "wb") as file:
-        async for piece in _pieces(request, LARGEST_FILE):
-            file.write(piece)

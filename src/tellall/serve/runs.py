@@ -11,7 +11,7 @@ from typing import Any
 from tellall.core.claims import held_open
 from tellall.serve.cases import Case, Home
 
-__all__ = ["Runs"]
+__all__ = ["AuditRuns"]
 
 _LOST = (
     "The process of the audit was stopped from outside, perhaps for memory. What was finished is kept: run "
@@ -19,7 +19,7 @@ _LOST = (
 )
 
 
-class Runs:
+class AuditRuns:
     """The processes of this server. Each listens to a pipe, and ends when the server does."""
 
     def __init__(self) -> None:

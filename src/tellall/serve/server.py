@@ -14,7 +14,7 @@ from pathlib import Path
 from tellall.core.errors import invalid
 from tellall.serve.app import make_app
 from tellall.serve.cases import Home, default_folder
-from tellall.serve.runs import Runs
+from tellall.serve.runs import AuditRuns
 
 __all__ = ["Server"]
 
@@ -33,7 +33,7 @@ class Server:
     def __init__(
         self, folder: Path | None, port: int = 0, *, seed: int = 0, log: Callable[[str], None]
     ) -> None:
-        self.home, self.runs = Home.at(folder or default_folder()), Runs()
+        self.home, self.runs = Home.at(folder or default_folder()), AuditRuns()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -17,11 +17,12 @@ from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
 from tellall.report.releases import Unit, release_rows, shares
 from tellall.serve.cases import Case, now, plan_from
-from tellall.serve.edits import NUMBERS, chip_words, entries_of
+from tellall.serve.edits import NUMBERS, chip_words, entries_of, index_of
 
 __all__ = [
     "areas_of",
     "cards",
+    "chosen_point",
     "compared",
     "decision_of",
     "decision_record",
@@ -30,8 +31,11 @@ __all__ = [
     "numbers_of",
     "progress_view",
     "protected",
+    "reached",
     "remedied",
+    "seen_of",
     "step_of",
+    "unchanged",
 ]
 
 Plain = dict[str, Any]
@@ -53,6 +57,43 @@ def step_of(case: Case) -> str:
     if case.current or (case.read("run.json") or {}).get("state") == "running":
         return "verdict"
     return "plan"
+
+
+def seen_of(case: Case, state: Mapping[str, Any]) -> str:
+    """What of a run is there to be shown: changes when a page should load itself again."""
+    remedy = case.current and (case.audit or {}).get("remedy") is not None
+    fix = (case.folder / "fix.json").is_file()
+    return f"{state['state']}-{int(case.current)}{int(remedy)}{int(fix)}"
+
+
+def reached(case: Case) -> list[str]:
+    """The steps of a case that can be opened."""
+    steps = ["columns"]
+    if case.plan_text:
+        steps.append("plan")
+    if case.current:
+        steps += ["verdict", "fix", "decide"]
+    elif (case.read("run.json") or {}).get("state") == "running":
+        steps.append("verdict")
+    return steps
+
+
+def unchanged(case: Case, form: Mapping[str, str]) -> str:
+    """The plan's text, if it is the one that the form was made from."""
+    if form.get("version") != case.version:
+        raise invalid(
+            "plan", "the one that this page showed", "another", "It was changed in another tab. Look again."
+        )
+    return case.plan_text
+
+
+def chosen_point(known: Plain, form: Mapping[str, str]) -> tuple[Plain, int]:
+    """The release and the place on its slider that a form names."""
+    releases = {str(one["index"]): one for one in known["releases"] if one["points"]}
+    release = releases.get(form.get("release", ""))
+    if release is None:
+        raise invalid("release", "one that was measured", form.get("release", "nothing"))
+    return release, index_of(form.get("at", ""), len(release["points"]))
 
 
 def cards(case: Case) -> list[Plain]:

@@ -1,0 +1,56 @@
+"""Bodies of requests: files and forms, taken in as they come and never beyond their limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+
+from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM
+
+__all__ = ["LARGEST_FILE", "RefusedError", "copy_to", "fields_of"]
+
+
+class RefusedError(Exception):
+    """A request that is refused after its address was understood."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code, self.why = code, why
+
+
+async def _pieces(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body of a request, as it comes; one that is too long is refused before it is taken in."""
+    seen = 0
+    with suppress(ClientDisconnect):
+        async for piece in request.stream():
+            seen += len(piece)
+            if seen > most:
+                raise RefusedError(413, "too large")
+            yield piece
+        return
+    raise RefusedError(400, "not finished")
+
+
+async def copy_to(request: Request, path: Path) -> None:
+    """Writes the body of a request to a new file, for its owner alone."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        async for piece in _pieces(request, LARGEST_FILE):
+            file.write(piece)
+
+
+async def fields_of(request: Request) -> dict[str, list[str]]:
+    """The fields of a form, each with its values."""
+    body = b"".join([piece async for piece in _pieces(request, LARGEST_FORM)])
+    several: dict[str, list[str]] = {}
+    try:
+        for name, value in parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10_000):
+            several.setdefault(name, []).append(value)
+    except ValueError:
+        raise RefusedError(400, "not a form") from None
+    return several

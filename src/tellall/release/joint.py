@@ -27,7 +27,7 @@ from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
-__all__ = ["CountTable", "Joint", "join_tables", "name_cell", "tables_in"]
+__all__ = ["SECRET", "CountTable", "Joint", "join_tables", "name_cell", "tables_in"]
 
 SECRET = "secret"  # what the tabulated column of Marginals is called
 _MOST_ROWS = 1_000_000  # of the joint domain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import comb, exp, factorial, floor, log, log10, prod
 
@@ -27,6 +27,7 @@ _DIVES = 40  # of the estimate, in a part that has more
 _FEWEST = 10  # of them that must come to a solution, for an estimate
 _MOST_DIVED = 300  # unknowns of a part that is dived into
 _MOST_ENTRIES = 2_000_000  # of a system that is written out
+_MOST_PEOPLE = 10_000  # more have too many secrets to be written down
 _WIDEST = 1_000_000  # values of one unknown
 
 Weight = Callable[[int, int], Fraction]  # of an unknown, by its index, at a value
@@ -57,7 +58,8 @@ class Count:
         if self.exact:
             return "the only one possible" if self.least == 1 else f"one of {_written(self.least)} possible"
         about = "" if self.estimate is None else f"about {_written(self.estimate)}, "
-        return f"one of {about}at least {_written(self.least)} and at most {_written(self.most)} possible"
+        least = f"at least {_written(self.least)} and " if self.least else ""
+        return f"one of {about}{least}at most {_written(self.most)} possible"
 
 
 def _written(number: float) -> str:
@@ -79,7 +81,7 @@ def count_secrets(evidence: Evidence, proof: Proof, secret: Secret) -> Count | N
     if box.empty:
         return Count(0, 0)
     entries = float((certain.operator.squared() @ (box.lower < box.upper).astype(np.float64)).sum())
-    if entries > _MOST_ENTRIES or size.size > _WIDEST:
+    if entries > _MOST_ENTRIES or evidence.n > _MOST_PEOPLE:
         return None
     ends = certain.low, certain.high
     system = WholeSystem.left_open(certain.operator, *ends, certain.gaps, box)
@@ -98,7 +100,10 @@ def count_rows(found: Ranges) -> Count | None:
         return Count(0, 0)
     if np.isinf(found.upper).any():
         return None
-    return _counted(found.lower, found.upper, found.parts, lambda unknown, x: Fraction(1))
+    count = _counted(found.lower, found.upper, found.parts, lambda unknown, x: Fraction(1))
+    if count is None or found.solution is None:
+        return count
+    return replace(count, least=max(1, count.least))
 
 
 def _counted(
@@ -125,7 +130,7 @@ def _counted(
     if least == most:
         return Count(int(least), int(most))
     estimate = None if about is None or about > 700 else exp(about)
-    return Count(max(1, floor(least)), floor(most), estimate)
+    return Count(floor(least), floor(most), estimate)
 
 
 def _between(weight: Weight, unknown: int, lower: Array, upper: Array) -> Fraction:

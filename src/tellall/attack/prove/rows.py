@@ -21,7 +21,7 @@ from tellall.attack.prove.reasons import contradicting_rows
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
-from tellall.release.joint import CountTable, Joint, join_tables, tables_in
+from tellall.release.joint import SECRET, CountTable, Joint, join_tables, tables_in
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.release import Release
 
@@ -253,7 +253,7 @@ class PossibleRows:
             for name in self.columns:
                 if name in public.names:
                     columns.append(np.asarray(public.codes[public.names.index(name)]))
-                elif secret is not None:
+                elif name == SECRET and secret is not None:
                     columns.append(np.asarray(secret))
                 else:
                     raise invalid("truth", f"people with the column '{name}'", ", ".join(public.names))

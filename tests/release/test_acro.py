@@ -90,7 +90,7 @@ def test_means_and_models_of_a_real_secret():
     [
         ("ill", ["region", "job", "sex", "age"]),
         ("sick", ["age", "bmi", "sex"]),
-        ("bmi", ["sex", "region", "age"]),
+        ("bmi", ["region", "ill", "sex", "age"]),
     ],
 )
 def test_the_columns_that_outputs_are_made_of(secret, used):

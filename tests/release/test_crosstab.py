@@ -145,6 +145,19 @@ def test_rounded_shares_of_all_keep_their_rounding():
     assert np.abs(found.values - ta.publish(PEOPLE, found.statistic).values).max() <= 0.005 + 1e-12
 
 
+def test_rounded_shares_of_rows_are_rates():
+    for table in (
+        pd.crosstab([FRAME.sex, FRAME.region], FRAME.ill, normalize="index").round(2),
+        pd.crosstab(FRAME.ill, [FRAME.region, FRAME.sex], normalize="columns").round(2),
+    ):
+        found = ta.from_crosstab(table, PEOPLE, protect=ta.Rounding(0.01))
+        assert found.statistic == ta.Marginals(3, [["sex", "region"]], scale="rates")
+        assert np.abs(found.values - ta.publish(PEOPLE, found.statistic).values).max() <= 0.005 + 1e-12
+    within = pd.crosstab(FRAME.ill, FRAME.region, normalize="index").round(2)
+    with pytest.raises(ta.InvalidInput, match="left out for these shares"):
+        ta.from_crosstab(within, PEOPLE, protect=ta.Rounding(0.01))
+
+
 REFUSED = {
     "an unknown label": (TABLE.rename(index={"east": "west"}), "'region'; got 'west'"),
     "an unknown value of the secret": (TABLE.rename(columns={"yes": "oui"}), "secret 'ill'; got 'oui'"),

@@ -98,7 +98,7 @@ def release_of_grid(
     blurred = any(not part.hides for part in done)
     shares = _shares(grid, variables, normalize, blurred=blurred)
     if shares is not None and blurred:
-        return _fractions(table, shares, protect, absent)
+        return _changed_shares(table, grid, variables, shares, protect, absent)
     if shares is not None:
         table = _as_counts(table, grid, variables, shares)
     if not blurred:
@@ -214,19 +214,27 @@ def _unknown_sizes(
     return sizes
 
 
-def _fractions(table: PrintedTable, shares: tuple[str, float], protect: Any, absent: str) -> Release:
-    """Shares of all people that were changed afterwards, as fractions."""
+def _changed_shares(
+    table: PrintedTable,
+    grid: Grid,
+    variables: Sequence[Variable],
+    shares: tuple[str, float],
+    protect: Any,
+    absent: str,
+) -> Release:
+    """Shares that were changed afterwards, as fractions of all people or as rates within public cells."""
     kind, total = shares
-    if kind != "all" or total != 1 or not table.meaning or not _aligned(table):
-        advice = "Give counts, or fractions of all people (normalize='all')."
-        raise invalid("protect", "left out for shares of rows or columns, and percentages", kind, advice)
-    values = _filled(table, absent)
+    kept = _kept(table, grid, variables, kind)
+    scale = {frozenset(): "fractions", frozenset(range(len(table.columns))): "rates"}.get(frozenset(kept))
+    if scale is None or total != 1 or not table.meaning or not _aligned(table):
+        advice = (
+            "Give counts, or shares (no percentages) of all people or of those with equal public columns."
+        )
+        raise invalid("protect", "left out for these shares", kind, advice)
+    values = _filled(table, "unknown" if scale == "rates" else absent)  # nobody has no rate
+    levels = len(table.meaning)
     return Release.from_values(
-        _marginals(table, "fractions"),
-        values,
-        public=table.public,
-        protect=protect,
-        levels=len(table.meaning),
+        _marginals(table, scale), values, public=table.public, protect=protect, levels=levels
     )
 
 

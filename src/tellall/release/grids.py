@@ -180,6 +180,8 @@ def grid_of_rows(lines: Sequence[Sequence[Any]], variables: Sequence[str], where
         names += [next((text for text in head[:down][::-1] if text), None) for head in heads]
         columns = tuple(zip(*(head[down:] for head in heads), strict=True))
         first = last + 1
+    if first >= len(cells) or down >= width:
+        raise invalid("table", "a line of headers and lines of numbers under it", where)
     values = np.empty((len(cells) - first, width - down))
     for i, line in enumerate(cells[first:]):
         for j, text in enumerate(line[down:]):

@@ -100,6 +100,12 @@ def test_hidden_cells_leave_an_interval_of_the_sum():
         assert (error <= part.rows.bound + 1e-9).all()
 
 
+def test_columns_are_named_one_by_one_or_in_a_list():
+    public = some_people().public
+    assert public.only("sex", "age").names == public.only(["sex", "age"]).names == ("sex", "age")
+    assert public.only().names == ()
+
+
 def test_more_columns_than_the_release_has_change_nothing():
     people = some_people()
     few = ta.Dataset(people.public.only("area", "sex"), people.secret)

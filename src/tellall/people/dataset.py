@@ -207,13 +207,11 @@ class Public(Outline):
 
     def only(self, *names: str) -> Public:
         """The view of somebody who knows these columns and no others; without names, how many people."""
-        return self.choose([self.position(name, "names") for name in unique_names("names", names)])
+        listed = unique_names("names", names if all(isinstance(one, str) for one in names) else names[0])
+        return self.choose([self.position(name, "names") for name in listed])
 
     def coarser(self, **groups: Sequence[float] | Mapping[str, str]) -> Public:
-        """The view of somebody who knows some columns only up to coarser categories.
-
-        By column: cut points among the numbers (or its own), or for each value the group that it is in.
-        """
+        """The view of somebody who knows columns only coarsely: cut points, or each value's group, by column."""
         columns, codes = list(self.columns), np.asarray(self.codes).astype(np.int64)
         others = dict(enumerate(self.numbers or [None] * len(columns)))
         for name, how in groups.items():

@@ -111,7 +111,8 @@ def _equations_of(
     release: Release, view: Public, device: Device, known: Knowledge, *, part: bool = False
 ) -> ReleaseEquations:
     """The equations of a release about everybody in the view, as far as they are known."""
-    if known is EVERYTHING and (release.shape is None or release.shape == view.shape):
+    same = release.shape is None or release.shape == view.shape
+    if same and known.missing is None and not known.may_include:
         _check_people(release, view)
         return _linearised(release, view, device)
     if release.shape is None:

@@ -211,7 +211,7 @@ class Public(Outline):
         return self.choose([self.position(name, "names") for name in listed])
 
     def coarser(self, **groups: Sequence[float] | Mapping[str, str]) -> Public:
-        """The view of somebody who knows columns only coarsely: cut points, or each value's group, by column."""
+        """The view of somebody who knows columns only coarsely: by cut points, or by each value's group."""
         columns, codes = list(self.columns), np.asarray(self.codes).astype(np.int64)
         others = dict(enumerate(self.numbers or [None] * len(columns)))
         for name, how in groups.items():

@@ -33,6 +33,7 @@ _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
 _CHUNK = 2048  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
+_SMALL = 200_000  # indicators × people that are written out with their zeros
 _FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
 _ORDINARY = 0.1  # the mean leverage of a fit with ten people behind each fitted number
@@ -173,7 +174,8 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
     codes = np.asarray(public.codes).T.astype(np.int64)
-    indicators = OneHotEncoder(dtype=np.float64, sparse_output=bool(secret.levels)).fit_transform(codes)
+    sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # of few people zeros are quicker
+    indicators = OneHotEncoder(dtype=np.float64, sparse_output=sparse).fit_transform(codes)
     models: list[tuple[Any, Any]]
     if secret.levels:
         models = [(LogisticRegression(max_iter=200), indicators), (_tree(public.n, "Classifier"), codes)]

@@ -157,6 +157,28 @@ def test_of_two_tabs_the_second_is_told(client):
     assert client.case().plan.seed == 5
 
 
+def test_a_release_of_an_unknown_kind_has_a_card_that_says_so(client):
+    planned(client)
+    case = client.case()
+    entries = edits.entries_of(case.plan_text)
+    unknown = {"statistic": {"kind": "Quantiles"}, "protect": []}
+    case.write_plan(edits.with_entries(case.plan_text, [unknown, *entries]))
+    text = Tags.of(client.get(f"{client.here}/plan").text).text
+    assert "Not checked: tellall has no statistic of kind 'Quantiles'" in text
+    assert "every 2-way table" in text
+
+
+def test_a_disk_that_is_full_leaves_nothing(client, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tellall.serve.cases.files.write_json", full)
+    answer = client.open("clinic.csv", people_csv())
+    assert answer.status == 500
+    assert client.log == ["refused POST: a fault in tellall itself (OSError)"]
+    assert files_in(tmp_path) == ["home"]
+
+
 def test_tables_below_the_releases_are_never_lost():
     text = "secret = 's'\n[[releases]]\nstatistic = { kind = 'Means' }\n\n[bins]\nage = 3\n"
     with pytest.raises(ValueError, match="releases last"):

@@ -175,6 +175,20 @@ def test_the_folder_must_be_private(tmp_path, monkeypatch):
     assert default_folder().is_absolute()
 
 
+def test_a_file_that_was_not_copied_whole_is_cleared_by_the_next_server(client):
+    planned(client)
+    half, held, other = (client.home.folder / (mark * 16) for mark in "abc")
+    for folder, name in ((half, "people.csv.gz"), (held, "people.csv"), (other, "my notes.txt")):
+        folder.mkdir()
+        (folder / name).write_text("a,b")
+    with claimed(held):
+        client.home.clear()
+    assert not half.exists()
+    assert held.exists()  # somebody still copies it
+    assert other.exists()  # not ours
+    assert len(client.home.cases) == 1
+
+
 def test_folders_that_are_no_cases_are_not_listed(tmp_path):
     home = Home.at(tmp_path / "home")
     for name in ("0123456789abcdef", "notes", "..x"):

@@ -16,6 +16,7 @@ __all__ = [
     "claimed",
     "clear_leftovers",
     "held_open",
+    "is_claimed",
     "private_folder",
 ]
 
@@ -60,6 +61,18 @@ def claimed(folder: Path, *, what: str = "--out", patience: float = 0.0) -> Iter
         _held.discard(key)
         lock.unlink(missing_ok=True)
         os.close(handle)
+
+
+def is_claimed(folder: Path) -> bool:
+    """Whether some process holds a folder."""
+    try:
+        handle = held_open(folder / _LOCK)
+    except OSError:
+        return False
+    if handle is None:
+        return True
+    os.close(handle)
+    return False
 
 
 def held_open(path: Path, more: int = 0, mode: int = 0o600) -> int | None:

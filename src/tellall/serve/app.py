@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from importlib.resources import files as resources
@@ -15,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from tellall.core.claims import claimed
 from tellall.core.errors import TellallError, invalid
 from tellall.core.text import one_line, plain_text, said_safely
 from tellall.core.version import __version__
@@ -74,16 +76,13 @@ class Pages:
 
     # opening a file
 
-    async def start(self, request: Request) -> Response:
+    def start(self, request: Request) -> Response:
         """The first page: open a file, or go on with one."""
-        return await run_in_threadpool(self._start, request)
-
-    def _start(self, request: Request) -> Response:
         known = [
             {
                 "id": case.id,
                 "about": case.about,
-                "verdict": ((case.audit or {}).get("verdict") or {}).get("word", ""),
+                "verdict": (case.audit or {"verdict": {}})["verdict"].get("word", "") if case.current else "",
                 "decision": (case.decision or {}).get("decision", ""),
                 "running": (case.read("run.json") or {}).get("state") == "running",
             }
@@ -99,14 +98,18 @@ class Pages:
             return JSONResponse({"error": str(error)})
         case = self.home.create()
         try:
-            await bodies.copy_to(request, case.folder / f"people{ending}")
-            await run_in_threadpool(case.open_file, name, ending)
+            with claimed(case.folder, what="file"):
+                await bodies.copy_to(request, case.folder / f"people{ending}")
+                await run_in_threadpool(case.open_file, name, ending)
         except TellallError as error:
             case.forget()
             return JSONResponse({"error": plain_text(str(error))})
-        except BaseException:
+        except (RefusedError, asyncio.CancelledError):
             case.forget()
             raise
+        except Exception as error:
+            case.forget()
+            raise RefusedError(500, f"a fault in tellall itself ({said_safely(error)})") from None
         return JSONResponse({"to": _address(request, case, "columns")})
 
     # columns and plan
@@ -407,7 +410,7 @@ class Pages:
             "/forget": self.forget,
         }
         return [
-            Route("/", self.start),
+            Route("/", self.read(self.start)),
             Route("/open", self.open, methods=["POST"]),
             Route("/static/{name}", self.read(self.static)),
             *(Route(f"/case/{{case}}{path}", self.read(handler)) for path, handler in reading.items()),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.claims import private_folder
+from tellall.core.claims import PARTIAL, is_claimed, private_folder
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
 from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
@@ -25,6 +25,7 @@ from tellall.people import readers
 __all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name", "version_of"]
 
 _ID = re.compile("[0-9a-f]{16}")
+_COPY = re.compile(r"people(\.[a-z0-9]+)+")
 _LARGEST_PLAN = 2**20
 _LONGEST_NAME = 80
 
@@ -223,6 +224,16 @@ class Home:
             if _ID.fullmatch(path.name) and not path.is_symlink() and (path / "case.json").is_file()
         ]
         return sorted(known, key=lambda case: -(case.folder / "case.json").stat().st_mtime)
+
+    def clear(self) -> None:
+        """Removes files that were not copied whole, because the server was killed; nothing else."""
+        for folder in self.folder.iterdir():
+            if not _ID.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
+                continue
+            names = {path.name for path in folder.iterdir()} - {".lock"}
+            copied = all(_COPY.fullmatch(name) or name.endswith(PARTIAL) for name in names)
+            if copied and not is_claimed(folder):
+                shutil.rmtree(folder)
 
     def find(self, name: str) -> Case | None:
         """The case with this name, looked for among those that exist; a name never becomes a path."""

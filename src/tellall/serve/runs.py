@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
 from typing import Any
 
-from tellall.core.claims import held_open
+from tellall.core.claims import is_claimed
 from tellall.serve.cases import Case, Home
 
 __all__ = ["AuditRuns"]
@@ -32,7 +31,7 @@ class AuditRuns:
             same = (case.read("run.json") or {}).get("version") == case.version
             if self._alive(case) and not same:
                 self._end(case.id)
-            if self._alive(case) or _claimed_elsewhere(case):
+            if self._alive(case) or is_claimed(case.folder / "audit"):
                 return
             case.write("run.json", {**_WAITING, "version": case.version})
             start = f"import sys; sys.path[:] = {sys.path!r}; from tellall.serve.worker import main; main()"
@@ -60,7 +59,7 @@ class AuditRuns:
             alive = self._alive(case)
             known = case.read("run.json")
             ours = case.id in self._processes
-            if known is None or known["state"] != "running" or alive or _claimed_elsewhere(case):
+            if known is None or known["state"] != "running" or alive or is_claimed(case.folder / "audit"):
                 return known
             if ours:
                 known = {**known, "state": "failed", "error": _LOST}
@@ -92,18 +91,6 @@ class AuditRuns:
         process.wait()
         if process.stdin is not None:
             process.stdin.close()
-
-
-def _claimed_elsewhere(case: Case) -> bool:
-    """Whether a process, of another server then, works on the case."""
-    try:
-        handle = held_open(case.folder / "audit" / ".lock")
-    except OSError:
-        return False
-    if handle is None:
-        return True
-    os.close(handle)
-    return False
 
 
 _WAITING: dict[str, Any] = {

@@ -67,6 +67,7 @@ class Server:
             ws="none",
             timeout_graceful_shutdown=1,
         )
+        self.home.clear()
         self.runs.resume(self.home)
         if open_browser:
             once = f"http://{self._app.host}/{self._app.ticket()}/"

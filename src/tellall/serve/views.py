@@ -10,6 +10,7 @@ from typing import Any
 
 from tellall.core.amounts import percent, points
 from tellall.core.errors import TellallError, invalid
+from tellall.experiment.mistakes import is_unknown
 from tellall.experiment.plan import Plan
 from tellall.experiment.policy import decision
 from tellall.experiment.trial import Planned, Setting, Trial
@@ -102,11 +103,11 @@ def cards(case: Case) -> list[Plain]:
     plan = plan_from(case.plan_text)
     described = {one.name: one.statistic.describe() for one in plan.releases}
     unknown = {one.name: one.reason for one in plan.not_checked}
-    names = iter([one.name for one in plan.releases])
+    names, others = (iter([one.name for one in several]) for several in (plan.releases, plan.not_checked))
     found = []
     for index, entry in enumerate(entries):
-        given = str(entry.get("name", ""))
-        name = given if given in unknown else next(names, given)
+        parts = [("statistic", entry["statistic"]), *(("protection", one) for one in entry["protect"])]
+        name = next(others if any(is_unknown(*part) for part in parts) else names)
         found.append(
             {
                 "index": index,

@@ -158,6 +158,17 @@ def test_rounded_shares_of_rows_are_rates():
         ta.from_crosstab(within, PEOPLE, protect=ta.Rounding(0.01))
 
 
+def test_a_table_of_some_people():
+    young = FRAME[FRAME.age < 40]
+    table = pd.crosstab(young.region, young.ill)
+    expected = ta.publish(PEOPLE, ta.Marginals(2, [["region"]]), where="age < 40")
+    for where in ("age < 40", (FRAME.age < 40).to_numpy()):
+        found = ta.from_crosstab(table, PEOPLE.public, where=where)
+        assert np.array_equal(found.values, expected.values)
+        evidence = ta.linearise(found, PEOPLE.public)
+        assert np.allclose(evidence.operator @ PEOPLE.secret, evidence.target)
+
+
 REFUSED = {
     "an unknown label": (TABLE.rename(index={"east": "west"}), "'region'; got 'west'"),
     "an unknown value of the secret": (TABLE.rename(columns={"yes": "oui"}), "secret 'ill'; got 'oui'"),

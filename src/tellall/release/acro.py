@@ -32,7 +32,6 @@ from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
 from tellall.release.release import Release
-from tellall.release.statistics.among import people_where
 
 __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
 
@@ -257,10 +256,7 @@ class _Entry:
         """The people whom the output is about, and the condition that says so."""
         if where is None and (call := self.call) is not None:
             where = condition_of(call)
-        if where is None:
-            return known, None
-        some = known.public.take(people_where(where, known.public))
-        return Known(some, known.secret, known.meaning), where
+        return known.among(where), where
 
     def table(
         self, statistic: str, grid: Grid, known: Known, threshold: float | None, where: str | None

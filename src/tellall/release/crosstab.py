@@ -17,6 +17,7 @@ from tellall.release.grids import Grid, grid_of_frame
 from tellall.release.printed import Codes, Known, PrintedTable, Variable, codes_of, understand
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
+from tellall.release.statistics.among import Where
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.cell_means import CellMeans
 from tellall.release.statistics.marginals import Marginals
@@ -38,6 +39,7 @@ def from_crosstab(
     secret: str | None = None,
     meaning: Sequence[Any] | None = None,
     normalize: str | None = None,
+    where: Where | None = None,
 ) -> Release:
     """The release of a pandas crosstab or pivot table of counts; labels decide, positions never.
 
@@ -60,6 +62,8 @@ def from_crosstab(
         the table shows: numbers ascending, then text.
     normalize
         "index", "columns" or "all", where the table shows shares; read off its numbers where left out.
+    where
+        Whom of these people the table is about: a condition such as ``"age < 40"``, or a mask.
 
     Notes
     -----
@@ -75,8 +79,9 @@ def from_crosstab(
     >>> from_crosstab(pd.crosstab(table.ill, table.sex), people)
     Release of 1 chosen 2-way table: 4 values; exact
     """
-    known = Known.of(public, secret, meaning)
-    return release_of_grid(grid_of_frame(frame), known, protect, absent=absent, normalize=normalize)
+    known = Known.of(public, secret, meaning).among(where)
+    release = release_of_grid(grid_of_frame(frame), known, protect, absent=absent, normalize=normalize)
+    return release if where is None else release.about(where)
 
 
 def release_of_grid(
@@ -260,7 +265,9 @@ def _check_people(table: PrintedTable, absent: str) -> None:
         open_ended = any(np.isnan(value) if value is not None else absent != "zero" for value in shown)
         if least > count or (not open_ended and least < count):
             got = f"{least:g} of the {count} with {_named(table, cell)}"
-            raise invalid("frame", "a table of these people", got, "Is it about some of them only?")
+            raise invalid(
+                "frame", "a table of these people", got, "Is it about some of them only? Say where."
+            )
 
 
 def _dropped(table: PrintedTable) -> str:

@@ -21,7 +21,6 @@ from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import Known, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.release import Release
-from tellall.release.statistics.among import people_where
 
 __all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described"]
 
@@ -105,11 +104,7 @@ def _grid(path: Path, entry: Any, known: Known) -> Grid:
 def _read(path: Path, entry: Any, known: Known) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
-    people = known
-    if entry.where:
-        people = Known(
-            known.public.take(people_where(entry.where, known.public)), known.secret, known.meaning
-        )
+    people = known.among(entry.where or None)
     if entry.kind == "coefficients":
         release = _coefficients(path, entry, people, protect)
     else:

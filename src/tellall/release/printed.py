@@ -17,6 +17,7 @@ from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import code_people, label_text, own_label, reads_all
 from tellall.release.grids import TOTALS, Grid
+from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.cell_counts import TOTAL
 
 __all__ = ["Codes", "Known", "PrintedTable", "Variable", "codes_of", "sort_values", "understand"]
@@ -47,6 +48,12 @@ class Known:
         if secret is not None and secret in view.names:
             raise invalid("secret", "a column that is not among the public ones", f"'{secret}'")
         return cls(view, secret, values)
+
+    def among(self, where: Where | None) -> Known:
+        """The same of the people alone whom a condition or a mask chooses; of everybody where it is None."""
+        if where is None:
+            return self
+        return replace(self, public=self.public.take(people_where(where, self.public)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ _WIDEST, _POINTS, _ZOOMS = 14.0, 15, 8  # of the logarithm of the spread: range,
 _KEPT, _MOST_KEPT = 15.0, 24  # what is less likely than exp(−15) of the best is left out; and all but these
 _RARE = 2e-3
 _HARDLY = 1e-12
+_ALIKE = 1e-6  # of the spread: as good as none
 _KNOWN_TO = 0.1  # a variance that is known, relative
 
 
@@ -233,6 +234,16 @@ class HierarchyPosterior:
     def spread(self) -> float:
         """The spread over units."""
         return float(np.sqrt(self.weights @ [one.spread**2 for one in self.candidates]))
+
+    @cached_property
+    def support(self) -> float:
+        """By how much units that differ explain the values better than units alike, in log-likelihood."""
+        best = max(
+            float(solved.likely[0]) - np.log(one.spread)
+            for one, solved in zip(self.candidates, self._solved, strict=True)
+        )
+        alike = self.model.at(_ALIKE * self.spread, 0.0)
+        return float(best - (alike.solve(self.values[:, None]).likely[0] - np.log(alike.spread)))
 
     @cached_property
     def deviations(self) -> Array:

@@ -34,8 +34,9 @@ _MOST_ENTRIES = 200_000_000
 _MOST_EFFECTS, _MOST_INDICATORS, _MOST_LEVELS = 15, 300, 20  # of public columns
 _REHEARSED, _FEWEST, _MOST_WORK = 24, 4, 20_000_000  # imagined populations; people × equations in all of them
 _FACTOR = (0.8, 1.5)  # by how much rehearsed intervals may differ from the normal law's
-_APART, _SHARE = 1.5, 0.1  # deviations of this ratio are not known; for this share of people nothing is
-_TAIL = 0.1  # of the settings, on either side
+_APART, _SHARE = 1.6, 0.1  # deviations of this ratio are not known; for this share of people nothing is
+_TAIL = 0.05  # of the candidates, on either side
+_SUPPORT = 20.0  # a smaller gain in log-likelihood does not tell people who differ from people who do not
 _ROUNDS, _MOST_LIMITED = 10, 20_000_000
 _NEEDS_PRIOR = "; give the prior if it is known"
 _FAR = 1e3  # spreads from the mean, in place of a limit that is not known
@@ -295,7 +296,8 @@ def _trusted(found: HierarchyPosterior, factor: float) -> Status:
     narrow = ranked[np.argmax(cumulated >= _TAIL, axis=0), people]
     wide = ranked[np.argmax(cumulated >= 1 - _TAIL, axis=0), people]
     vague = float(np.mean(wide > _APART * narrow))
-    if vague > _SHARE:
+    unseen = found.model.spread is None and found.support < _SUPPORT
+    if unseen or vague > _SHARE:
         reason = "the values do not show how much people differ, so intervals may be far too wide or narrow"
         if found.model.spread is None:
             reason += _NEEDS_PRIOR

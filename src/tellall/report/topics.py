@@ -69,7 +69,9 @@ def explain(name: str) -> Topic:
     >>> explain("Rounding").name
     'Rounding'
     """
-    listed = word_list()
+    listed, made = word_list(), _kinds().get(name.strip())
+    if made is not None:  # a class by its own name, where a word is spelt alike
+        return _of_class(name.strip(), made)
     key = name.strip().lower()
     key = listed["see"].get(key, key)
     if key in listed["words"]:

@@ -100,6 +100,13 @@ def test_hidden_cells_leave_an_interval_of_the_sum():
         assert (error <= part.rows.bound + 1e-9).all()
 
 
+def test_many_people_of_whom_little_is_known():
+    """More secrets fit than a number in floating point can count."""
+    people = some_people(4000)
+    attack = ta.reconstruct(ta.publish(people, ta.Marginals(2), ta.Rounding(5)), people.public.only("sex"))
+    assert attack.n == 4000
+
+
 def test_columns_are_named_one_by_one_or_in_a_list():
     public = some_people().public
     assert public.only("sex", "age").names == public.only(["sex", "age"]).names == ("sex", "age")

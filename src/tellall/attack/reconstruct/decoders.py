@@ -303,7 +303,8 @@ def _exhaustive(undecided: Undecided, rng: np.random.Generator) -> DecodedCounts
         )
     found = Exhaustive().prepare(problem).solve(target, sizes=undecided.size)
     value = found.value if not found.count else _weighed(found.solutions, undecided)
-    stats = {**found.stats, "solutions": float(found.count), "secrets": float(found.secrets)}
+    secrets = float(found.secrets) if found.secrets < 10**300 else np.inf  # of many people alike
+    stats = {**found.stats, "solutions": float(found.count), "secrets": secrets}
     chance = np.clip(value / undecided.size, 0.0, 1.0)
     return DecodedCounts(value, found.status, "exhaustive", stats, found.fixed, chance=chance)
 

@@ -13,7 +13,7 @@ from .conftest import PLAN
 
 def foreseen(people, *parts):
     planned = tuple(Planned("x", statistic, laws, index) for index, (statistic, laws) in enumerate(parts))
-    return Trial(Setting(people), planned)._foreseen
+    return Trial(Setting(people), planned).foreseen
 
 
 def promised(people, *parts):

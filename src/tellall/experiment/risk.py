@@ -408,7 +408,8 @@ def _informed(
     """The numbers guessed, and half the width of their intervals.
 
     An attacker knows people as the strongest baseline does. They may keep to the attack, to the baseline, or
-    to the baseline where the attack's interval is not narrower; the nearest of the three is the risk.
+    to the baseline where the attack's interval is not narrower. The nearest of the three to the truth is the
+    risk: hindsight that favours the attack, so that a risk is not understated.
     """
     assert usual.width is not None
     estimate = attack.estimate[judged]

@@ -145,7 +145,7 @@ class FolderTable(_Strict):
 class FolderDocument(_Strict):
     """What the tables in a folder are."""
 
-    model_config = ConfigDict(title="tellall folder of tables")
+    model_config = ConfigDict(title="tellall folder")
 
     schema_version: Literal[2] = 2
     secret: Annotated[Text, Field(description="The column that must not be learnt.")] = ""

@@ -65,13 +65,14 @@ def test_areas_with_names_that_act_are_plain_everywhere(tellall, tmp_path):
         assert not acting(text), name
 
 
-BAD_BYTE = b"age,town,ill\n" + b"31,Ghent,0\n44,Lille,1\n" * 40 + b"37,Secretov\xe9,1\n" + b"52,Ghent,0\n" * 5
+# no text in UTF-8, nor in Windows-1252
+BAD_BYTE = b"age,town,ill\n" + b"31,Ghent,0\n44,Lille,1\n" * 40 + b"37,Secretov\x81,1\n" + b"52,Ghent,0\n" * 5
 
 
 @pytest.mark.parametrize("command", ["init", "audit", "attack", "profile", "trace"])
 def test_a_bad_byte_prints_no_persons_line(tellall, tmp_path, command):
     good = tmp_path / "good.csv"
-    good.write_bytes(BAD_BYTE.replace(b"\xe9", b"e"))
+    good.write_bytes(BAD_BYTE.replace(b"\x81", b"e"))
     Path("plan.toml").write_text(
         'data = "good.csv"\nsecret = "ill"\n[[releases]]\nstatistic = { kind = "Marginals", ways = 2 }\n'
     )

@@ -1,4 +1,6 @@
 import gzip
+import os
+import tempfile
 
 import duckdb
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.people.readers import ParquetColumns
+from tellall.people.sheets import in_utf8
 
 TABLE = pd.DataFrame(
     {
@@ -311,3 +314,23 @@ def test_labels_of_stata_are_values(tmp_path):
     people = ta.read(tmp_path / "p.dta", secret="ill")
     assert people.public.columns[0].labels == ("f", "m")
     assert "labels" in people.assumed
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_copies_of_people_do_not_outlive_the_process(tmp_path, monkeypatch, named):
+    file, folder = tmp_path / "p.csv", tmp_path / "temporary"
+    file.write_bytes("name,ill\nAndré,1\n".encode("cp1252"))
+    folder.mkdir()
+    left = folder / ".tellall-0.csv"  # of a process that was killed
+    left.write_text("people")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    if named:
+        monkeypatch.delattr(os, "memfd_create", raising=False)
+    elif not hasattr(os, "memfd_create"):
+        pytest.skip("this system has no files in memory alone")
+    with in_utf8(file, "Windows-1252") as plain:
+        assert plain.read_text(encoding="utf-8") == "name,ill\nAndré,1\n"
+        assert (plain.parent == folder) == named
+        assert not named or plain.stat().st_mode & 0o077 == 0
+    assert not plain.exists()
+    assert [path.name for path in folder.iterdir()] == ([] if named else [left.name])

@@ -10,6 +10,7 @@ import csv
 import gzip
 import io
 import os
+import secrets
 import tempfile
 import zipfile
 import zlib
@@ -19,6 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any, cast
 
+from tellall.core.claims import clear_leftovers, held_open
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 
@@ -86,12 +88,33 @@ def encoding_of(file: Path) -> str:
 
 
 @contextmanager
+def _nameless() -> Iterator[Path]:
+    """A file for people's data that ends with the process, however that ends.
+
+    On Linux it is in memory and in no folder. Elsewhere it has a name among temporary files, is held as long
+    as this process lives, and what a killed process left there is removed first.
+    """
+    if hasattr(os, "memfd_create"):
+        handle: int | None = os.memfd_create("tellall", os.MFD_CLOEXEC)
+        path, named = Path(f"/proc/self/fd/{handle}"), False
+    else:
+        folder = Path(tempfile.gettempdir())
+        clear_leftovers(folder, ".tellall-*.csv")
+        path, named = folder / f".tellall-{secrets.token_hex(16)}.csv", True
+        handle = held_open(path, os.O_CREAT | os.O_EXCL)
+    try:
+        yield path
+    finally:
+        if named:
+            path.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+@contextmanager
 def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
-    """A copy of a text in UTF-8, unpacked, for its owner alone and gone afterwards; in memory if possible."""
-    memory = Path("/dev/shm")
-    place = memory if memory.is_dir() and os.access(memory, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="tellall-", dir=place) as folder:
-        plain = Path(folder) / "people.csv"
+    """A copy of a text in UTF-8, unpacked, for its owner alone and gone afterwards."""
+    with _nameless() as plain:
         reader = codecs.getincrementaldecoder(_PYTHON_NAMES[encoding])()
         size, line, piece = 0, 1, b""
         try:

@@ -156,7 +156,7 @@ X = FRAME[GROUPS[0]]
         ),
         (
             lambda: ta.release_from_fits(sm.WLS(SECRET, X, weights=np.arange(1, N + 1)).fit(), PEOPLE),
-            "OLS, Logit, Poisson or GLM",
+            "OLS, Logit, Probit, Poisson or GLM",
         ),
         (
             lambda: ta.release_from_fits(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Dense, IntArray
-from tellall.core.errors import invalid
+from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import group_rows
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Equations
@@ -110,9 +110,7 @@ class ErrorRates(Statistic):
 
     def take(self, people: IntArray, public: Public) -> ErrorRates:
         made = copy(self)  # of a subset nobody may be left, which the constructor refuses
-        kept = tuple(
-            c if isinstance(c, Tree | Model) else Listed(c.predict(public)[people]) for c in self.classifiers
-        )
+        kept = tuple(_for_some(each, people, public) for each in self.classifiers)
         object.__setattr__(made, "classifiers", kept)
         if isinstance(self.subset, Mask):
             object.__setattr__(made, "subset", self.subset.take(people))
@@ -164,3 +162,17 @@ class ErrorRates(Statistic):
         if self.subset is None:
             return np.ones(public.n, dtype=bool)
         return members(self.subset, public, "subset")
+
+
+def _for_some(classifier: Classifier, people: IntArray, public: Public) -> Classifier:
+    """A classifier for some of the people: itself where it goes by their columns, else its predictions."""
+    if isinstance(classifier, Tree):
+        return classifier
+    predicted = classifier.predict(public)[people]
+    if isinstance(classifier, Model):
+        try:
+            if np.array_equal(classifier.predict(public.take(people)), predicted):
+                return classifier
+        except InvalidInput:
+            pass  # it goes by the people's places
+    return Listed(predicted)

@@ -139,4 +139,4 @@ def test_a_draft_is_read_back(tmp_path):
     read = read_folder(tmp_path, PEOPLE)
     assert [output.id for output in read.outputs] == ["a.csv", "model.csv"]
     assert read.skipped[0].id == "b.csv"  # rounded, and the description does not say so yet
-    assert load("folder")["title"] == "tellall folder of tables"
+    assert load("folder")["title"] == "tellall folder"

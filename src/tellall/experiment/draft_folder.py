@@ -87,7 +87,7 @@ def _entry(path: Path, secret: str | None) -> str:
 
 
 def _text_columns(lines: Sequence[Sequence[Any]]) -> list[str]:
-    """The headers of columns that hold labels: some cell under them is no number."""
+    """The headers of columns that hold labels: some cell under them is not a number."""
     heads = [label_text(cell) for cell in lines[0]] if lines else []
     return [
         head

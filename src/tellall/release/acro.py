@@ -27,7 +27,7 @@ from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.foreign import INTERCEPTS, read_coefficients
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
-from tellall.release.printed import Known, sort_values
+from tellall.release.printed import TableContext, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression
@@ -197,7 +197,9 @@ class _Entry:
             raise InvalidInput("its record names no file")
         return [files.fits_inside(self.folder, str(name), what="file") for name in names]
 
-    def parts(self, known: Known, threshold: float | None, where: str | None) -> Iterator[tuple[str, Any]]:
+    def parts(
+        self, known: TableContext, threshold: float | None, where: str | None
+    ) -> Iterator[tuple[str, Any]]:
         """What is to be read of the output: names, and what reads each."""
         if self.kind == "table":
             if str(self.section("properties").get("method", "")).startswith("surv"):
@@ -218,7 +220,7 @@ class _Entry:
         else:
             yield self.id, _refusal(f"outputs of type '{self.kind}' are not read")
 
-    def grids(self, known: Known) -> list[tuple[str, Grid]]:
+    def grids(self, known: TableContext) -> list[tuple[str, Grid]]:
         """The table, or one for each statistic that it shows."""
         paths = self.files()
         if len(paths) != 1:
@@ -252,14 +254,14 @@ class _Entry:
         words = () if call is None else words_of(call, "aggfunc")
         return words[0] if words else "count"
 
-    def people(self, known: Known, where: str | None) -> tuple[Known, str | None]:
+    def people(self, known: TableContext, where: str | None) -> tuple[TableContext, str | None]:
         """The people whom the output is about, and the condition that says so."""
         if where is None and (call := self.call) is not None:
             where = condition_of(call)
         return known.among(where), where
 
     def table(
-        self, statistic: str, grid: Grid, known: Known, threshold: float | None, where: str | None
+        self, statistic: str, grid: Grid, known: TableContext, threshold: float | None, where: str | None
     ) -> Release:
         people, where = self.people(known, where)
         if statistic.lower() in _AMOUNTS and known.meaning == () and self.dependent == known.secret:
@@ -285,13 +287,13 @@ class _Entry:
         """The variable whose means or sums a table shows, as far as the record names it."""
         return str(self.section("fair").get("dependent", ""))
 
-    def amounts(self, statistic: str, grid: Grid, people: Known) -> Release:
+    def amounts(self, statistic: str, grid: Grid, people: TableContext) -> Release:
         """The means or sums of a real secret."""
         rounded = self.section("properties").get("mitigation") == "round"
         protect = [Rounding(_base(self.section("properties").get("round_base")))] if rounded else []
         return amounts_of_grid(grid, people, statistic, protect)
 
-    def _columns(self, grid: Grid, known: Known) -> list[str]:
+    def _columns(self, grid: Grid, known: TableContext) -> list[str]:
         """The variables of a table by name; an axis without one is taken for the secret if it fits."""
         values = set(known.meaning or ())
         fits = (
@@ -319,7 +321,7 @@ class _Entry:
         told = all("threshold" in why.get(cell, "").lower() for cell in hidden)
         return [Suppression(threshold, complementary=not told)]
 
-    def regression(self, known: Known, where: str | None) -> Release:
+    def regression(self, known: TableContext, where: str | None) -> Release:
         """The coefficients of a model of the secret."""
         people, where = self.people(known, where)
         found = _summary(self.files())
@@ -378,9 +380,9 @@ def _labels(key: str) -> tuple[str, ...]:
     return (label_text(key),)
 
 
-def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | None) -> Known:
+def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | None) -> TableContext:
     """What the outputs are about: the secret's name and its values."""
-    given = Known.of(public, secret)
+    given = TableContext.of(public, secret)
     found: Counter[str] = Counter()
     labels: dict[str, set[str]] = {}
     for entry in entries:
@@ -395,14 +397,14 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
             raise invalid("secret", "given: the variable of the outputs that is no public column", got)
         name = first[0][0]
     if given.meaning is not None:
-        return Known(view, name, given.meaning)
+        return TableContext(view, name, given.meaning)
     shown = sorted(labels.get(name, set()))
     if len(shown) < 2 and any(entry.dependent == name for entry in entries if entry.kind == "table"):
-        return Known(view, name, ())  # what has means and is on no axis is a real number
-    return Known(view, name, sort_values(shown) if len(shown) > 1 else ("0", "1"))
+        return TableContext(view, name, ())  # what has means and is on no axis is a real number
+    return TableContext(view, name, sort_values(shown) if len(shown) > 1 else ("0", "1"))
 
 
-def _strangers(entry: _Entry, given: Known) -> Iterator[tuple[str, list[str]]]:
+def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[str]]]:
     """The variables of an output that are no public columns, with the labels they show."""
     try:
         if entry.kind == "table":

@@ -58,7 +58,7 @@ def words_of(command: Command, name: str) -> tuple[str, ...]:
 
 
 def condition_of(command: Command) -> str | None:
-    """The condition on people that the data of a command are chosen by; None where there is none.
+    """The condition by which a command chooses its people, or None.
 
     Examples
     --------

@@ -14,7 +14,7 @@ from tellall.core.checks import one_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.dataset import Dataset, Public
 from tellall.release.grids import Grid, grid_of_frame
-from tellall.release.printed import Codes, Known, PrintedTable, Variable, codes_of, understand
+from tellall.release.printed import Codes, PrintedTable, TableContext, Variable, codes_of, understand
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
 from tellall.release.statistics.among import Where
@@ -79,14 +79,14 @@ def from_crosstab(
     >>> from_crosstab(pd.crosstab(table.ill, table.sex), people)
     Release of 1 chosen 2-way table: 4 values; exact
     """
-    known = Known.of(public, secret, meaning).among(where)
+    known = TableContext.of(public, secret, meaning).among(where)
     release = release_of_grid(grid_of_frame(frame), known, protect, absent=absent, normalize=normalize)
     return release if where is None else release.about(where)
 
 
 def release_of_grid(
     grid: Grid,
-    known: Known,
+    known: TableContext,
     protect: Protection | Sequence[Protection] | None = None,
     *,
     absent: str = "zero",
@@ -112,7 +112,7 @@ def release_of_grid(
 
 
 def amounts_of_grid(
-    grid: Grid, known: Known, kind: str, protect: Protection | Sequence[Protection] | None = None
+    grid: Grid, known: TableContext, kind: str, protect: Protection | Sequence[Protection] | None = None
 ) -> Release:
     """The release of a table of sums or means ("sum", "mean") of a real secret; its totals are left out."""
     table, _, _ = understand(grid.without_totals(), known)

@@ -18,7 +18,7 @@ from tellall.release.crosstab import release_of_grid
 from tellall.release.foreign import read_coefficients
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
-from tellall.release.printed import Known, sort_values
+from tellall.release.printed import TableContext, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.release import Release
 
@@ -37,7 +37,7 @@ def is_described(folder: Path) -> bool:
 def read_described(folder: Path, public: Any, *, secret: str | None = None) -> OutputFolder:
     """The tables of a folder as releases about these people, read as its ``tables.toml`` says."""
     document = _document(folder / DESCRIPTION)
-    given = Known.of(public, secret or document.secret or None)
+    given = TableContext.of(public, secret or document.secret or None)
     if given.secret is None:
         raise invalid("secret", f"named in {DESCRIPTION}", "nothing")
     known = _with_meaning(given, folder, document.tables)
@@ -70,7 +70,7 @@ def _document(path: Path) -> Any:
         raise InvalidInput(f"{DESCRIPTION}: {one_line(where)}: {first['msg']}.") from None
 
 
-def _with_meaning(given: Known, folder: Path, tables: Sequence[Any]) -> Known:
+def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> TableContext:
     """What is known with the secret's values: those of the people, else all that the tables show."""
     if given.meaning is not None:
         return given
@@ -85,10 +85,10 @@ def _with_meaning(given: Known, folder: Path, tables: Sequence[Any]) -> Known:
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
-    return Known(given.public, given.secret, meaning)
+    return TableContext(given.public, given.secret, meaning)
 
 
-def _grid(path: Path, entry: Any, known: Known) -> Grid:
+def _grid(path: Path, entry: Any, known: TableContext) -> Grid:
     """The table of a file, its axis across named as the description says."""
     names = [*known.public.names, *([known.secret] if known.secret else [])]
     grid = grid_of_rows(read_cells(path, sheet=entry.sheet or None), names, path.name)
@@ -101,7 +101,7 @@ def _grid(path: Path, entry: Any, known: Known) -> Grid:
     return grid
 
 
-def _read(path: Path, entry: Any, known: Known) -> Release:
+def _read(path: Path, entry: Any, known: TableContext) -> Release:
     listed = entry.protect if isinstance(entry.protect, list) else [entry.protect]
     protect: list[Protection] = [catalogue.build("protection", plain) for plain in listed]
     people = known.among(entry.where or None)
@@ -115,7 +115,7 @@ def _read(path: Path, entry: Any, known: Known) -> Release:
     return release.about(entry.where) if entry.where else release
 
 
-def _coefficients(path: Path, entry: Any, people: Known, protect: Sequence[Protection]) -> Release:
+def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
     lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
     found = coefficient_columns(lines)
     if found is None:

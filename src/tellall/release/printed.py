@@ -20,13 +20,13 @@ from tellall.release.grids import TOTALS, Grid
 from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.cell_counts import TOTAL
 
-__all__ = ["Codes", "Known", "PrintedTable", "Variable", "codes_of", "sort_values", "understand"]
+__all__ = ["Codes", "PrintedTable", "TableContext", "Variable", "codes_of", "sort_values", "understand"]
 
 Codes = tuple[int, ...]  # of a cell: the category of each variable, the secret's last; TOTAL for a total
 
 
 @dataclass(frozen=True)
-class Known:
+class TableContext:
     """What is known before a table is read: the people, and the secret's name and values, if they are.
 
     A secret of real numbers has no values to be listed: ``meaning`` is empty then, and None where not known.
@@ -37,7 +37,7 @@ class Known:
     meaning: tuple[str, ...] | None
 
     @classmethod
-    def of(cls, public: Any, secret: str | None = None, meaning: Sequence[Any] | None = None) -> Known:
+    def of(cls, public: Any, secret: str | None = None, meaning: Sequence[Any] | None = None) -> TableContext:
         """What the arguments of a reader say."""
         view = as_public(public)
         values = None if meaning is None else tuple(map(label_text, meaning))
@@ -49,7 +49,7 @@ class Known:
             raise invalid("secret", "a column that is not among the public ones", f"'{secret}'")
         return cls(view, secret, values)
 
-    def among(self, where: Where | None) -> Known:
+    def among(self, where: Where | None) -> TableContext:
         """The same of the people alone whom a condition or a mask chooses; of everybody where it is None."""
         if where is None:
             return self
@@ -96,7 +96,7 @@ class PrintedTable:
         return {tuple(map(int, row)): int(count) for row, count in zip(rows, counts, strict=True)}
 
 
-def understand(grid: Grid, known: Known) -> tuple[PrintedTable, Grid, list[Variable]]:
+def understand(grid: Grid, known: TableContext) -> tuple[PrintedTable, Grid, list[Variable]]:
     """The values of a grid by cell, the grid with the columns' own labels, and its variables in its order."""
     variables, grid, known = _understood(_without_titles(_with_totals(grid), known), known)
     return _as_table(grid, variables, known), grid, variables
@@ -105,7 +105,7 @@ def understand(grid: Grid, known: Known) -> tuple[PrintedTable, Grid, list[Varia
 # Which variable is which column, and which labels are totals.
 
 
-def _without_titles(grid: Grid, known: Known) -> Grid:
+def _without_titles(grid: Grid, known: TableContext) -> Grid:
     """The grid without levels that only say what was counted: no name, and one label."""
     at = 0
     while at < len(grid.names):
@@ -119,7 +119,7 @@ def _without_titles(grid: Grid, known: Known) -> Grid:
     return grid
 
 
-def _candidates(labels: Sequence[str], known: Known) -> list[str]:
+def _candidates(labels: Sequence[str], known: TableContext) -> list[str]:
     """The columns to which an axis without a name may belong, by its labels."""
     shown = [label for label in labels if label.lower() not in TOTALS and label]
     if not shown:
@@ -141,7 +141,7 @@ def _with_totals(grid: Grid) -> Grid:
     return replace(grid, rows=tuple(map(full, grid.rows)), columns=tuple(map(full, grid.columns)))
 
 
-def _understood(grid: Grid, known: Known) -> tuple[list[Variable], Grid, Known]:
+def _understood(grid: Grid, known: TableContext) -> tuple[list[Variable], Grid, TableContext]:
     """The variables in the order of the grid, the grid with their own labels, and all that is known now."""
     names = [_name_of(grid, at, known) for at in range(len(grid.names))]
     if len(set(names)) < len(names):
@@ -161,7 +161,7 @@ def _understood(grid: Grid, known: Known) -> tuple[list[Variable], Grid, Known]:
         shown = _labels_only(words[at].values(), own)
         if index is None:
             own = known.meaning or _found_meaning(name, shown)
-            known = Known(view, name, own)
+            known = TableContext(view, name, own)
             if unknown := [label for label in shown if label not in own]:
                 raise invalid("label", f"a value of the secret '{name}'", f"'{unknown[0]}'")
         found.append(Variable(index, own if index is None else shown))
@@ -178,7 +178,7 @@ def _left_out(view: Public, name: str) -> bool:
     return any(reason.startswith(f"{name}: ") for reason in view.left_out)
 
 
-def _name_of(grid: Grid, at: int, known: Known) -> str:
+def _name_of(grid: Grid, at: int, known: TableContext) -> str:
     """What column an axis is: by its name, else by its labels."""
     name = grid.names[at]
     if name is not None:
@@ -222,7 +222,7 @@ def sort_values(labels: Sequence[str]) -> tuple[str, ...]:
         return tuple(sorted(set(labels)))
 
 
-def _as_table(grid: Grid, variables: Sequence[Variable], known: Known) -> PrintedTable:
+def _as_table(grid: Grid, variables: Sequence[Variable], known: TableContext) -> PrintedTable:
     """The values by cell, whatever the order of rows, columns and variables."""
     order = sorted(
         (at for at, each in enumerate(variables) if each.index is not None),

@@ -155,7 +155,7 @@ class Case:
     # results
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """One of the case's own documents; None where there is none."""
+        """One of the case's own documents, or None."""
         path = self.folder / name
         if not path.is_file():
             return None
@@ -180,7 +180,7 @@ class Case:
 
     @property
     def decision(self) -> dict[str, Any] | None:
-        """The decision about the plan and the audit as they are now; None where there is none."""
+        """The decision about the present plan and audit, or None."""
         known = self.read("decision.json")
         if known is None or not self.current:
             return None

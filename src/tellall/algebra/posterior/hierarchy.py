@@ -1,4 +1,4 @@
-"""A normal posterior of which the mean, the effects of covariates and the variances are uncertain too."""
+"""A normal posterior with uncertain mean, effects of covariates and variances."""
 
 from __future__ import annotations
 

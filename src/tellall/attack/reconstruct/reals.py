@@ -60,7 +60,7 @@ class Beforehand:
         bounds: tuple[float | None, float | None] | None,
         prior: float | Sequence[float] | None = None,
     ) -> Beforehand:
-        """The same from bounds (None or infinite where there is none) and a prior (mean, spread)."""
+        """The same from bounds (None or infinite for no limit) and a prior (mean, spread)."""
         low, high = (-np.inf, np.inf) if bounds is None else _check_bounds(bounds)
         if prior is None:
             return cls(low, high)
@@ -88,7 +88,7 @@ class Beforehand:
 
 
 def _check_bounds(bounds: tuple[float | None, float | None]) -> tuple[float, float]:
-    rule = "two numbers, the least and the largest value (None where there is none)"
+    rule = "two numbers, the least and the largest value (None for no limit)"
     try:
         low, high = bounds
         low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)

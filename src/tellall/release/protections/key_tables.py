@@ -52,7 +52,7 @@ def read_key_table(table: Any) -> Triples | None:
     try:
         found = sorted(tuple(float(value) for value in row) for row in listed)
     except (TypeError, ValueError):
-        raise invalid("table", _RULE, "something that is no number") from None
+        raise invalid("table", _RULE, "something that is not a number") from None
     return _checked(tuple(row for row in found if row[0] != 0 or row[2] != 0))
 
 

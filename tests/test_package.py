@@ -211,3 +211,10 @@ def test_wheel_and_source_are_installed_into_an_empty_environment(tmp_path):
 def test_the_citation_names_this_version():
     text = (Path(__file__).resolve().parents[1] / "CITATION.cff").read_text()
     assert f"\nversion: {ta.__version__}\n" in text
+
+
+def test_no_class_name_is_used_twice():
+    sources = sorted((ROOT / "src").rglob("*.py"))
+    names = [name for file in sources for name in re.findall(r"^class ([A-Z]\w*)", file.read_text(), re.M)]
+    assert len(names) > 300
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import tellall as ta
+from tellall.core.curator_key import CuratorKey
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.plan import Plan
@@ -47,7 +48,8 @@ def audited(tmp_path_factory):
         "1",
     ]
     (home / "policy.toml").write_text('name = "Site 7"\nlimit = 0.04\n')
-    command += ["--policy", str(home / "policy.toml"), "--decision"]
+    command += ["--policy", str(home / "policy.toml"), "--decision", "--key", str(home / "curator.key")]
+    CuratorKey.create(home / "curator.key")
     command += ["--markdown", str(home / "summary.md"), "--junit", str(home / "junit.xml")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [*command, "-o", str(home / "found")])
@@ -97,6 +99,20 @@ def test_the_policy_and_what_pipelines_read(audited):
     assert record["policy"]["name"] == "Site 7"
     assert set(record["sha256"]) == {"outputs/output_0_0.csv", "outputs/output_4_0.csv"}
     assert "people.csv" not in (folder / "decision.toml").read_text()
+
+
+def test_the_check_of_the_people_and_the_key_are_in_the_record_alone(audited):
+    home = audited[1].parent
+    key = CuratorKey.read(home / "curator.key")
+    check = tomllib.loads((home / "found" / "decision.toml").read_text())["people_file"]
+    assert key.agrees(Path(PEOPLE), check)
+    assert not key.agrees(Path(__file__), check)
+    written = [path for path in home.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"report.html", "audit.json", "summary.md", "results.json"}
+    for path in written:
+        text = path.read_text()
+        assert (key.secret.hex() in text) == (path.name == "curator.key")
+        assert any(value in text for value in check.values()) == (path.name == "decision.toml"), path
 
 
 @pytest.mark.skipif(importlib.util.find_spec("acro") is None, reason="needs tellall[acro]: pandas below 3")

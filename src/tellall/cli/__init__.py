@@ -17,6 +17,7 @@ from tellall.cli.attack import attack
 from tellall.cli.audit import audit
 from tellall.cli.bounds import bounds
 from tellall.cli.calibrate import calibrate
+from tellall.cli.check import check
 from tellall.cli.demo import demo
 from tellall.cli.explain import explain
 from tellall.cli.init import init
@@ -73,6 +74,8 @@ _EXAMPLES: dict[Callable[..., None], str] = {
     init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
     audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json   |   "
     "tellall audit counties.toml --jobs 4   |   tellall audit people.toml --device cuda",
+    check: "tellall check --new-key curator.key   |   "
+    "tellall check people-audit/decision.toml --data people.csv --key curator.key",
     serve: "tellall serve   |   tellall serve --port 8080 --no-browser",
     sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2"
     "   |   tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",

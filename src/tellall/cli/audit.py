@@ -85,6 +85,12 @@ Junit = Annotated[
 Decision = Annotated[
     bool, typer.Option("--decision", help="Also write decision.toml, a record for the decider to sign.")
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="FILE", help="With --decision: let tellall check know the file of people again."
+    ),
+]
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
@@ -113,6 +119,7 @@ def audit(
     markdown: Markdown = None,
     junit: Junit = None,
     decision: Decision = False,
+    key: Key = None,
 ) -> None:
     """Attack everything a plan would publish: a verdict, a page, an exit code.
 
@@ -136,6 +143,7 @@ def audit(
     """
     from tellall import audit as run
     from tellall.algebra.operators.base import find_device
+    from tellall.core.curator_key import CuratorKey
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
     from tellall.experiment.policy import Policy
@@ -149,8 +157,12 @@ def audit(
     check_folder(folder)
     for extra in (markdown, junit):
         check_out(extra)
+    if key is not None and not decision:
+        raise invalid("--key", "given with --decision", key)
+    curator = None if key is None else CuratorKey.read(key)
     rules = None if policy is None else Policy.read(policy)
     people, chosen, outputs = _asked(plan, data, acro, secret, seed, talk)
+    checked = None if curator is None else curator.check(chosen.data_file(data))
     chosen = chosen if rules is None else rules.under(chosen)
     known = chosen.not_checked
     chosen = chosen.attackable(people)
@@ -204,7 +216,7 @@ def audit(
         result = _explained(people, result, folder, talk, workers, quiet=quiet)
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
-        _write_decision(result.document, folder, plan, rules, outputs, talk)
+        _write_decision(result.document, folder, plan, rules, outputs, checked, talk)
     tell_assumed(people.assumed, talk)
     announce(page, talk)
     if reveal:
@@ -305,6 +317,7 @@ def _write_decision(
     plan: Path | None,
     rules: Policy | None,
     outputs: OutputFolder | None,
+    checked: dict[str, str] | None,
     talk: Console,
 ) -> None:
     """Writes the record of a decision, beside the page."""
@@ -315,7 +328,7 @@ def _write_decision(
     given = () if outputs is None else outputs.outputs
     published = list(dict.fromkeys(path for output in given for path in output.files))
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    text = decision(document, date=now, plan=plan, policy=rules, published=published)
+    text = decision(document, date=now, plan=plan, policy=rules, published=published, people_file=checked)
     files.write_text(folder / "decision.toml", text)
     talk.print(f"The record to be signed is {folder / 'decision.toml'}", soft_wrap=True)
 

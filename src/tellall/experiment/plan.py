@@ -248,10 +248,15 @@ class Plan:
             not_checked=(*self.not_checked, *unread),
         )
 
+    def data_file(self, data: Path | None = None) -> Path:
+        """The file of people: the one that is given, else the plan's own."""
+        if data is not None:
+            return data
+        return files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
+
     def dataset(self, data: Path | None = None) -> Dataset:
         """The people, read as the plan says, from its file or from another."""
-        if data is None:
-            data = files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
+        data = self.data_file(data)
         table = readers.read_table(data)
         names = [str(name) for name in (table if isinstance(table, dict) else table.columns)]
         by_column = {} if isinstance(self.bins, int) else self.bins
@@ -275,10 +280,10 @@ class Plan:
 
     def stored(self, data: Path | None = None, progress: Progress | None = None) -> Stored:
         """The people of Parquet files, seen as the plan says, for tables of more than memory holds."""
-        if data is None:
-            data = files.fits_inside(self.folder or Path(), self.data, what="data", advice=ELSEWHERE)
         chosen: Any = self.bins or None
-        return scan(data, secret=self.secret, public=self.public, bins=chosen, progress=progress)
+        return scan(
+            self.data_file(data), secret=self.secret, public=self.public, bins=chosen, progress=progress
+        )
 
     def limits(self, dataset: Dataset) -> Limits:
         """What the releases may give away of these people."""

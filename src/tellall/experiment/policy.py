@@ -152,12 +152,13 @@ def decision(
     policy: Policy | None,
     published: Sequence[Path],
     signed: Mapping[str, str] | None = None,
+    people_file: Mapping[str, str] | None = None,
 ) -> str:
     """The record of a decision, to be signed: what was checked, by which rules, and what was found.
 
     With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the plan, the
-    policy and the outputs. Files of people have none here: a hash confirms a guess about the one row that
-    somebody does not know.
+    policy and the outputs. A file of people has none: a hash confirms a guess about the one row that somebody
+    does not know. ``people_file`` is its check under the curator's key, which tells nothing without the key.
     """
     from tellall.experiment.draft import as_toml_value as toml
 
@@ -191,6 +192,9 @@ def decision(
         *(f"{toml(path.name)} = {toml(_hash(path))}" for path in ([plan] if plan is not None else [])),
         *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(_hash(path))}" for path in published),
         "",
+        *([] if people_file is None else ["[people_file]  # for tellall check, with the curator's key"]),
+        *(f"{name} = {toml(text)}" for name, text in (people_file or {}).items()),
+        *([] if people_file is None else [""]),
         "[decision]",
         *(f"{key} = {toml((signed or {}).get(key, ''))}{said}" for key, said in _SIGNED.items()),
         "",

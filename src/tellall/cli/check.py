@@ -1,0 +1,90 @@
+"""tellall check."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tellall.cli.options import AsJson, Out, Quiet, Seed, Unused, check_out, emit
+from tellall.core import files
+from tellall.core.curator_key import CuratorKey
+from tellall.core.errors import invalid
+from tellall.core.schemas import VERSION
+from tellall.core.text import said
+
+__all__ = ["check"]
+
+_LARGEST = 2**24
+
+Record = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[DECISION.toml]",
+        help="The record that tellall audit --decision --key wrote.",
+        show_default=False,
+    ),
+]
+People = Annotated[Path | None, typer.Option("--data", help="The file of people.")]
+Key = Annotated[Path | None, typer.Option("--key", metavar="FILE", help="The curator's key.")]
+NewKey = Annotated[
+    Path | None, typer.Option("--new-key", metavar="FILE", help="Make a key, in a new file for you alone.")
+]
+
+
+def check(
+    context: typer.Context,
+    record: Record = None,
+    data: People = None,
+    key: Key = None,
+    new_key: NewKey = None,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    out: Out = None,
+    reveal: Unused = False,
+) -> None:
+    """Check that a file of people is the one that a decision was made about.
+
+    A record says nothing of the file to anybody without the key: not even whether two records are about the
+    same people. Keep the key apart from the records, and keep it: without it no record can be checked.
+
+    Exit codes: 0 the same file, 1 another, 2 bad input, the wrong key, or a key that others can read.
+    """
+    from tellall.report.text import PlainConsole
+
+    asked = {"DECISION.toml": record, "--data": data, "--key": key}
+    if new_key is not None:
+        extra = [name for name, given in asked.items() if given is not None]
+        if extra:
+            context.fail(f"--new-key must be given alone; got {extra[0]} too")
+        check_out(out)
+        CuratorKey.create(new_key)
+        sentence, same = f"Wrote {new_key}. Keep it apart from the records, and show it to nobody.", None
+    else:
+        if record is None or data is None or key is None:
+            missing = next(name for name, given in asked.items() if given is None)
+            context.fail(f"{missing} must be given, or --new-key FILE alone")
+        check_out(out)
+        same = CuratorKey.read(key).agrees(data, _kept(record))
+        sentence = f"{data} is {'the' if same else 'not the'} file of people that {record} is about."
+    if not as_json:
+        PlainConsole(quiet=quiet).print(sentence, soft_wrap=True)
+    document: dict[str, Any] = {"schema_version": VERSION, "document": "check", "same": same}
+    emit(document, as_json=as_json, out=out)
+    raise typer.Exit(1 if same is False else 0)
+
+
+def _kept(record: Path) -> dict[str, Any]:
+    """The check in the record of a decision."""
+    text = files.read_text(record, what="record", largest=_LARGEST)
+    try:
+        kept = tomllib.loads(text).get("people_file")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise invalid("record", "a TOML file", record, f"The reader said: {said(error, 120)}.") from None
+    if not isinstance(kept, dict):
+        rule = "one with a [people_file] part, as tellall audit --decision --key FILE writes it"
+        raise invalid("record", rule, record)
+    return kept

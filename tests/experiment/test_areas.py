@@ -165,7 +165,7 @@ def test_the_document_keeps_its_schema_and_the_page_has_every_area(done):
     assert (areas["people_attacked"], areas["people_not_attacked"]) == (30, 3)
     tags = Tags.of(render(document))
     refuses_the_world(tags)
-    for words in ("Area by area: county", "all areas", "1 person", "2 people"):
+    for words in ("Area by area", "for each county separately", "all areas", "1 person", "2 people"):
         assert words in tags.text
     some = {**areas, "above": 2, "surely_above": 0, "exposing": 0}
     lines = {

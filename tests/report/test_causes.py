@@ -10,7 +10,7 @@ import tellall as ta
 from tellall.core.amounts import points
 from tellall.core.schemas.documents import AuditDocument
 from tellall.report.audit_page import render
-from tellall.report.reliability import draw_bins, reliability_view
+from tellall.report.reliability import draw_bins, trust_blocks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
 
@@ -80,18 +80,19 @@ def spoken(markup: str) -> str:
     return " ".join(Tags.of(markup.replace("<", " <")).text.replace("\xa0", " ").split())
 
 
-def text_between(page: str, start: str, end: str) -> str:
-    found = page[page.index(f'<h2 id="{start}"') :]
-    return spoken(found[: found.index(f'<h2 id="{end}"')])
+def text_of(page: str, section: str) -> str:
+    """The words of one section."""
+    found = page[page.index(f'<h2 id="{section}"') :]
+    return spoken(found[: (found + "<h2 ").index("<h2 ", 1)])
 
 
 def test_names_and_values_come_out_as_text(page):
     refuses_the_world(Tags.of(page))
-    assert charts(page) == 4
+    assert charts(page) == 5
 
 
 def test_the_remedy_says_what_to_change_what_it_costs_and_what_to_paste(page):
-    text = text_between(page, "remedy", "culprits")
+    text = text_of(page, "remedy")
     for words in (
         "A change that passes",
         f"It passes {NASTY}.",
@@ -102,19 +103,19 @@ def test_the_remedy_says_what_to_change_what_it_costs_and_what_to_paste(page):
         "Not tried, for lack of time: drop a column.",
     ):
         assert words in text, words
-    section = page[page.index('id="tried"') : page.index('id="culprits"')]
+    section = page[page.index('aria-label="Changes tried"') : page.index('<h2 id="who"')]
     assert re.findall(r'class="badge (\w+)"', section) == ["fail", "pass"]
 
 
 def test_where_nothing_passes_the_page_says_so(document):
     none = document["remedy"] | {"found": False, "change": None, "toml": ""}
-    text = text_between(render(document | {"remedy": none}), "remedy", "culprits")
+    text = text_of(render(document | {"remedy": none}), "remedy")
     assert "No change found that passes" in text
     assert "Lines for the plan" not in text
 
 
 def test_the_culprits_come_first_where_they_add_most(page):
-    text = text_between(page, "culprits", "who")
+    text = text_of(page, "culprits")
     assert "20 → 3" in text
     assert text.index("without table first") < text.index("without column second")
     assert "with everything 8 32 20 +12.5" in text
@@ -122,13 +123,13 @@ def test_the_culprits_come_first_where_they_add_most(page):
 
 
 def test_what_is_withheld_is_shown_as_withheld(page):
-    text = text_between(page, "who", "unchecked")
+    text = text_of(page, "who")
     assert "young, old 40 10 25.0 %" in text
     assert "between 20 withheld –" in text
 
 
 def test_what_was_not_checked_is_listed_with_the_nearest_kind(page):
-    text = text_between(page, "unchecked", "reliability")
+    text = text_of(page, "unchecked")
     assert f"odd {NASTY}" in text
     assert "the nearest is Marginals" in text
 
@@ -138,10 +139,13 @@ def test_nothing_of_this_is_shown_where_nobody_looked(document):
         "remedy": None,
         "culprits": None,
         "not_checked": [],
+        "not_tested": document["not_tested"][1:],
         "findings": document["findings"][:1],
     }
     page = render(plain | {"worst": "tables"})
-    assert not [name for name in ("remedy", "culprits", "who", "unchecked") if f'<h2 id="{name}"' in page]
+    assert "the nearest is" not in text_of(page, "unchecked")
+    assert "given away" not in text_of(page, "who")
+    assert not [name for name in ("remedy", "culprits") if f'<h2 id="{name}"' in page]
 
 
 def test_the_last_row_of_the_releases_is_about_all_of_them(document, page):
@@ -154,13 +158,20 @@ def test_the_last_row_of_the_releases_is_about_all_of_them(document, page):
 
 
 def test_the_decoders_of_the_worst_set_are_side_by_side(document, page):
-    view = reliability_view(document)
     worst = next(row for row in document["findings"] if row["name"] == document["worst"])
-    assert view is not None
-    assert [one["name"] for one in view["decoders"]] == [one["decoder"] for one in worst["decoders"]]
     assert page.count('<svg class="small"') == len(worst["decoders"])
-    for one, shown in zip(worst["decoders"], view["decoders"], strict=True):
-        assert [row[1] for row in shown["rows"]] == [f"{part['said']:,}" for part in one["reliability"]]
+    headed, pictures, *_ = trust_blocks(document)
+    figures = headed.blocks[1].figures
+    assert [one["name"] for one, _ in figures] == [one["decoder"] for one in worst["decoders"]]
+    for one, (_, listing) in zip(worst["decoders"], figures, strict=True):
+        said = [f"{part['said']:,}" for part in one["reliability"]]
+        assert [line.cells[0] for line in listing.lines] == said
+    assert pictures.heading == "Decoders side by side"
+    judged = [row for row in document["findings"] if row["summary"]]
+    lines = pictures.blocks[0].lines
+    assert [(line.name, line.cells[0]) for line in lines] == [
+        (row["name"], one["decoder"]) for row in judged for one in row["decoders"]
+    ]
 
 
 def test_a_dot_lies_in_its_box_where_the_attack_is_as_right_as_it_says():

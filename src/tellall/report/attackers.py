@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from tellall.core.amounts import amount
 from tellall.experiment.verdict import area_name
+from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
 
-__all__ = ["attacker_lines", "attackers_view", "differences_view"]
+__all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view"]
 
 Plain = dict[str, Any]
+
+
+def attacker_blocks(document: Plain) -> Iterator[Block]:
+    """The attackers, the worst first, and releases about different people; nothing where all is as usual."""
+    if document["differences"]:
+        yield Headed("Releases about different people", (Bullets(differences_view(document)),))
+    attackers = attackers_view(document)
+    if not attackers:
+        return
+    if len(attackers) > 1:
+        yield Paragraph("The worst first. Everything else on this page is about the first of them.")
+    yield Listing(
+        "Attackers",
+        ("attacker", "verdict", "advantage", "proved", "exposed", "sensitive"),
+        [Line(one["name"], (Badge(one["word"]), *one["cells"])) for one in attackers],
+        "The most that any of their attacks achieves.",
+        left=("verdict",),
+    )
+    for one in attackers:
+        yield Folded(f"What {one['name']} knows, and what decided", (Bullets(one["beside"]),))
 
 
 def attackers_view(document: Plain) -> list[Plain]:

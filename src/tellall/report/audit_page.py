@@ -1,122 +1,207 @@
-"""The page of an audit, from its document alone."""
+"""The page of an audit, from its document alone: a list of sections in the order in which a steward reads.
+
+One more section is one function that makes blocks of the document, and one line in SECTIONS.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core import files
 from tellall.core.amounts import level, percent, points, with_interval
-from tellall.experiment.verdict import Answer
-from tellall.report.areas import audited_areas
-from tellall.report.attackers import attackers_view, differences_view
-from tellall.report.causes import culprits_view, remedy_view
-from tellall.report.html import fill, laid_out
-from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
-from tellall.report.releases import (
-    Unit,
-    advantage_chart,
-    is_judged,
-    limit_words,
-    people_chart,
-    release_rows,
-    shares,
+from tellall.report.area_blocks import audited_area_blocks
+from tellall.report.attackers import attacker_blocks
+from tellall.report.blocks import (
+    Badge,
+    Block,
+    Bullets,
+    Drawn,
+    Folded,
+    Line,
+    Listing,
+    Paragraph,
+    Section,
+    Terms,
+    render_blocks,
 )
-from tellall.report.reliability import reliability_view
+from tellall.report.causes import culprit_blocks, remedy_blocks, who_blocks
+from tellall.report.first_screen import answer_blocks, release_blocks
+from tellall.report.html import laid_out
+from tellall.report.plot import MOST_SERIES, Axis, Figure, Series
+from tellall.report.recorded import plan_blocks, record_blocks
+from tellall.report.releases import Unit, advantage_chart, is_judged, is_real, people_chart, shares
+from tellall.report.reliability import trust_blocks
 from tellall.report.topics import legend
+from tellall.report.worked import worked_blocks
 
 __all__ = [
-    "audit_view",
+    "SECTIONS",
     "render",
 ]
 
 Row = dict[str, Any]
+Plain = dict[str, Any]
 
 
-def render(document: dict[str, Any], decision: dict[str, Any] | None = None) -> str:
+def render(document: Plain, decision: Plain | None = None) -> str:
     """The page of an audit; the document is the content of ``audit.json``, a decision what came of it."""
-    return fill("audit.html", decision=decision, **audit_view(document))
+    data = document["data"]
+    return render_blocks(
+        SECTIONS,
+        document,
+        title=f"{document['verdict']['word'].capitalize()}: what {data['name']} would give away",
+        heading=f"What publishing statistics of {data['name']} would give away",
+        subtitle=f"{data['people']:,} people. Secret: {data['secret']} ({_values(data)}).",
+        decision=decision,
+    )
 
 
-def audit_view(document: dict[str, Any]) -> dict[str, Any]:
-    """What the page of an audit shows, by the names that its template uses."""
-    found = [row for row in document["findings"] if row["outcome"] == "found"]
-    judged = [row for row in found if is_judged(row)]
-    steps, word = _steps(found), document["verdict"]["word"]
-    baselines = list(dict.fromkeys(name for row in judged for name in row["summary"]["baselines"]))
-    real = bool(judged) and judged[0]["summary"]["real"]
-    unit = Unit.of(real)
-    return {
-        "document": document,
-        "answer": Answer(word, word.capitalize(), document["verdict"]["sentence"]),
-        "rows": release_rows(document),
-        "right": "off by" if real else "right",
-        "limits": limit_words(document, unit),
-        "unit": unit.words,
-        "legend": _legend(document["data"], baselines, real),
-        "bought": legend("bought")["bought"],
-        "advantage": advantage_chart(
-            "Advantage of each release",
-            f"How much better an outsider guesses with the release than without it, in {unit.words}. Thin "
-            "lines are 95 % intervals. The table has the same numbers.",
-            {row["name"]: row for row in judged},
-            document["limit"],
+def _values(data: Plain) -> str:
+    """The values of the secret, with how many have each."""
+    meaning = data["meaning"]
+    if not meaning:
+        return "a number"
+    return ", ".join(f"{count:,} × {name}" for count, name in zip(data["counts"], meaning, strict=True))
+
+
+def _judged(document: Plain) -> list[Row]:
+    """What was found about each release and set of them, steps left out."""
+    return [row for row in document["findings"] if row["outcome"] == "found" and is_judged(row)]
+
+
+def chart_blocks(document: Plain) -> Iterator[Block]:
+    """The numbers of the first screen drawn, and what its words mean."""
+    rows, unit = _judged(document), Unit.of(is_real(document))
+    advantage = advantage_chart(
+        "Advantage of each release",
+        f"How much better an outsider guesses with the release than without it, in {unit.words}. Thin "
+        "lines are 95 % intervals. The table has the same numbers.",
+        {row["name"]: row for row in rows},
+        document["limit"],
+    )
+    yield from [Drawn(one) for one in (people_chart(rows, document), advantage) if one is not None]
+    yield Folded("What the words mean", (Terms(list(_legend(document).items())),))
+
+
+def confidence_blocks(document: Plain) -> Iterator[Block]:
+    """How many people are exposed at each confidence."""
+    if rows := _judged(document):
+        yield Drawn(laid_out(_curves(rows)), titled=False)
+
+
+def bought_blocks(document: Plain) -> Iterator[Block]:
+    """What each protection of the plan bought."""
+    steps, real = (
+        _steps([row for row in document["findings"] if row["outcome"] == "found"]),
+        is_real(document),
+    )
+    chart = advantage_chart(
+        "Advantage after each protection",
+        "The same statistics without protection, then with more and more of their protections: advantage "
+        f"in {Unit.of(real).words}. The table has the same numbers.",
+        {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
+        document["limit"],
+    )
+    if chart is None:
+        return
+    yield Drawn(chart, titled=False)
+    yield Listing(
+        "Protections",
+        (
+            "release",
+            "protected by",
+            "verdict",
+            "off by" if real else "right",
+            "advantage [95 %]",
+            "bought",
+            "exposed",
         ),
-        "people": people_chart(judged, document),
-        "attackers": attackers_view(document),
-        "differences": differences_view(document),
-        "remedy": remedy_view(document),
-        "culprits": culprits_view(document),
-        "reliability": reliability_view(document),
-        "details": [_details(row, baselines) for row in judged],
-        "baselines": baselines,
-        "skipped": [row for row in document["findings"] if row["outcome"] == "skipped"],
-        "exposed": laid_out(_curves(judged)) if judged else None,
-        "curves": [(row["name"], row["summary"]["curve"]) for row in judged],
-        "steps": steps,
-        "after_steps": advantage_chart(
-            "Advantage after each protection",
-            "The same statistics without protection, then with more and more of their protections: advantage "
-            f"in {unit.words}. The table has the same numbers.",
-            {f"{step['summary']['statistic']}: {step['summary']['protection']}": step for step in steps},
-            document["limit"],
-        ),
-        "areas": audited_areas(document),
-        "plan": files.dump(document["plan"]),
-    }
+        [
+            Line(
+                step["name"],
+                (
+                    step["summary"]["protection"],
+                    Badge(step["verdict"]["word"]),
+                    level(step["summary"]["accuracy"], real),
+                    step["gained"],
+                    "–" if step["bought"] is None else points(step["bought"]),
+                    f"{sum(step['summary']['exposed']['0.95'].values()):,}",
+                ),
+            )
+            for step in steps
+        ],
+        f"Bought: {legend('bought')['bought']}.",
+        left=("protected by", "verdict"),
+    )
 
 
-def _details(row: Row, baselines: Sequence[str]) -> Row:
-    """What more is known of an attack: its baselines, whom it names, and lines below them."""
+def assumed_blocks(document: Plain) -> list[Block]:
+    """What the attacker was taken to know, and what is published beside the values."""
+    return [
+        Bullets(document["assumed"]),
+        Folded("What is published beside the values", (Bullets(document["published_too"]),)),
+    ]
+
+
+def unchecked_blocks(document: Plain) -> list[Block]:
+    """What was planned and could not be attacked, and what no audit tests."""
+    return [Bullets(document["not_tested"])]
+
+
+def note_blocks(document: Plain) -> list[Block]:
+    """Technical notes, folded away release by release."""
+    return [Folded(f"“{row['name']}”", tuple(_notes(row))) for row in _judged(document)]
+
+
+SECTIONS = (
+    Section("answer", "", answer_blocks),
+    Section("verdicts", "", release_blocks),
+    Section("remedy", "What to change, and what it costs", remedy_blocks),
+    Section("who", "Who is exposed", who_blocks),
+    Section("culprits", "What gives them away", culprit_blocks),
+    Section("areas", "Area by area", audited_area_blocks),
+    Section("attackers", "Who attacks", attacker_blocks),
+    Section("releases", "What each release gives away", chart_blocks),
+    Section("protections", "What each protection bought", bought_blocks),
+    Section("works", "How the attack works", worked_blocks),
+    Section("reliability", "How far to trust this", trust_blocks),
+    Section("people", "People exposed, by confidence", confidence_blocks),
+    Section("assumed", "What was assumed about the attacker", assumed_blocks),
+    Section("unchecked", "What was not checked", unchecked_blocks),
+    Section("notes", "Technical notes", note_blocks),
+    Section("plan", "The plan", plan_blocks),
+    Section("record", "For the record", record_blocks),
+)
+
+
+def _notes(row: Row) -> Iterator[Block]:
+    """What more is known of an attack: its baselines, whom it names, and what was foreseen."""
     found = row["summary"]
+    yield Paragraph(row["verdict"]["sentence"])
+    yield Listing(
+        f"Baselines of {row['name']}",
+        ("guess without the release", "off by" if found["real"] else "right"),
+        [
+            Line(name, (level(value, found["real"]),), "the strongest" if name == found["baseline"] else "")
+            for name, value in found["baselines"].items()
+        ],
+    )
+    named = f"named with confidence 0.95: {found['named_right']:,} right of {found['named']:,}"
     tried = [f"{one['decoder']} {points(_share(one['advantage'], found))}" for one in row["decoders"]]
-    return {
-        "name": row["name"],
-        "cells": [
-            *(
-                level(found["baselines"][name], found["real"]) + ("*" if name == found["baseline"] else "")
-                if name in found["baselines"]
-                else "–"
-                for name in baselines
-            ),
-            f"{found['named_right']:,} of {found['named']:,}",
-        ],
-        "beside": [
-            row["verdict"]["sentence"],
-            *_beside(found),
-            *([f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []),
-        ],
-    }
+    several = [f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []
+    yield Bullets([named, *_beside(found), *several])
 
 
 def _share(advantage: float, found: Row) -> float:
     return shares({**found, "advantage": advantage})[0]
 
 
-def _legend(data: dict[str, Any], baselines: Sequence[str], real: bool) -> dict[str, str]:
+def _legend(document: Plain) -> dict[str, str]:
     """The meaning of the tables' columns, with the names of the baselines and of the secret's value."""
+    data, real = document["data"], is_real(document)
+    baselines = dict.fromkeys(name for row in _judged(document) for name in row["summary"]["baselines"])
     words = legend("right", "baseline", "advantage", "proved", "exposed", "sensitive", "named")
     words |= legend("foreseen", "promised")
     secret, meaning = data["secret"], data["meaning"]

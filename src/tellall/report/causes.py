@@ -2,37 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tellall.core.amounts import count_of, percent, points
+from tellall.experiment.verdict import Answer
 from tellall.report.bars import Bar
+from tellall.report.blocks import (
+    Badge,
+    Beside,
+    Block,
+    Box,
+    Drawn,
+    Folded,
+    Headed,
+    Line,
+    Listing,
+    Paragraph,
+    Preformatted,
+)
 from tellall.report.html import bar_figure
+from tellall.report.releases import Unit, is_real
 
 __all__ = [
-    "culprits_view",
-    "remedy_view",
+    "culprit_blocks",
+    "remedy_blocks",
+    "remedy_box",
+    "tried_blocks",
+    "who_blocks",
 ]
 
 Plain = dict[str, Any]
 _WITHHELD = "withheld"
 _SHOWN = 12
+_NO_TIME = "Not tried, for lack of time:"
 
 
-def remedy_view(document: Plain) -> Plain | None:
-    """The remedy as a page shows it; None where nobody looked for one."""
+def remedy_blocks(document: Plain) -> Iterator[Block]:
+    """The cheapest change that passes, what it costs, and what else was tried."""
     known = document["remedy"]
     if known is None:
-        return None
-    return {
-        "kind": "pass" if known["found"] else "review",
-        "word": "A change that passes" if known["found"] else "No change found that passes",
-        "sentence": known["sentence"],
-        "toml": known["toml"],
-        "cost": _cost(known["change"]) if known["found"] else [],
-        "tried": [_change(one) for one in known["tried"]],
-        "not_tried": [one["words"] for one in known["not_tried"]],
-    }
+        return
+    yield remedy_box(known)
+    if known["toml"]:
+        yield Headed(
+            "Lines for the plan",
+            (
+                Paragraph(
+                    "These are all releases of the changed plan. Put them in place of the releases there, "
+                    "and audit again.",
+                    soft=True,
+                ),
+                Preformatted("Lines for the plan", known["toml"]),
+            ),
+        )
+    yield from tried_blocks(known)
+
+
+def remedy_box(remedy: Plain) -> Box:
+    """The cheapest change that passes and what it costs, or that none was found."""
+    if not remedy["found"]:
+        return Box(Answer("review", "No change found that passes", remedy["sentence"], "Remedy"))
+    return Box(Answer("pass", "A change that passes", remedy["sentence"], "Remedy"), _cost(remedy["change"]))
+
+
+def tried_blocks(remedy: Plain) -> Iterator[Block]:
+    """The changes that were tried, folded away, and those that there was no time for."""
+    if remedy["tried"]:
+        table = Listing(
+            "Changes tried",
+            ("change", "verdict", "error", "withheld", "passes", "why"),
+            [_change(one) for one in remedy["tried"]],
+            "The cheapest first. Error: of a published value on average, withheld and dropped ones "
+            "counted. Passes: of fresh draws.",
+            left=("verdict", "why"),
+        )
+        yield Folded(
+            f"{count_of(len(remedy['tried']), 'change that was', 'changes that were')} tried", (table,)
+        )
+    if remedy["not_tried"]:
+        listed = "; ".join(one["words"] for one in remedy["not_tried"])
+        yield Paragraph(f"{_NO_TIME} {listed}.", soft=True)
 
 
 def _cost(change: Plain) -> list[tuple[str, str]]:
@@ -46,24 +96,90 @@ def _cost(change: Plain) -> list[tuple[str, str]]:
     ]
 
 
-def _change(change: Plain) -> Plain:
-    return {
-        "words": change["words"],
-        "verdict": change["verdict"],
-        "cells": [
+def _change(change: Plain) -> Line:
+    return Line(
+        change["words"],
+        (
+            Badge(change["verdict"]) if change["verdict"] else "not tried",
             f"{change['loss']:.3g}",
             percent(change["withheld"]),
             f"{change['passed']:,} of {change['draws']:,}",
+            change["sentence"],
+        ),
+    )
+
+
+def who_blocks(document: Plain) -> Iterator[Block]:
+    """The people who are given away: by the value of their secret, by group size and by column."""
+    overall, known = document["overall"], document["culprits"]
+    if overall is None:
+        return
+    yield _by_value(document, overall)
+    if known is None or not known["who"]:
+        return
+    yield Paragraph(
+        "Below are people with a sensitive value who are proved alone or exposed, by what is public about "
+        "them. Values are merged, and counts withheld, until no number tells of a single person.",
+        soft=True,
+    )
+    yield Beside(
+        [
+            Headed(
+                f"By {table['by']}",
+                (
+                    Listing(
+                        f"People given away by {table['by']}",
+                        (table["by"], "people", "given away", "share"),
+                        [_who(row) for row in table["rows"]],
+                    ),
+                ),
+            )
+            for table in known["who"]
+        ]
+    )
+
+
+def _by_value(document: Plain, overall: Plain) -> Listing:
+    """The people given away by the value of their secret; a number has no values to go by."""
+    data, codes = document["data"], document["sensitive"]
+    counted = ("proved_alone", "proved_group", "exposed")
+    values = (
+        [(meaning, str(code), data["counts"][code]) for code, meaning in enumerate(data["meaning"])]
+        if data["meaning"]
+        else [("any number", next(iter(overall["exposed"])), data["people"])]
+    )
+    return Listing(
+        f"People by {data['secret']}",
+        (data["secret"], "people", "proved alone", "proved as a group", "exposed"),
+        [
+            Line(
+                meaning,
+                (f"{people:,}", *(f"{overall[name][code]:,}" for name in counted)),
+                "sensitive" if codes is None or code in codes else "",
+            )
+            for meaning, code, people in values
         ],
-        "sentence": change["sentence"],
-    }
+        "The most that any set of releases gives away. One person can be proved and exposed.",
+    )
 
 
-def culprits_view(document: Plain) -> Plain | None:
-    """What each part of the releases adds, and who is given away; None where nobody looked."""
+def _who(row: Plain) -> Line:
+    """Who is given away among some people; what is withheld is said to be."""
+    known: int | None = row["learnt"]
+    learnt = _WITHHELD if known is None else f"{known:,}"
+    share = "–" if known is None else percent(known / row["people"])
+    return Line(_values(row["values"]), (f"{row['people']:,}", learnt, share))
+
+
+def _values(values: Sequence[str]) -> str:
+    return ", ".join(values)
+
+
+def culprit_blocks(document: Plain) -> Iterator[Block]:
+    """What each release, table or column adds to what is given away."""
     known = document["culprits"]
     if known is None:
-        return None
+        return
     counted = "learnt" if known["learnt"] else "exposed" if known["exposed"] else "proved"
     people = (
         "people with a sensitive value, proved alone or exposed"
@@ -71,22 +187,28 @@ def culprits_view(document: Plain) -> Plain | None:
         else f"people {counted}"
     )
     parts = sorted(known["parts"], key=lambda part: -part["adds"][counted])
-    return {
-        "of": known["of"],
-        "decoder": known["decoder"],
-        "chart": bar_figure(
-            "What each part adds",
-            f"How many fewer there are without this part: {people}. Beside it: with it → without it. "
-            "The table has the same numbers.",
-            [_part_bar(part, known[counted], counted) for part in parts[:_SHOWN]],
-            None,
-            f"added by this part: {people}",
-        ),
-        "rows": [_part(part) for part in parts],
-        "now": _now(known),
-        "not_tried": known["not_tried"],
-        "who": [_who(table) for table in known["who"]],
-    }
+    yield Paragraph(f"“{known['of']}” without one of its parts at a time, attacked by {known['decoder']}.")
+    chart = bar_figure(
+        "What each part adds",
+        f"How many fewer there are without this part: {people}. Beside it: with it → without it. "
+        "The table has the same numbers.",
+        [_part_bar(part, known[counted], counted) for part in parts[:_SHOWN]],
+        None,
+        f"added by this part: {people}",
+    )
+    if chart is not None:
+        unit = Unit.of(is_real(document)).words
+        now = Line("with everything", _counts(known), whole=True)
+        yield Drawn(chart, titled=False)
+        yield Listing(
+            "Parts",
+            ("part", "proved", "exposed", "sensitive", "advantage"),
+            [now, *(Line(f"without {_part_name(part)}", _counts(part)) for part in parts)],
+            "People proved, exposed, and with a sensitive value proved alone or exposed; advantage in "
+            f"{unit}.",
+        )
+    if known["not_tried"]:
+        yield Paragraph(f"{_NO_TIME} {', '.join(known['not_tried'])}.", soft=True)
 
 
 def _part_bar(part: Plain, now: int, counted: str) -> Bar:
@@ -97,30 +219,6 @@ def _part_name(part: Plain) -> str:
     return f"release “{part['name']}”" if part["kind"] == "release" else f"{part['kind']} {part['name']}"
 
 
-def _part(part: Plain) -> Plain:
-    return {"name": f"without {_part_name(part)}", "cells": _counts(part)}
-
-
-def _now(known: Plain) -> Plain:
-    return {"name": "with everything", "cells": _counts(known)}
-
-
 def _counts(counts: Plain) -> list[str]:
     numbers = [f"{counts[name]:,}" for name in ("proved", "exposed", "learnt")]
     return [*numbers, points(counts["advantage"])]
-
-
-def _who(table: Plain) -> Plain:
-    """Who is given away by one column; what is withheld is said to be."""
-    return {"by": table["by"], "rows": [_who_row(row) for row in table["rows"]]}
-
-
-def _who_row(row: Plain) -> tuple[str, str, str, str]:
-    known: int | None = row["learnt"]
-    learnt = _WITHHELD if known is None else f"{known:,}"
-    share = "–" if known is None else percent(known / row["people"])
-    return _values(row["values"]), f"{row['people']:,}", learnt, share
-
-
-def _values(values: Sequence[str]) -> str:
-    return ", ".join(values)

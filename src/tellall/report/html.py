@@ -63,6 +63,7 @@ def laid_out(figure: Figure) -> dict[str, Any]:
         "charts": (draw(figure), draw(figure, SLIM)),
         "head": head,
         "rows": rows,
+        "lines": [{"name": row[0], "cells": row[1:], "note": "", "whole": False} for row in rows],
         "count": count,
     }
 

@@ -17,6 +17,7 @@ __all__ = [
     "advantage_chart",
     "gain_bar",
     "is_judged",
+    "is_real",
     "limit_words",
     "people_chart",
     "release_rows",
@@ -100,6 +101,11 @@ def _in_all(document: Plain) -> list[ReleaseRow]:
 def is_judged(finding: Plain) -> bool:
     """Whether a finding is about what the plan publishes, not about a step on the way to it."""
     return bool(finding["role"] != "step")
+
+
+def is_real(document: Plain) -> bool:
+    """Whether the secret is a number; what was not attacked says nothing of that."""
+    return any(row["summary"]["real"] for row in document["findings"] if row["summary"] is not None)
 
 
 def _row(finding: Plain) -> ReleaseRow:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tellall.core.amounts import percent
+from tellall.core.amounts import count_of, level, percent, with_interval
 from tellall.core.intervals import clopper_pearson
+from tellall.report.blocks import Block, Headed, Line, Listing, Paragraph, Pictures
 from tellall.report.marks import LINE, SLIM, Chart, Mark, Scale, element, stroke, written
+from tellall.report.releases import Unit, is_judged, shares
 
 __all__ = [
-    "reliability_view",
+    "draw_bins",
+    "trust_blocks",
 ]
 
 Bin = dict[str, Any]
@@ -21,29 +24,82 @@ _CAPTION = (
 )
 
 
-def reliability_view(document: dict[str, Any]) -> dict[str, Any] | None:
-    """The decoders of the worst set of releases, side by side; None where no confidence was counted."""
+def trust_blocks(document: dict[str, Any]) -> Iterator[Block]:
+    """How far to trust the attacks: said and right, decoders side by side, draws."""
     worst = next((row for row in document["findings"] if row["name"] == document["worst"]), None)
-    tried = [one for one in worst["decoders"] if one["reliability"]] if worst else []
-    if not tried or worst is None:
-        return None
-    return {
-        "name": worst["name"],
-        "caption": _CAPTION,
-        "decoders": [
-            {
-                "name": one["decoder"],
-                "title": f"Said and right: {one['decoder']}",
-                "caption": _CAPTION,
-                "charts": [draw_bins(one["reliability"])],
-                "rows": [
-                    (_said(part), f"{part['said']:,}", f"{part['right']:,}", percent(_share(part)))
-                    for part in one["reliability"]
-                ],
-            }
-            for one in tried
+    if worst is None:
+        return
+    counted = [one for one in worst["decoders"] if one["reliability"]]
+    if counted:
+        said = f"{_CAPTION} Attacked: “{worst['name']}”."
+        yield Headed("Said 95 %: right how often?", (Paragraph(said, soft=True), _pictures(counted)))
+    found = [row for row in document["findings"] if row["outcome"] == "found" and is_judged(row)]
+    yield Headed("Decoders side by side", tuple(_side_by_side(found)))
+
+
+def _pictures(decoders: Sequence[dict[str, Any]]) -> Pictures:
+    return Pictures(
+        [
+            (
+                {
+                    "name": one["decoder"],
+                    "title": f"Said and right: {one['decoder']}",
+                    "caption": _CAPTION,
+                    "chart": draw_bins(one["reliability"]),
+                },
+                Listing(
+                    f"Said and right: {one['decoder']}",
+                    ("said", "guesses", "right", "share"),
+                    [
+                        Line(_said(part), (f"{part['said']:,}", f"{part['right']:,}", percent(_share(part))))
+                        for part in one["reliability"]
+                    ],
+                ),
+            )
+            for one in decoders
+        ]
+    )
+
+
+def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
+    real = found[0]["summary"]["real"]
+    yield Listing(
+        "Decoders",
+        (
+            "release",
+            "decoder",
+            "off by" if real else "right",
+            "advantage [95 %]",
+            "proved",
+            "exposed",
+            "status",
+        ),
+        [
+            Line(
+                row["name"],
+                (
+                    one["decoder"],
+                    level(one["accuracy"], real),
+                    with_interval(*shares({**row["summary"], **_gained(one)})),
+                    f"{one['proved']:,}",
+                    f"{one['exposed']:,}",
+                    one["status"],
+                ),
+            )
+            for row in found
+            for one in row["decoders"]
         ],
-    }
+        "Every decoder that this many people allow. The verdict hangs on the strongest of them. "
+        f"Advantage in {Unit.of(real).words}.",
+        left=("decoder", "status"),
+    )
+    draws = sorted({row["summary"]["draws"] for row in found})
+    told = " or ".join(count_of(number, "draw") for number in draws)
+    yield Paragraph(f"Each attack was on {told} of the noise. A plan's “repeats” asks for more.", soft=True)
+
+
+def _gained(decoder: dict[str, Any]) -> dict[str, Any]:
+    return {name: decoder[name] for name in ("advantage", "interval")}
 
 
 def draw_bins(bins: Sequence[Bin], width: float = SLIM) -> Chart:

@@ -22,7 +22,10 @@ from tellall.core.text import one_line, plain_text, said_safely
 from tellall.core.version import __version__
 from tellall.people.readers import ENDINGS
 from tellall.report.areas import area_funnel
-from tellall.report.audit_page import audit_view, render
+from tellall.report.audit_page import SECTIONS, render
+from tellall.report.blocks import sections_of
+from tellall.report.causes import remedy_box, tried_blocks
+from tellall.report.first_screen import verdict_answer
 from tellall.report.html import environment, page_style, style_policy
 from tellall.serve import bodies, edits, views
 from tellall.serve.bodies import LARGEST_FILE, RefusedError
@@ -228,7 +231,8 @@ class Pages:
             case,
             "verdict",
             document=document,
-            view=None if document is None else audit_view(document),
+            sections={} if document is None else _by_id(document),
+            answer=None if document is None else verdict_answer(document),
             headline=[] if document is None else views.headline(document),
             compared=[] if document is None else views.compared(case.read("last.json"), document),
             funnel=None if document is None else area_funnel(document),
@@ -261,7 +265,8 @@ class Pages:
             case,
             "fix",
             document=document,
-            view=audit_view(document),
+            remedy=None if document["remedy"] is None else remedy_box(document["remedy"]),
+            tried=() if document["remedy"] is None else list(tried_blocks(document["remedy"])),
             version=case.version,
             releases=[(one, point_view(one, one["planned"], document["limit"])) for one in measured],
             progress=views.progress_view(state) if running and state else None,
@@ -462,6 +467,11 @@ def make_app(home: Home, runs: AuditRuns, *, host: str, token: str, log: Log, se
     handlers: dict[Any, Any] = {RefusedError: pages.refused, 404: pages.refused, 405: pages.refused}
     app = Starlette(routes=pages.routes(), exception_handlers=handlers)
     return Guard(app, host=host, token=token, log=log)
+
+
+def _by_id(document: dict[str, Any]) -> dict[str, Any]:
+    """The sections of the report of an audit, by their ids."""
+    return {section["id"]: section for section in sections_of(SECTIONS, document)}
 
 
 def _address(request: Request, case: Case, step: str) -> str:

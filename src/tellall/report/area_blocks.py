@@ -1,0 +1,170 @@
+"""Many areas on pages: of an audit, of a sweep, of a calibration; the worst of them in a listing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tellall.algebra.solvers.base import SETTLED
+from tellall.core.amounts import count_of, percent, with_interval
+from tellall.report.areas import audited_areas, calibrated_areas, swept_areas
+from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
+
+__all__ = ["audited_area_blocks", "calibrated_area_blocks", "swept_area_blocks"]
+
+Plain = dict[str, Any]
+
+
+def audited_area_blocks(document: Plain) -> Iterator[Block]:
+    """The areas of an audit; nothing where everybody is one area."""
+    areas = audited_areas(document)
+    if areas is None:
+        return
+    yield Paragraph(_told(areas))
+    if areas["chart"]:
+        head = ["verdict", *(["release"] if areas["several"] else [])]
+        numbers = ["people", "right", "guess", "advantage [95 %]", "exposed at 0.95", "named right", "proved"]
+        rows = [_audited(row, areas["several"]) for row in areas["shown"]]
+        whole = [_audited({**row, "release": row["name"]}, areas["several"], True) for row in areas["totals"]]
+        yield Drawn(areas["chart"], titled=False)
+        yield Listing(
+            "Areas",
+            (areas["by"], *head, *numbers),
+            [*rows, *whole],
+            "The worst come first, by the highest lower end of the intervals of their releases; each area is "
+            "shown with its release of largest advantage. For the curator only: a row about few people says "
+            "nearly as much as their records.",
+            left=head,
+        )
+        yield from _more(areas["more"], "audit.json")
+    yield from _left_out(areas, areas["by"])
+
+
+def _told(areas: Plain) -> str:
+    """How many areas were attacked, and in how many something is given away."""
+    attacked = count_of(areas["areas"], "area was", "areas were")
+    lines = [
+        f"Everything is published for each {areas['by']} separately.",
+        f"{areas['attacked']:,} of {attacked} attacked, with {areas['people_attacked']:,} people.",
+    ]
+    if areas["people_not_attacked"]:
+        missing = count_of(areas["people_not_attacked"], "person is", "people are")
+        lines.append(f"{missing} in areas that could not be attacked.")
+    if areas["above"]:
+        surely = f"{areas['surely_above']:,}" if areas["surely_above"] else "none"
+        lines.append(
+            f"The interval lies above the limit in {areas['above']:,} of them, and in {surely} after "
+            "correction for the number of areas."
+        )
+    else:
+        lines.append("The interval lies above the limit in none of them.")
+    if areas["exposing"]:
+        lines.append(f"Single people are learnt in {areas['exposing']:,} of them.")
+    return " ".join([*lines, "The numbers above are about all these people together."])
+
+
+def _audited(row: Plain, several: bool, whole: bool = False) -> Line:
+    cells = (
+        Badge(row["verdict"]),
+        *([row["release"]] if several else []),
+        f"{row['people']:,}",
+        percent(row["accuracy"]),
+        percent(row["baseline_accuracy"]),
+        with_interval(row["advantage"], row["interval"]),
+        f"{row['exposed']:,}",
+        f"{row['named_right']:,} of {row['named']:,}",
+        f"{row['proved']:,}",
+    )
+    if whole:
+        return Line("all areas", cells, whole=True)
+    notes = [row["note"] or "", "" if row["status"] in SETTLED else row["status"]]
+    return Line(row["name"], cells, "; ".join(filter(None, notes)))
+
+
+def swept_area_blocks(release: Plain) -> Iterator[Block]:
+    """The areas of a release of a sweep; nothing where everybody is one area."""
+    areas = swept_areas(release)
+    if areas is None:
+        return
+    shown: list[Block] = [
+        Paragraph(
+            f"Everything is published for each {areas['by']} separately; {areas['measured']:,} of "
+            f"{count_of(areas['areas'], 'area was', 'areas were')} measured. The numbers above are about all "
+            "their people together."
+        ),
+        Listing(
+            f"Areas of {release['name']}",
+            (
+                areas["by"],
+                "people",
+                "worst protection",
+                "right",
+                "guess",
+                "advantage [95 %]",
+                "exposed",
+                "enough",
+            ),
+            [
+                Line(
+                    row["name"],
+                    (
+                        f"{row['people']:,}",
+                        f"{row['protection']}, {row['decoder']}",
+                        percent(row["accuracy"]),
+                        percent(row["baseline_accuracy"]),
+                        with_interval(row["advantage"], (row["low"], row["high"])),
+                        f"{row['exposed']:.1f}",
+                        row["enough"] or "none of these",
+                    ),
+                )
+                for row in areas["shown"]
+            ],
+            "The worst come first, each with the protection and decoder whose interval lies highest there. "
+            "Enough: of the protections tried, the one with the least error that keeps every decoder under "
+            "the limit in this area with 95 % confidence. An area without one may be too small to tell.",
+            left=("worst protection", "enough"),
+        ),
+        *_more(areas["more"], "sweep.json"),
+        *_left_out(areas, areas["by"]),
+    ]
+    yield Headed(f"Area by area: {areas['by']}", shown)
+
+
+def calibrated_area_blocks(release: Plain) -> Iterator[Block]:
+    """What each area of a release of a calibration needs."""
+    areas = calibrated_areas(release)
+    yield Listing(
+        f"Areas of {release['name']}",
+        (release["by"], "people", "least noise", "right", "guess", "advantage [95 %]", "mean error"),
+        [
+            Line(
+                row["name"],
+                (
+                    f"{row['people']:,}",
+                    row["protection"] if row["scale"] else "none",
+                    percent(row["accuracy"]),
+                    percent(row["baseline_accuracy"]),
+                    with_interval(row["advantage"], row["interval"]),
+                    "–" if row["loss"] is None else f"{row['loss']:.3g}",
+                ),
+            )
+            for row in areas["shown"]
+        ],
+        "What each area needs by itself, the most first; advantage in people in 100 there.",
+        left=("least noise",),
+    )
+    yield from _more(areas["more"], "calibrate.json")
+    yield from _left_out(areas, release["by"])
+
+
+def _more(count: int, file: str) -> Iterator[Block]:
+    if count:
+        yield Paragraph(f"{count_of(count, 'more area is', 'more areas are')} in {file}.", soft=True)
+
+
+def _left_out(areas: Plain, by: str) -> Iterator[Block]:
+    """The areas without an answer, with the reasons."""
+    if areas["left_out"]:
+        more = [f"… and {areas['left_out_more']:,} more."] if areas["left_out_more"] else []
+        reasons = [f"{by} {row['name']}: {row['reason']}" for row in areas["left_out"]]
+        yield Headed("Areas without an answer", (Bullets([*reasons, *more]),))

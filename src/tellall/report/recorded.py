@@ -1,0 +1,46 @@
+"""The end of an audit's page: the plan as it was written, how to repeat the audit, and a box to sign."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tellall.core import files
+from tellall.report.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
+
+__all__ = ["plan_blocks", "record_blocks", "versions_of"]
+
+Plain = dict[str, Any]
+_SEED = "Draw the noise you publish with another seed: anybody who knows the seed can remove the noise."
+
+
+def plan_blocks(document: Plain) -> list[Block]:
+    """The plan, folded away: as it was written or, where it came from elsewhere, with every default."""
+    return [Folded("The whole plan", (Preformatted("The plan", files.dump(document["plan"])),))]
+
+
+def record_blocks(document: Plain) -> list[Block]:
+    """What repeats the audit, what it was about, and a box to sign."""
+    data = document["data"]
+    columns = ", ".join(f"{column['name']} ({column['levels']} values)" for column in data["columns"])
+    pairs = [
+        ("command", document["command"]),
+        *([("device", document["device"])] if document["device"] != "cpu" else []),
+        ("seed", f"{document['seed']}. {_SEED}"),
+        ("versions", versions_of(document)),
+        ("public columns", columns),
+        *([("left out", "; ".join(data["left_out"]))] if data["left_out"] else []),
+        ("distinct public rows", f"{data['distinct_public_rows']:,} of {data['people']:,}"),
+    ]
+    return [
+        Terms(pairs, code=("command",)),
+        Headed("Decision", (Signature(("Decision", "Reasons", "Name", "Date and signature")),)),
+        Paragraph(
+            "This page shows counts and rates, and nobody's secret. It informs; a person decides.", soft=True
+        ),
+    ]
+
+
+def versions_of(document: Plain) -> str:
+    """The versions of everything that made a document."""
+    others = "".join(f", {name} {number}" for name, number in document["versions"].items())
+    return f"tellall {document['tellall']}{others}"

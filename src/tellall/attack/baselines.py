@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
+from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.compose import RowScale, RowSelect, Stack
+from tellall.algebra.operators.distinct import first_of_each
+from tellall.attack.left_out import in_folds, left_out, sums
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.people.bits import Patterns
@@ -31,13 +33,9 @@ FACTORISED = 4000  # groups or features, whichever are fewer, up to which everyb
 _SEED = 0  # of folds, models and probes: baselines are a function of people and statistics alone
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
-_CHUNK = 2048  # groups whose features are written out at a time
-_STEPS = 30  # of conjugate gradients
 _SMALL = 200_000  # indicators × people that are written out with their zeros
 _FEW = 200  # people who bear one small tree, as right as many
 _TREES, _LEARNING, _LEAVES = 30, 0.2, (4, 31)  # as many leaves as people bear, one for each 250
-_ORDINARY = 0.1  # the mean leverage of a fit with ten people behind each fitted number
-_TRIED = 1000  # groups among which the ridge is looked for first
 
 Truth = npt.NDArray[Any]
 
@@ -152,14 +150,9 @@ def _own_group(public: Public, truth: Truth, secret: Secret) -> Baseline:
     leave-one-out. O(n).
     """
     groups, own = public.patterns.index, secret.targets(truth)
-    size, total = np.bincount(groups), _sums(groups, own)
+    size, total = np.bincount(groups), sums(groups, own)
     table = (total[groups] - own + own.mean(axis=0)) / size[groups, None]
     return _baseline("own group", table, truth, secret, groups)
-
-
-def _sums(groups: IntArray, values: Array) -> Array:
-    """The sum of each column over each group."""
-    return np.stack([np.bincount(groups, column) for column in values.T], axis=1)
 
 
 def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
@@ -240,13 +233,7 @@ def population(
     Notes
     -----
     Ridge regression of the unknowns on the person's own column of the statistics' equations, with a constant
-    that is not penalised, each person left out exactly. Over groups of c_g people alike with
-    features φ_g, centred, and eigenvectors V, values σ of Σ_g c_g φ_g φ_gᵀ, the fit at ridge λ is
-    f_g = s̄ + Σ_j q_gj b_j/(σ_j + λ) with q_g = Vᵀφ_g, b = Σ_g c_g q_g (s̄_g − s̄); a person's leverage is
-    h_g = 1/n + Σ_j q_gj²/(σ_j + λ), and without them the fit would miss them by (s_i − f_g)/(1 − h_g). One
-    eigendecomposition, of the features or of the groups' kernel, whichever is smaller, serves every λ:
-    O(min(P, m)³ + P m min(P, m)). λ is the one with the least sum of squares left out; where more than 1000
-    groups have more features still, of those near the best for 1000 of the groups.
+    that is not penalised, each person left out exactly (`left_out`).
 
     Left-out scores become probabilities by P(v) ∝ exp(a_v + b score_v), b ≥ 0. The sign matters: leaving a
     person out lowers the score of the value they have, and a negative slope would read the secret off that.
@@ -268,9 +255,9 @@ def population(
     with threadpool_limits(limits=1):
         exact = min(features.shape) <= FACTORISED
         if exact:
-            scores, fitted = _left_out(features, groups, own)
+            scores, fitted = left_out(features, groups, own)
         else:
-            scores, fitted = _in_folds(features, groups, own, true), None
+            scores, fitted = in_folds(features, groups, own, _folds(true, FEW_FOLDS)), None
         table = _probabilities(scores, true) if secret.levels else scores
     found = _baseline("population", table, true, secret, public.patterns.index)
     return found if secret.levels or fitted is None else replace(found, in_sample=fitted[:, 0])
@@ -297,205 +284,9 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
     probe = np.random.default_rng(_SEED).random(size.size)
     image = np.abs(rows @ probe) / np.where(energy > 0, scale, 1.0)
     shown = np.flatnonzero(energy > 0)
-    _, first, repeats = np.unique(image[shown], return_index=True, return_counts=True)
-    kept = shown[first]
+    first, index = first_of_each(image[shown, None])
+    kept, repeats = shown[first], np.bincount(index)
     return RowScale(RowSelect(rows, kept), np.sqrt(repeats) / scale[kept]), groups
-
-
-@dataclass(frozen=True, eq=False)
-class _Crowds:
-    """Groups of people alike: how many, and the sum and the sum of squares of what each unknown is."""
-
-    size: Array
-    total: Array
-    squares: Array
-    mean: Array
-    n: int
-
-    @property
-    def surplus(self) -> Array:
-        """How far each group's total is from what the overall mean gives."""
-        return self.total - self.size[:, None] * self.mean
-
-    def take(self, few: IntArray) -> _Crowds:
-        """Some of the groups, about the same mean."""
-        parts = (self.size[few], self.total[few], self.squares[few])
-        return _Crowds(*parts, self.mean, int(self.size[few].sum()))
-
-    def missed(self, fit: Array, left: Array) -> Array:
-        """The sum of squares left out for fits (groups × unknowns × ridges) and 1 − leverages."""
-        own = self.squares[..., None] - 2 * fit * self.total[..., None] + self.size[:, None, None] * fit**2
-        return np.asarray((own.sum(axis=1) / left**2).sum(axis=0))
-
-
-def _left_out(features: RowScale, groups: Patterns, own: Array) -> tuple[Array, Array | None]:
-    """What the ridge without each person predicts for them, at the ridge with the least such error.
-
-    And what it says with them, where they weigh a tenth or less in their own prediction on average.
-    """
-    index, size = groups.index, groups.counts.astype(np.float64)
-    crowds = _Crowds(size, _sums(index, own), _sums(index, own**2), own.mean(axis=0), index.size)
-    if features.shape[1] > features.shape[0]:
-        fit, left = _best_of_all(*_coordinates(features, size), crowds)
-    else:
-        fit, left = _best_of_kernel(_kernel(features, size), crowds)
-    ordinary = float(1 - left[index].mean()) <= _ORDINARY
-    return own - (own - fit[index]) / left[index, None], fit[index] if ordinary else None
-
-
-def _best_of_all(basis: Array, energy: Array, crowds: _Crowds) -> tuple[Array, Array]:
-    """The fit of each group and 1 − leverage at the best of all ridges."""
-    ridges = _ridges(float(energy.sum()) / crowds.n, crowds.n, 0.5)
-    fit, left = _at_every_ridge(basis, energy, ridges, crowds)
-    best = int(np.argmin(crowds.missed(fit, left)))
-    return fit[..., best], left[:, best]
-
-
-def _at_every_ridge(basis: Array, energy: Array, ridges: Array, crowds: _Crowds) -> tuple[Array, Array]:
-    """Fits, groups × unknowns × ridges, and 1 − leverages, groups × ridges."""
-    shrunk = 1 / (energy[:, None] + ridges)
-    left = np.empty((crowds.size.size, ridges.size))
-    for part in _chunks(crowds.size.size):
-        left[part] = 1 - 1 / crowds.n - basis[part] ** 2 @ shrunk
-    effect = basis.T @ crowds.surplus
-    fits = [
-        crowds.mean[value] + basis @ (shrunk * effect[:, value, None]) for value in range(effect.shape[1])
-    ]
-    return np.stack(fits, axis=1), left
-
-
-def _best_of_kernel(kernel: Array, crowds: _Crowds) -> tuple[Array, Array]:
-    """The same from the groups' kernel: of many groups the ridge is first looked for among some of them.
-
-    From the best for these it goes to the next smaller or larger ridge as long as that is better. With
-    M = K + λ, in units of √c: f = s̄ + c^−½ (1 − λ M⁻¹) c^−½ t and h = 1/n + (1 − λ M⁻¹_gg)/c.
-    """
-    root = np.sqrt(crowds.size)
-    ridges = _ridges(float(np.trace(kernel)) / crowds.n, crowds.n, 0.5)
-    few = np.random.default_rng(_SEED).permutation(root.size)[:_TRIED]
-    basis, energy = _decomposed(kernel[np.ix_(few, few)], root[few])
-    fit, left = _at_every_ridge(basis, energy, ridges, some := crowds.take(few))
-    best = int(np.argmin(some.missed(fit, left)))
-    if few.size == root.size:
-        order = np.argsort(few)
-        return fit[order, :, best], left[order, best]
-    known: dict[int, tuple[float, Array, Array]] = {}
-
-    def at(place: int) -> float:
-        if place not in known:
-            fit, left = _at_ridge(kernel, root, float(ridges[place]), crowds)
-            known[place] = float(crowds.missed(fit[..., None], left[:, None])[0]), fit, left
-        return known[place][0]
-
-    while (better := min(range(max(best - 1, 0), min(best + 2, ridges.size)), key=at)) != best:
-        best = better
-    return known[best][1:]
-
-
-def _at_ridge(kernel: Array, root: Array, ridge: float, crowds: _Crowds) -> tuple[Array, Array]:
-    """The fit of each group and 1 − leverage at one ridge."""
-    from scipy.linalg import cho_solve, lapack
-
-    shifted = kernel.copy()
-    shifted[np.diag_indices_from(shifted)] += ridge
-    factor, _ = lapack.dpotrf(shifted, lower=1, clean=1, overwrite_a=1)
-    right = crowds.surplus / root[:, None]
-    fit = crowds.mean + (right - ridge * cho_solve((factor, True), right)) / root[:, None]
-    half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    kept = ridge * np.einsum("ij,ij->j", half, half)
-    return fit, 1 - 1 / crowds.n - (1 - kept) / crowds.size
-
-
-def _kernel(features: RowScale, size: Array) -> Array:
-    """The products of the groups' centred features, times the root of their sizes."""
-    kernel = features.gram().astype(np.float64, copy=False)
-    mean, root = kernel @ size / size.sum(), np.sqrt(size)
-    kernel += mean @ size / size.sum() - mean - mean[:, None]
-    kernel *= root[:, None] * root
-    return kernel
-
-
-def _decomposed(kernel: Array, root: Array) -> tuple[Array, Array]:
-    """The groups' coordinates in the basis that diagonalises the kernel, and their energy."""
-    from scipy.linalg import eigh
-
-    energy, vectors = eigh(kernel, overwrite_a=True, driver="evd")
-    energy = np.maximum(energy, 0.0)
-    return vectors * np.sqrt(energy) / root[:, None], energy
-
-
-def _chunks(count: int) -> list[slice]:
-    return [slice(start, start + _CHUNK) for start in range(0, count, _CHUNK)]
-
-
-def _ridges(unit: float, n: int, step: float) -> Array:
-    """Ridges from a hundredth of a person's mean square to ten times that of all people."""
-    return max(unit, 1e-300) * 10 ** np.arange(-2.0, np.log10(n) + 1, step)
-
-
-def _coordinates(features: RowScale, size: Array) -> tuple[Array, Array]:
-    """Each group's centred features in the basis that diagonalises them, and their energy over people."""
-    from scipy.linalg import eigh
-
-    rows, groups = features.shape
-    n = size.sum()
-    rows_of = features.operator  # 0s and 1s, which single precision holds exactly
-    mean = features @ size / n
-    moments, parts = np.zeros((rows, rows)), []
-    for chunk in _chunks(groups):
-        few = np.arange(groups)[chunk]
-        part = rows_of.take(few).to_sparse().multiply(features.scale[:, None]).tocsr()
-        moments += (part.multiply(size[few]).tocsr() @ part.T).toarray()
-        parts.append(part.T.tocsr())
-    moments -= n * np.outer(mean, mean)
-    energy, vectors = eigh(moments, overwrite_a=True, driver="evd")
-    vectors, basis = np.ascontiguousarray(vectors), np.empty((groups, rows))
-    for chunk, part in zip(_chunks(groups), parts, strict=True):
-        np.subtract(part @ vectors, mean @ vectors, out=basis[chunk])
-    return basis, np.maximum(energy, 0.0)
-
-
-def _in_folds(features: RowScale, groups: Patterns, own: Array, truth: Truth) -> Array:
-    """The same with a fifth of the people left out at a time, all folds and ridges side by side."""
-    index, n = groups.index, groups.index.size
-    folds = _folds(truth, FEW_FOLDS)
-    energy = features.squared() @ groups.counts.astype(np.float64)
-    ridges = _ridges(float(energy.sum()) / n, n, 1.0)
-    scores = np.empty((ridges.size, *own.shape))
-    for train, test in folds:
-        size = np.bincount(index[train], minlength=len(groups)).astype(np.float64)
-        total = np.stack([np.bincount(index[train], y, minlength=len(groups)) for y in own[train].T], axis=1)
-        mean, centre = own[train].mean(axis=0), features @ size / train.size
-        right = features @ (total - size[:, None] * mean)
-        columns = np.tile(right, (1, ridges.size))
-        weights = _conjugate_gradients(features, size, centre, np.repeat(ridges, own.shape[1]), columns)
-        fit = features.rmatmat(weights) - centre @ weights
-        scores[:, test] = mean + fit[index[test]].reshape(test.size, ridges.size, -1).swapaxes(0, 1)
-    return np.asarray(scores[np.argmin(((scores - own) ** 2).sum(axis=(1, 2)))])
-
-
-def _conjugate_gradients(
-    features: LinearOperator, size: Array, centre: Array, ridges: Array, right: Array
-) -> Array:
-    """x = (Σ_g c_g φ_g φ_gᵀ − n φ̄ φ̄ᵀ + ridge)⁻¹ right for each column with its ridge, in a few steps."""
-    n = size.sum()
-
-    def apply(block: Array) -> Array:
-        image = features.rmatmat(block) * size[:, None]
-        outer: Array = features @ image - n * np.outer(centre, centre @ block) + ridges * block
-        return outer
-
-    x, residual = np.zeros_like(right), right.copy()
-    direction, square = residual.copy(), (residual**2).sum(axis=0)
-    for _ in range(_STEPS):
-        image = apply(direction)
-        curve = (direction * image).sum(axis=0)
-        step = np.divide(square, curve, out=np.zeros_like(square), where=curve > 0)
-        x += step * direction
-        residual -= step * image
-        last, square = square, (residual**2).sum(axis=0)
-        direction = residual + np.divide(square, last, out=np.zeros_like(square), where=last > 0) * direction
-    return x
 
 
 def _probabilities(scores: Array, truth: Truth) -> Array:

@@ -35,6 +35,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowSelect, Stack
 from tellall.algebra.operators.diagonal import BlockDiagonal
+from tellall.algebra.operators.distinct import first_of_each
 from tellall.algebra.operators.moments import Moments, subset_rank
 from tellall.algebra.operators.packed import Packed
 from tellall.people.dataset import Public
@@ -118,8 +119,8 @@ def meet_intervals(
     prints = np.asarray(operator @ draws, dtype=np.float64)[sharp]
     sign = np.where((prints[:, 0] < 0) & (not pairs), -1.0, 1.0)
     keys = np.round(sign[:, None] * prints, 7)
-    _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    index, chosen = index.reshape(-1), np.flatnonzero(sharp)
+    first, index = first_of_each(keys)
+    chosen = np.flatnonzero(sharp)
     if first.size == chosen.size:
         return None
     low, high = np.full(first.size, -np.inf), np.full(first.size, np.inf)

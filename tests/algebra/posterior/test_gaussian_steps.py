@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.compose import DistinctRows
+from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.posterior import expectation
 from tellall.algebra.posterior.expectation import GaussianSteps

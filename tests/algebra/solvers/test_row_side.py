@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.compose import DistinctRows, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.compose import Partition, RowScale, RowSelect, Stack
+from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
 from tellall.algebra.solvers.row_side import RowFactor
 
@@ -27,7 +28,7 @@ def test_the_inverse_is_the_inverse(seed, sparse):
     weights, precision = rng.uniform(0, 3, matrix.shape[0]), rng.uniform(0.5, 4, matrix.shape[1])
     rows = DistinctRows.of(operator)
     assert rows.sparse == sparse
-    factor = RowFactor(rows.matrix, rows.gather(weights), precision)
+    factor = RowFactor(rows, rows.gather(weights), precision)
     inverse = np.linalg.inv(matrix.T @ (matrix * weights[:, None]) + np.diag(precision))
     right = rng.normal(size=60)
     assert np.allclose(factor.solve(right), inverse @ right)
@@ -87,3 +88,31 @@ def test_few_rows_are_factorised_on_their_side_though_they_are_not_sparse():
     assert np.allclose(one.solve(target).value, other.solve(target).value, atol=1e-5)
     for here, there in zip(one.posterior(target, rng=rng), other.posterior(target, rng=rng), strict=True):
         assert np.allclose(here, there)
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_cells_of_tables_fall_into_blocks(seed):
+    operator = tables(seed, n=200, cells=20)
+    rows = DistinctRows.of(operator)
+    assert rows.blocks is not None
+    assert rows.blocks.start.size == 5  # a block for each of four tables
+    some = np.sort(np.random.default_rng(seed).permutation(200)[:150])
+    for part in (rows, rows.take(some)):
+        rng = np.random.default_rng(seed)
+        weight, scale = rng.uniform(0, 2, len(rows)), rng.uniform(0, 2, part.matrix.shape[1])
+        matrix = weight[:, None] * part.matrix.toarray()
+        assert np.allclose(part.blocks.outer(weight, scale), np.triu((matrix * scale) @ matrix.T))
+        inner = rng.normal(size=(len(rows), len(rows)))
+        inner += inner.T
+        found = part.blocks.quadratic(weight, np.triu(inner))
+        assert np.allclose(found, np.einsum("ip,ij,jp->p", matrix, inner, matrix))
+
+
+def test_rows_that_share_unknowns_or_differ_within_have_no_blocks():
+    rng = np.random.default_rng(0)
+    scattered = Dense((rng.random((300, 200)) < 0.03).astype(float))
+    assert DistinctRows.of(scattered).blocks is None
+    assert DistinctRows.of(RowScale(tables(0, cells=20), np.ones(160))).blocks is not None
+    uneven = Dense(tables(0, cells=20).to_dense() * rng.uniform(1, 2, 60))
+    assert DistinctRows.of(uneven).blocks is None

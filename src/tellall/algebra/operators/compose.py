@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 from typing import Any, final
@@ -23,16 +22,12 @@ from tellall.algebra.operators.base import (
 from tellall.core.errors import invalid
 
 __all__ = [
-    "SPARSE",
-    "DistinctRows",
     "OnDevice",
     "Partition",
     "RowScale",
     "RowSelect",
     "Stack",
 ]
-
-SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
 
 Indices = npt.NDArray[np.intp]
 
@@ -376,50 +371,3 @@ class OnDevice(LinearOperator):
 
     def squared(self) -> OnDevice:
         return OnDevice(self._resident.squared(), self._source and self._source.squared())
-
-
-@dataclass(frozen=True, eq=False)
-class DistinctRows:
-    """The distinct rows of a matrix up to sign: row j is ``sign[j] * matrix[index[j]]``.
-
-    ``matrix`` is a sparse array where most entries are zero.
-    """
-
-    matrix: Any
-    index: Indices
-    sign: Array
-
-    @classmethod
-    def of(cls, operator: LinearOperator) -> DistinctRows:
-        """Those of an operator's matrix, found by two random projections."""
-        from scipy.sparse import csr_array, diags_array
-
-        written = csr_array(operator.to_sparse()).astype(np.float64)
-        m, n = written.shape
-        prints = written @ np.random.default_rng(0).normal(size=(n, 2))
-        sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
-        key = np.round(sign[:, None] * prints, 7)
-        _, first, index = np.unique(key, axis=0, return_index=True, return_inverse=True)
-        index = index.reshape(m)
-        same: Any = csr_array(diags_array(sign, shape=(m, m)) @ written) if m else written
-        rows = same[first]
-        if (same != rows[index]).nnz:
-            rows, index, sign = written, np.arange(m), np.ones(m)
-        sparse = rows.nnz < SPARSE * rows.shape[0] * n
-        return cls(rows if sparse else rows.toarray(), index, sign)
-
-    def __len__(self) -> int:
-        return int(self.matrix.shape[0])
-
-    @property
-    def sparse(self) -> bool:
-        """Whether the zeros are left out."""
-        return not isinstance(self.matrix, np.ndarray)
-
-    def columns(self, free: Indices) -> Any:
-        """The entries of these unknowns."""
-        return self.matrix if free.size == self.matrix.shape[1] else self.matrix[:, free]
-
-    def gather(self, values: Array) -> Array:
-        """Σ over equal rows."""
-        return np.bincount(self.index, values, minlength=len(self)).astype(np.float64, copy=False)

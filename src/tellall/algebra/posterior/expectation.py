@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.compose import DistinctRows
+from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.row_side import RowFactor
@@ -133,7 +133,7 @@ class GaussianSteps:
 
         def shares() -> Array:
             if self._written:
-                image = np.asarray(self._distinct.columns(free) @ half.T)
+                image = np.asarray(self._distinct.take(free).matrix @ half.T)
                 each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
                 exact: Array = weights * each
                 return exact
@@ -149,7 +149,7 @@ class GaussianSteps:
     def _by_rows(self, free: Indices, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
         distinct = self._distinct
         merged = distinct.gather(weights)
-        factor = RowFactor(distinct.columns(free), merged, precision)
+        factor = RowFactor(distinct.take(free), merged, precision)
 
         def shares() -> Array:
             own = np.divide(weights, merged[distinct.index], where=weights > 0, out=np.zeros_like(weights))
@@ -169,7 +169,7 @@ class GaussianSteps:
         if not self._written:
             operator = self.operator if free.size == n else self.operator.take(free)
             return operator.gram(weights)
-        matrix, merged = self._distinct.columns(free), self._distinct.gather(weights)
+        matrix, merged = self._distinct.take(free).matrix, self._distinct.gather(weights)
         if not self._distinct.sparse:
             return np.asarray(matrix.T @ (matrix * merged[:, None]))
         return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from tellall.algebra.operators.base import HOST, Device, LinearOperator
-from tellall.algebra.operators.compose import SPARSE, DistinctRows
+from tellall.algebra.operators.distinct import SPARSE, DistinctRows
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.row_side import RowFactor
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
@@ -277,7 +277,7 @@ class _RowSide(PreparedLeastSquares):
 
     @cached_property
     def _everybody(self) -> RowFactor:
-        return RowFactor(self.rows.matrix, self.weights, self.problem.ridge)
+        return RowFactor(self.rows, self.weights, self.problem.ridge)
 
     def posterior(self, target: Array, *, rng: np.random.Generator) -> tuple[Array, Array]:
         zero = np.zeros(self.problem.center.size)
@@ -299,7 +299,7 @@ class _RowSide(PreparedLeastSquares):
         if some.size == x.size:
             step = self._everybody.solve(-gradient)
         elif some.size:
-            factor = RowFactor(self.rows.columns(some), self.weights, self.problem.ridge[some])
+            factor = RowFactor(self.rows.take(some), self.weights, self.problem.ridge[some])
             step[some] = factor.solve(-gradient[some])
         return x + step, gradient + self._hessian_product(step)
 

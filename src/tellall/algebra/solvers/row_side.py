@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.solvers.base import Array
 
 __all__ = ["RowFactor"]
@@ -21,16 +22,21 @@ class RowFactor:
     Notes
     -----
     S = I + W^½ A Λ⁻¹ Aᵀ W^½ gives H⁻¹ = Λ⁻¹ − Λ⁻¹ Aᵀ W^½ S⁻¹ W^½ A Λ⁻¹: r³ flops for r distinct rows. Of a
-    sparse matrix with e entries a column, S and the diagonal of H⁻¹ cost n e² each; else n r².
+    sparse matrix with e entries a column, S and the diagonal of H⁻¹ cost n e² each; else n r². Rows in blocks
+    (`RowBlocks`, the cells of tables) are added up block by block, the quickest.
     """
 
-    def __init__(self, matrix: Any, weights: Array, precision: Array) -> None:
+    def __init__(self, rows: DistinctRows, weights: Array, precision: Array) -> None:
         from scipy.linalg import lapack
 
+        self.rows, self.precision, self.weight = rows, precision, np.sqrt(weights)
         self.root = np.sqrt(precision)
-        self.scaled = _times(matrix, np.sqrt(weights), 1 / self.root)
-        inner = self.scaled @ self.scaled.T
-        inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
+        self.scaled = _times(rows.matrix, self.weight, 1 / self.root)
+        if rows.blocks is not None:
+            inner = rows.blocks.outer(self.weight, 1 / precision)
+        else:
+            inner = self.scaled @ self.scaled.T
+            inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
         inner[np.diag_indices_from(inner)] += 1
         self.factor, _ = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
 
@@ -48,9 +54,12 @@ class RowFactor:
         """The diagonal of H⁻¹."""
         from scipy.linalg import solve_triangular
 
+        blocks = self.rows.blocks
         if isinstance(self.scaled, np.ndarray):
             reduced = solve_triangular(self.factor, self.scaled, lower=True)
             used = np.einsum("ij,ij->j", reduced, reduced)
+        elif blocks is not None:
+            used = blocks.quadratic(self.weight, self._inverse) / self.precision
         else:
             used = _quadratic(self.scaled.tocsc(), self._inverse)
         out: Array = np.maximum(1 - used, _LEAST) / self.root**2
@@ -64,13 +73,12 @@ class RowFactor:
 
     @cached_property
     def _inverse(self) -> Array:
-        """S⁻¹."""
+        """The upper half of S⁻¹."""
         from scipy.linalg import lapack
 
-        half, _ = lapack.dpotri(self.factor, lower=1)  # the upper half stays zero, as in the factor
-        whole: Array = half + half.T
-        whole[np.diag_indices_from(whole)] /= 2
-        return whole
+        half, _ = lapack.dpotri(self.factor, lower=1)
+        out: Array = half.T
+        return out
 
 
 def _times(matrix: Any, rows: Array, columns: Array) -> Any:
@@ -83,7 +91,8 @@ def _times(matrix: Any, rows: Array, columns: Array) -> Any:
 
 
 def _quadratic(matrix: Any, inner: Array) -> Array:
-    """a_pᵀ K a_p for every column a_p of a sparse matrix, K symmetric."""
+    """a_pᵀ K a_p for every column a_p of a sparse matrix; of the symmetric K the upper half is read."""
+    matrix.sort_indices()
     counts, flat = np.diff(matrix.indptr), inner.ravel()
     out = np.zeros(counts.size)
     for entries in np.unique(counts[counts > 0]):
@@ -92,7 +101,6 @@ def _quadratic(matrix: Any, inner: Array) -> Array:
         rows, values = matrix.indices[at].astype(np.intp), matrix.data[at]
         total = np.zeros(alike.size)
         for i in range(entries):
-            # of tables these are the cells of two of them, so what is read lies close together
             start = rows[i] * inner.shape[1]
             row = 0.5 * values[i] * flat.take(start + rows[i])
             for j in range(i + 1, entries):

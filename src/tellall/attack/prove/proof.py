@@ -94,8 +94,8 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     if not isinstance(secret, Code) or box.empty or not (box.lower < box.upper).any():
         return Proof(box, nobody)
     certain = evidence.certain
-    if not certain.low.size:
-        return Proof(box, nobody)
+    if not (np.isfinite(certain.low) | np.isfinite(certain.high)).any() and not certain.gaps:
+        return Proof(box, nobody)  # nothing is certain
     entries = float((certain.operator.squared() @ (box.lower < box.upper).astype(np.float64)).sum())
     unknowns = evidence.system.size
     left = np.zeros(unknowns.size, dtype=bool)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.operators.compose import SPARSE, DistinctRows
+from tellall.algebra.operators.distinct import SPARSE, DistinctRows
 from tellall.algebra.solvers.row_side import RowFactor
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
@@ -143,7 +143,7 @@ def _posterior_variance(operator: LinearOperator, weights: Array, prior: Array) 
     if operator.entries <= SPARSE * m * n:
         rows = DistinctRows.of(operator)
         if rows.sparse and len(rows) <= n / 2:
-            return RowFactor(rows.matrix, rows.gather(weights), 1 / prior).diagonal
+            return RowFactor(rows, rows.gather(weights), 1 / prior).diagonal
     gram = operator.gram(weights)
     gram[np.diag_indices_from(gram)] += 1 / prior
     return _inverse_diagonal(gram)

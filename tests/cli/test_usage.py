@@ -198,15 +198,19 @@ def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
     from rich.console import Console
 
     from tellall.cli import options
+    from tellall.core.progress import about, doing
 
     said = StringIO()
     monkeypatch.setattr(options, "_EVERY", 0.02)
     with options.progress_bar(Console(file=said), "attacking", quiet=False) as progress:
         progress(1, 3)
         time.sleep(0.15)
+        with about("tables [a]"):
+            doing("posterior, step 3")
+        time.sleep(0.15)
     lines = said.getvalue().splitlines()
-    assert len(lines) >= 2
-    assert lines[-1] == "attacking: 1 of 3 done, 0 s"
+    assert "attacking: 1 of 3 done, 0 s" in lines
+    assert lines[-1] == "attacking: 1 of 3 done, 0 s (tables [a]: posterior, step 3)"
     with options.progress_bar(Console(file=said), "attacking", quiet=True) as progress:
         assert progress is None
 

@@ -13,6 +13,7 @@ import pytest
 
 from tellall.core import processes
 from tellall.core.jobs import Task, Workers, run
+from tellall.core.progress import doing, listening
 
 PARENT = """
 import os, signal, sys, time
@@ -115,3 +116,12 @@ def test_work_that_is_given_up_leaves_no_process_behind():
     next(work)
     work.close()
     assert all(helper.process.poll() is None for helper in processes._idle)
+
+
+def test_what_helpers_are_doing_is_said_here():
+    heard: list[str] = []
+    with listening(heard.append):
+        assert len(list(run(doing, tasks_of("one", "two"), workers=Workers(2)))) == 2
+    assert sorted(heard) == ["one", "two"]
+    assert len(list(run(doing, tasks_of("one", "two"), workers=Workers(2)))) == 2  # nobody listens
+    assert len(heard) == 2

@@ -16,6 +16,7 @@ from tellall.algebra.operators.distinct import first_of_each
 from tellall.attack.left_out import in_folds, left_out, sums
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
+from tellall.core.progress import doing
 from tellall.people.bits import Patterns
 from tellall.people.dataset import Public
 from tellall.release.statistics.base import Statistic
@@ -204,7 +205,9 @@ def _tree(n: int, kind: str) -> Any:
 def _out_of_fold(model: Any, features: Any, truth: Truth, secret: Secret) -> Array:
     """What the model says about each person when fitted without their fold, people × unknowns."""
     out = np.zeros((truth.size, max(1, secret.levels)))
-    for train, test in _folds(truth, FOLDS):
+    folds = _folds(truth, FOLDS)
+    for number, (train, test) in enumerate(folds, start=1):
+        doing(f"baseline from public columns, fold {number} of {len(folds)}")
         if np.ptp(truth[train]) == 0:  # there is nothing to learn from people who are all the same
             out[test, int(truth[train[0]]) if secret.levels else 0] = 1 if secret.levels else truth[train[0]]
             continue

@@ -10,6 +10,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowScale
 from tellall.algebra.operators.distinct import SPARSE, RowBlocks
+from tellall.core.progress import doing
 from tellall.people.bits import Patterns
 
 __all__ = ["in_folds", "left_out", "sums"]
@@ -192,6 +193,7 @@ def _best_near(
 
     def missed(place: int) -> float:
         if place not in known:
+            doing(f"baseline of the statistic, ridge {len(known) + 1}")
             fit, left = at(float(ridges[place]))
             known[place] = float(crowds.missed(fit[..., None], left[:, None])[0]), fit, left
         return known[place][0]
@@ -242,7 +244,8 @@ def in_folds(
     energy = features.squared() @ groups.counts.astype(np.float64)
     ridges = _ridges(float(energy.sum()) / n, n, 1.0)
     scores = np.empty((ridges.size, *own.shape))
-    for train, test in folds:
+    for number, (train, test) in enumerate(folds, start=1):
+        doing(f"baseline of the statistic, fold {number} of {len(folds)}")
         size = np.bincount(index[train], minlength=len(groups)).astype(np.float64)
         total = np.stack([np.bincount(index[train], y, minlength=len(groups)) for y in own[train].T], axis=1)
         mean, centre = own[train].mean(axis=0), features @ size / train.size

@@ -16,9 +16,9 @@ import typer
 from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress
+from tellall.core.progress import Progress, listening
 from tellall.core.schemas import VERSION
-from tellall.core.text import plain_text
+from tellall.core.text import one_line, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,6 +65,7 @@ __all__ = [
 
 INCONCLUSIVE = 3  # the exit code when there is no answer
 _EVERY = 30.0  # seconds between two lines about work that goes on, where there is no terminal
+_SHOWN = 90  # letters of what is being done
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
@@ -303,10 +304,19 @@ def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Progress
     from rich import progress as rich_progress
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn(words), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    now = TextColumn("{task.fields[now]}", markup=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn(words),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        now,
+    )
     with rich_progress.Progress(*columns, console=talk, transient=True) as bar:
-        task = bar.add_task(words, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(words, total=None, now="")
+        with listening(lambda now: bar.update(task, now=one_line(now, _SHOWN))):
+            yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
@@ -315,22 +325,28 @@ def _lines(talk: Console, words: str) -> Iterator[Progress]:
     from threading import Event, Thread
     from time import monotonic
 
-    known, began, over = (0, 0), monotonic(), Event()
+    known, now, began, over = (0, 0), "", monotonic(), Event()
 
     def tell(done: int, total: int) -> None:
         nonlocal known
         known = done, total
 
+    def hear(doing: str) -> None:
+        nonlocal now
+        now = doing
+
     def repeat() -> None:
         while not over.wait(_EVERY):
             done, total = known
             much = f"{done:,} of {total:,} done, " if total else ""
-            talk.print(f"{words}: {much}{monotonic() - began:.0f} s")
+            more = f" ({one_line(now, _SHOWN)})" if now else ""
+            talk.print(f"{words}: {much}{monotonic() - began:.0f} s{more}", soft_wrap=True, markup=False)
 
     watch = Thread(target=repeat, daemon=True)
     watch.start()
     try:
-        yield tell
+        with listening(hear):
+            yield tell
     finally:
         over.set()
         watch.join()

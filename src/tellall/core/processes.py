@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tellall.core.progress import doing, listening
+
 __all__ = [
     "call_each",
     "serve",
@@ -19,6 +21,7 @@ __all__ = [
 
 _IDLE = 300.0  # seconds after which a process without work ends
 _PIECE = 1 << 26  # bytes written at once: some systems refuse 2 GiB
+_SAID = 0.5  # seconds between two words on what is being done
 
 
 class _Helper:
@@ -80,7 +83,8 @@ def call_each(
     """Calls a function with each list of arguments in other processes; yields in the order of arrival.
 
     Yields (True, what it returned) or (False, the exception it raised). Arguments are taken from ``calls``
-    only when a process is free. A process that is lost raises EOFError; the others are stopped.
+    only when a process is free. What the processes say they are doing is said here. A process that is lost
+    raises EOFError; the others are stopped.
     """
     free = [_helper() for _ in range(processes)]
     busy: dict[int, _Helper] = {}
@@ -97,6 +101,9 @@ def call_each(
                     return
                 for key, _ in ready.select():
                     answer = _loaded(_receive(key.fd))
+                    if answer[0] is None:
+                        doing(answer[1])
+                        continue
                     ready.unregister(key.fd)
                     free.append(busy.pop(key.fd))
                     yield answer
@@ -126,6 +133,14 @@ def serve(asked: int, answered: int) -> None:
         finally:
             os._exit(0)  # in the middle of whatever is computed: nobody waits for it
 
+    said = 0.0
+
+    def say(words: str) -> None:
+        nonlocal said
+        if time.monotonic() - said >= _SAID:
+            said = time.monotonic()
+            _send(answered, (None, words))
+
     threading.Thread(target=listen, daemon=True).start()
     from threadpoolctl import threadpool_limits
 
@@ -137,7 +152,7 @@ def serve(asked: int, answered: int) -> None:
             os._exit(0)
         try:
             function, arguments = _loaded(received)
-            with threadpool_limits(limits=1):
+            with threadpool_limits(limits=1), listening(say):
                 answer = (True, function(*arguments))
         except BaseException as error:
             answer = (False, error)

@@ -1,20 +1,61 @@
-"""Progress: how much of a long piece of work is done, passed to a function or shown as a bar."""
+"""Progress: how much of a long piece of work is done, and what is being done now."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 __all__ = [
     "Progress",
     "Tell",
+    "about",
     "counter",
+    "doing",
     "halves",
+    "listening",
     "reporter",
 ]
 
 Progress = Callable[[int, int], object]  # gets what is done in all, and what there is to do
 Tell = Callable[[int], None]  # gets what was just done
+_Listener = Callable[[str], object]
+
+_listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+
+
+def doing(words: str) -> None:
+    """Says what is being done now, to whoever listens; cheap enough for every step of a solver."""
+    if (listener := _listener.get()) is not None:
+        listener(words)
+
+
+@contextmanager
+def listening(listener: _Listener) -> Iterator[None]:
+    """Has a function called with what is being done, here and in the processes that work for this one."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Puts a name before what is being done.
+
+    Examples
+    --------
+    >>> with listening(print), about("tables"):
+    ...     doing("step 3")
+    tables: step 3
+    """
+    outer = _listener.get()
+    if outer is None:
+        yield
+        return
+    with listening(lambda words: outer(f"{name}: {words}")):
+        yield
 
 
 def counter(progress: Progress | None, total: int) -> Tell:

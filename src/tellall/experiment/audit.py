@@ -18,7 +18,7 @@ from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.progress import Progress
+from tellall.core.progress import Progress, about
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
@@ -269,7 +269,8 @@ def _attack(work: tuple[Setting, Plan, Job]) -> dict[str, Any]:
     """One job from publishing to outcome, as plain data; what a worker runs."""
     setting, plan, job = work
     try:
-        return to_plain(Finding(job, trial_of(setting, plan, job).run_all(_decoders(setting, job))))
+        with about(job.name):
+            return to_plain(Finding(job, trial_of(setting, plan, job).run_all(_decoders(setting, job))))
     except TellallError as error:
         return to_plain(Skipped(job, str(error)))
 

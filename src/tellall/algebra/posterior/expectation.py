@@ -15,6 +15,7 @@ from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.row_side import RowFactor
+from tellall.core.progress import doing
 
 __all__ = [
     "GaussianPosterior",
@@ -230,6 +231,7 @@ def propagate(
     held = np.full(prior.size.size, np.nan)
     precision, opinion = np.zeros(held.size), np.zeros(held.size)
     for iteration in range(limit):
+        doing(f"posterior, step {iteration + 1}")
         belief_now = steps.step(lam, eta, rows.weights, rows.pull, fixed=plain, held=held)
         free = np.isnan(held)
         now_mean, now_variance = belief_now.mean[free], belief_now.variance[free]

@@ -9,6 +9,7 @@ import numpy as np
 from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
+from tellall.core.progress import doing
 
 __all__ = [
     "Spread",
@@ -96,6 +97,7 @@ def pass_messages(
     least = 1e-6 / float(prior.variance.max())
     rough = device.narrow is not None
     for iteration in range(limit):
+        doing(f"posterior, step {iteration + 1}")
         v = spread.forward(tau)
         residual, believed = judged(z - here.matvec(x) + v * s), judged(v)
         if contaminated and iteration == 0:

@@ -17,6 +17,7 @@ from tellall.algebra.posterior.model import Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, PreparedLeastSquares
 from tellall.core.errors import invalid
+from tellall.core.progress import about
 
 __all__ = ["CountProblem", "Posterior", "PosteriorSolution", "PreparedPosterior", "Rehearsal", "rehearse"]
 
@@ -404,7 +405,8 @@ def rehearse(
                 return sofar
         truth = prior.sample(rng)
         image = np.asarray(operator.matvec(truth.astype(operator.dtype)), dtype=np.float64)
-        found = decode(channel.publish(image, target, rng))
+        with about(f"rehearsal {draw + 1} of {draws}"):
+            found = decode(channel.publish(image, target, rng))
         log_odds = np.clip(prior.log_odds(found.precision, found.center), -700, 700)
         asked = slice(None) if prior.group is None else _likeliest(prior.group, log_odds)
         log_odds, truth, size = log_odds[asked], truth[asked], prior.size[asked]

@@ -16,6 +16,7 @@ from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.row_side import RowFactor
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid
+from tellall.core.progress import doing
 
 __all__ = [
     "BoxProblem",
@@ -163,6 +164,7 @@ class PreparedLeastSquares(ABC):
         rounds = 0
         while residual > self.tolerance and rounds < self.options.rounds:
             rounds += 1
+            doing(f"least squares, round {rounds}")
             x, gradient = self._free_step(free, x, gradient, _INEXACT)
             step, residual = x - gradient / self.diagonal, self._residual(x, gradient)
             if residual > self.tolerance and rounds < self.options.rounds:
@@ -327,7 +329,8 @@ class _MatrixFree(PreparedLeastSquares):
         mean, _ = self._free_step(everybody, zero, self._gradient_for(target)(zero), self.tolerance)
         total, squares = zero, zero
         probes = count_probes(self.options.probes, n)
-        for _ in range(probes):
+        for probe in range(probes):
+            doing(f"least squares, probe {probe + 1} of {probes}")
             signs = device.put(rng.choice(np.array([-1.0, 1.0]), size=n))
             found = signs * self._free_step(everybody, zero, -signs, _PROBING)[0]
             total, squares = total + found, squares + found**2

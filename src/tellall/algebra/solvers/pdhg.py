@@ -13,6 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import Device, LinearOperator
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.singular_values import largest_eigenvalue
+from tellall.core.progress import doing
 
 __all__ = [
     "Saddle",
@@ -202,6 +203,7 @@ def _norm(system: Split, n: int) -> float:
 
 
 _CHECK = 10  # iterations between two looks at the gap
+_SAID = 100  # and between two words on how far it is
 _STEP = 0.99  # of the longest step that the norm allows; the norm is known from below
 _FELL = 0.5  # restart when the gap has fallen to this part of what it was at the last restart
 _FELL_SOMEWHAT = 0.8  # or to this part, once it rises again
@@ -294,6 +296,8 @@ def saddle_point(
     best_dual, best_y = dual, now[1]
     halved, when = last, 0  # the best gap when it last halved, and the step at which it did
     for done in range(1, iterations + 1):
+        if done % _SAID == 0:
+            doing(f"LP decoding, step {done:,}")
         x, y, x_image, y_image = now
         ahead = xp.clip(x - (_STEP / (norm * weight)) * y_image, -x_box, x_box)
         ahead_image = system.product(ahead)

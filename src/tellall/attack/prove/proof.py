@@ -14,6 +14,7 @@ from tellall.algebra.solvers.exhaustive import Exhaustive
 from tellall.attack.prove.certify import every_solution, is_empty_for_sure, only_solution
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
+from tellall.core.progress import doing
 from tellall.release.equations import Evidence
 
 __all__ = [
@@ -387,6 +388,7 @@ def find_solution(
     from scipy.sparse import csr_array, hstack, vstack
 
     n, thousands = part.columns.size, part.entries / 1000
+    doing(f"search for proofs, {max(budget.spent, 0):,.0f} of {budget.steps:,.0f} steps")
     least = max(_LEAST, _CALL * thousands)
     if budget.left < least:
         return None, False

@@ -73,7 +73,7 @@ def left_out(features: RowScale, groups: Patterns, own: Array) -> tuple[Array, A
     rows, unknowns = features.shape
     blocks = None
     if unknowns > max(rows, _TRIED) and features.operator.entries < SPARSE * rows * unknowns:
-        blocks = RowBlocks.of(features.operator.to_sparse())
+        blocks = RowBlocks.of(features.operator)
     if blocks is not None:
         fit, left = _best_of_blocks(features, blocks, crowds)
     elif unknowns > rows:

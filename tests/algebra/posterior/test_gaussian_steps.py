@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellall.algebra.operators import distinct
 from tellall.algebra.operators.base import Dense
 from tellall.algebra.operators.distinct import DistinctRows
 from tellall.algebra.operators.moments import Moments
@@ -34,7 +35,7 @@ def test_both_sides_give_the_dense_posterior(m, n, seed, repeated, sparse):
     for got in (
         steps.step(precision, pull, weights, row_pull, fixed=False),
         steps.step(precision, pull, weights, row_pull, fixed=True),
-        steps._by_rows(np.arange(n), precision, right, weights),
+        steps._by_rows(steps._distinct, np.arange(n), precision, right, weights),
         steps._by_unknowns(np.arange(n), precision, right, weights, False),
     ):
         assert np.allclose(got.mean, wanted[0])
@@ -60,13 +61,14 @@ def test_what_is_held_is_known_and_the_rest_follows(m, n, seed, fixed):
 
 def test_rows_equal_up_to_sign_count_once():
     matrix = np.array([[1.0, 0], [0, 1], [-1, 0], [1, 0], [0, 0]])
-    distinct = DistinctRows.of(Dense(matrix))
-    assert len(distinct) == 3
-    assert np.array_equal(distinct.sign[:, None] * distinct.matrix[distinct.index], matrix)
+    rows = DistinctRows.of(Dense(matrix))
+    assert len(rows) == 3
+    assert np.array_equal(rows.sign[:, None] * rows.matrix[rows.index], matrix)
 
 
 def test_a_matrix_too_large_to_write_out_has_about_the_right_shares(monkeypatch):
-    monkeypatch.setattr(expectation, "_MOST_ENTRIES", 1)
+    for module in (expectation, distinct):
+        monkeypatch.setattr(module, "MOST_ENTRIES", 1)
     rng = np.random.default_rng(3)
     operator = Moments(rng.choice([-1.0, 1.0], (25, 120)), 2)
     m, n = operator.shape

@@ -116,3 +116,33 @@ def test_rows_that_share_unknowns_or_differ_within_have_no_blocks():
     assert DistinctRows.of(RowScale(tables(0, cells=20), np.ones(160))).blocks is not None
     uneven = Dense(tables(0, cells=20).to_dense() * rng.uniform(1, 2, 60))
     assert DistinctRows.of(uneven).blocks is None
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 10**6), st.sampled_from([3, 20]))
+def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
+    """The same numbers, from pieces of the matrix, where cells are few and where they are many."""
+    from unittest.mock import patch
+
+    from tellall.algebra.operators import distinct
+
+    operator, rng = tables(seed, n=300, count=5, cells=cells), np.random.default_rng(seed)
+    usual = DistinctRows.of(operator)
+    with patch.multiple(distinct, MOST_ENTRIES=0, _WRITTEN=100, _FEW=64, _CHUNK=64):
+        kept = DistinctRows.within_reach(operator)
+        assert kept is not None
+        assert kept.matrix is None
+        assert len(kept) == len(usual)
+        assert kept.blocks.dense == (cells == 3)
+        some = np.sort(rng.permutation(300)[:200])
+        weights, precision = rng.uniform(0, 2, len(usual)), rng.uniform(0.5, 4, 300)
+        for few in (np.arange(300), some):
+            one = RowFactor(usual.take(few), weights, precision[few])
+            other = RowFactor(kept.take(few), weights, precision[few])
+            right = rng.normal(size=few.size)
+            assert np.allclose(one.solve(right), other.solve(right))
+            assert np.allclose(one.diagonal, other.diagonal)
+            assert np.allclose(one.shares, other.shares)
+        with patch.object(distinct, "_MOST_PLACES", 10):
+            assert DistinctRows.within_reach(operator) is None
+        assert DistinctRows.within_reach(Dense(rng.normal(size=(9, 60)))) is None

@@ -11,12 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.compose import RowScale, RowSelect
+from tellall.algebra.operators.sparse import Sparse
 
-__all__ = ["SPARSE", "DistinctRows", "RowBlocks", "first_of_each"]
+__all__ = ["MOST_ENTRIES", "SPARSE", "DistinctRows", "RowBlocks", "first_of_each"]
 
 SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
 _LOOSE = 2.0  # places of the blocks for each entry, up to which they are worth it
-_CHUNK = 1 << 15  # unknowns at a time, so that what is added up stays in the cache
+_CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
+_TALL = 6  # rows of a block, on average, from which it is quicker to leave out zeros
+_WRITTEN = 4_000_000  # entries that are written out at once, to be read into blocks
+MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
+_MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 
 Indices = npt.NDArray[np.intp]
 
@@ -42,46 +48,70 @@ class RowBlocks:
     place: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, matrix: Any) -> RowBlocks | None:
-        """The blocks of a sparse matrix; None where entries of a row differ or rows do not fall into blocks.
+    def of(cls, operator: LinearOperator) -> RowBlocks | None:
+        """The blocks of an operator; None where entries of a row differ or rows do not fall into blocks.
 
-        A block ends before the first row that has an unknown in common with it.
+        A block ends before the first row that has an unknown in common with it. The entries are written out
+        for some unknowns at a time, twice.
         """
-        rows, unknowns = matrix.shape
-        by_row, by_column = matrix.tocsr(), matrix.tocsc()
-        if not by_row.nnz:
+        rows, unknowns = operator.shape
+        if not rows * unknowns:
             return None
-        by_column.sort_indices()
-        value, filled = np.ones(rows), np.flatnonzero(np.diff(by_row.indptr))
-        value[filled] = by_row.data[by_row.indptr[filled]]
-        if not np.array_equal(np.repeat(value, np.diff(by_row.indptr)), by_row.data):
-            return None
-        entry, column = by_column.indices, np.repeat(np.arange(unknowns), np.diff(by_column.indptr))
+        value = np.zeros(rows)
         before = np.full(rows, -1, dtype=np.intp)  # the last earlier row with an unknown of this one
-        follows = column[1:] == column[:-1]
-        np.maximum.at(before, entry[1:][follows], entry[:-1][follows])
-        starts = [0]
-        for row, last in enumerate(before.tolist()):
-            if last >= starts[-1]:
-                starts.append(row)
-        start = np.array([*starts, rows], dtype=np.intp)
-        if len(starts) * unknowns > _LOOSE * by_row.nnz:
-            return None
+        entries = 0
+        for part, row, column, data in _columns(operator):
+            value[row] = data
+            follows = column[1:] == column[:-1]
+            np.maximum.at(before, row[1:][follows], row[:-1][follows])
+            entries, start = entries + row.size, _starts(before)
+            if not np.array_equal(value[row], data) or (start.size - 1) * part.stop > _LOOSE * entries:
+                return None
         height = np.diff(start)
-        small = np.min_scalar_type(int(height.max()))
-        place = np.repeat(height.astype(small)[:, None], unknowns, axis=1)
-        block = np.searchsorted(start, entry, side="right") - 1
-        place[block, column] = entry - start[block]
+        place = np.repeat(height.astype(np.min_scalar_type(int(height.max())))[:, None], unknowns, axis=1)
+        for part, row, column, data in _columns(operator):
+            block = np.searchsorted(start, row, side="right") - 1
+            place[block, part.start + column] = row - start[block]
+            if not np.array_equal(value[row], data):
+                return None  # a row that begins with one value and goes on with another
         return cls(value, start, place)
 
     def take(self, columns: Indices) -> RowBlocks:
         """The same for some of the unknowns."""
-        return replace(self, place=self.place[:, columns])
+        return replace(self, place=np.take(self.place, columns, axis=1))
+
+    @property
+    def dense(self) -> bool:
+        """Whether products of matrices, zeros written out, are quicker than going from block to block."""
+        return self.value.size < _TALL * (self.start.size - 1)
+
+    def image(self, vector: Array) -> Array:
+        """A x."""
+        parts = [
+            np.bincount(place, vector, minlength=int(high) + 1)[:-1]
+            for place, high in zip(self.place, np.diff(self.start), strict=True)
+        ]
+        return np.concatenate(parts) * self.value
+
+    def back(self, rows: Array) -> Array:
+        """Aᵀ y."""
+        out, said = np.zeros(self.place.shape[1]), rows * self.value
+        for place, start, stop in zip(self.place, self.start[:-1], self.start[1:], strict=True):
+            out += np.append(said[start:stop], 0.0).take(place)
+        return out
 
     def outer(self, rows: Array, columns: Array) -> Array:
         """The upper half of diag(rows) A diag(columns) Aᵀ diag(rows): O(blocks² × unknowns)."""
         left = rows * self.value
         out = np.zeros((left.size, left.size))
+        if self.dense:
+            root = np.sqrt(columns)
+            for part, written in self._written():
+                written *= root[part]
+                out += written @ written.T
+            out *= left
+            out *= left[:, None]
+            return out
         for one, other, size, together, part in self._pairs():
             counts = np.bincount(together, columns[part], minlength=size[0] * size[1]).reshape(size)
             out[one, other] += left[one, None] * counts[:-1, :-1] * left[other]
@@ -90,11 +120,28 @@ class RowBlocks:
     def quadratic(self, rows: Array, inner: Array) -> Array:
         """b_pᵀ K b_p for every column b_p of diag(rows) A; of the symmetric K the upper half is read."""
         left, out = rows * self.value, np.zeros(self.place.shape[1])
+        if self.dense:
+            whole = np.triu(inner) * left * left[:, None]
+            whole += np.triu(whole, 1).T
+            for part, written in self._written():
+                out[part] = np.einsum("ij,ij->j", whole @ written, written)
+            return out
         for one, other, size, together, part in self._pairs():
             padded = np.zeros(size)
             padded[:-1, :-1] = (1 if one == other else 2) * left[one, None] * inner[one, other] * left[other]
             out[part] += padded.take(together)
         return out
+
+    def _written(self) -> Iterator[tuple[slice, Array]]:
+        """For some unknowns after the other, the matrix of ones and zeros."""
+        unknowns, first = self.place.shape[1], self.start[:-1, None]
+        for begin in range(0, unknowns, _FEW):
+            part = slice(begin, min(begin + _FEW, unknowns))
+            place = self.place[:, part]
+            block, column = np.nonzero(place < np.diff(self.start)[:, None])
+            written = np.zeros((self.value.size, part.stop - begin))
+            written[(first + place)[block, column], column] = 1.0
+            yield part, written
 
     def _pairs(self) -> Iterator[tuple[slice, slice, tuple[int, int], Indices, slice]]:
         """For each pair of blocks: their rows, sizes with one more, and where in both some unknowns are."""
@@ -103,7 +150,7 @@ class RowBlocks:
         unknowns = self.place.shape[1]
         for begin in range(0, unknowns, _CHUNK):
             part = slice(begin, min(begin + _CHUNK, unknowns))
-            place = self.place[:, part].astype(np.intp)
+            place = self.place[:, part].astype(np.intp, order="C")
             together = np.empty(part.stop - part.start, dtype=np.intp)
             for i, one in enumerate(blocks):
                 for j in range(i, len(blocks)):
@@ -112,16 +159,44 @@ class RowBlocks:
                     yield one, blocks[j], (high[i], high[j]), together, part
 
 
+def _columns(operator: LinearOperator) -> Iterator[tuple[slice, Indices, Indices, Array]]:
+    """For some unknowns after the other: row, column and value of their entries, column by column."""
+    unknowns = operator.shape[1]
+    step = max(1, _WRITTEN * unknowns // max(operator.entries, 1))
+    for begin in range(0, unknowns, step):
+        part = slice(begin, min(begin + step, unknowns))
+        few = operator.take(np.arange(part.start, part.stop)).to_sparse().tocsc()
+        few.sum_duplicates()
+        few.eliminate_zeros()
+        yield part, few.indices, np.repeat(np.arange(part.stop - begin), np.diff(few.indptr)), few.data
+
+
+def _starts(before: Indices) -> Indices:
+    """The first row of each block, and the number of rows."""
+    starts = [0]
+    for row, last in enumerate(before.tolist()):
+        if last >= starts[-1]:
+            starts.append(row)
+    return np.array([*starts, before.size], dtype=np.intp)
+
+
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """The distinct rows of a matrix up to sign: row j is ``sign[j] * matrix[index[j]]``.
+    """The distinct rows of a matrix up to sign: row j is ``sign[j]`` times the one with number ``index[j]``.
 
-    ``matrix`` is a sparse array where most entries are zero. Rows are in the order in which they come first.
+    Attributes
+    ----------
+    matrix
+        The distinct rows in the order in which they come first: a sparse array where most entries are zero;
+        None where there are so many that they are kept in blocks alone.
+    shape
+        Of that matrix.
     """
 
     matrix: Any
     index: Indices
     sign: Array
+    shape: tuple[int, int]
 
     @classmethod
     def of(cls, operator: LinearOperator) -> DistinctRows:
@@ -130,18 +205,31 @@ class DistinctRows:
 
         written = csr_array(operator.to_sparse()).astype(np.float64)
         m, n = written.shape
-        prints = written @ np.random.default_rng(0).normal(size=(n, 2))
-        sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
-        first, index = first_of_each(np.round(sign[:, None] * prints, 7))
+        first, index, sign = _alike(written @ _directions(n))
         same: Any = csr_array(diags_array(sign, shape=(m, m)) @ written) if m else written
         rows = same[first]
         if (same != rows[index]).nnz:
             rows, index, sign = written, np.arange(m), np.ones(m)
         sparse = rows.nnz < SPARSE * rows.shape[0] * n
-        return cls(rows if sparse else rows.toarray(), index, sign)
+        return cls(rows if sparse else rows.toarray(), index, sign, rows.shape)
+
+    @classmethod
+    def within_reach(cls, operator: LinearOperator) -> DistinctRows | None:
+        """Those of an operator with so few entries that they can be kept, or else in blocks; None beyond."""
+        if operator.entries <= MOST_ENTRIES:
+            return cls.of(operator)
+        if operator.entries > _MOST_PLACES:
+            return None
+        first, index, sign = _alike(np.asarray(operator @ _directions(operator.shape[1])))
+        blocks = RowBlocks.of(RowScale(RowSelect(operator, first), sign[first]))
+        if blocks is None:
+            return None
+        found = cls(None, index, sign, (first.size, operator.shape[1]))
+        vars(found)["blocks"] = blocks  # where cached properties are kept
+        return found
 
     def __len__(self) -> int:
-        return int(self.matrix.shape[0])
+        return self.shape[0]
 
     @property
     def sparse(self) -> bool:
@@ -151,20 +239,43 @@ class DistinctRows:
     @cached_property
     def blocks(self) -> RowBlocks | None:
         """The rows in blocks; None where they do not fall into any, or zeros are written out."""
-        return RowBlocks.of(self.matrix) if self.sparse else None
+        return RowBlocks.of(Sparse(self.matrix)) if self.sparse else None
 
     def take(self, free: Indices) -> DistinctRows:
         """The entries of these unknowns."""
-        if free.size == self.matrix.shape[1]:
+        if free.size == self.shape[1]:
             return self
-        some = replace(self, matrix=self.matrix[:, free])
+        some = None if self.matrix is None else self.matrix[:, free]
+        found = DistinctRows(some, self.index, self.sign, (len(self), free.size))
         # what was found out about all of them holds for some
-        vars(some)["blocks"] = None if self.blocks is None else self.blocks.take(free)
-        return some
+        vars(found)["blocks"] = None if self.blocks is None else self.blocks.take(free)
+        return found
+
+    def image(self, vector: Array) -> Array:
+        """The distinct rows times a vector."""
+        if self.matrix is None and self.blocks is not None:
+            return self.blocks.image(vector)
+        return np.asarray(self.matrix @ vector)
+
+    def back(self, rows: Array) -> Array:
+        """Their transpose times a vector."""
+        if self.matrix is None and self.blocks is not None:
+            return self.blocks.back(rows)
+        return np.asarray(self.matrix.T @ rows)
 
     def gather(self, values: Array) -> Array:
         """Σ over equal rows."""
         return np.bincount(self.index, values, minlength=len(self)).astype(np.float64, copy=False)
+
+
+def _directions(unknowns: int) -> Array:
+    return np.random.default_rng(0).normal(size=(unknowns, 2))
+
+
+def _alike(prints: Array) -> tuple[Indices, Indices, Array]:
+    """Which rows come first, which of them each is up to sign, and that sign, by their projections."""
+    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    return *first_of_each(np.round(sign[:, None] * prints, 7)), sign
 
 
 def first_of_each(keys: Array) -> tuple[Indices, Indices]:

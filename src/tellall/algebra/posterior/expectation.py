@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.distinct import DistinctRows
+from tellall.algebra.operators.distinct import MOST_ENTRIES, DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.row_side import RowFactor
@@ -25,7 +25,6 @@ __all__ = [
 
 Indices = npt.NDArray[np.intp]
 
-_MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
 _REPEATED = 4  # rows per unknown up to which it is found out how many are distinct
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
@@ -63,12 +62,13 @@ class GaussianSteps:
     def affordable(self, limit: int) -> bool:
         """Whether the shorter side is at most this long, short enough to be factorised many times."""
         n = self.operator.shape[1]
-        return n <= limit or (self._written and len(self._distinct) <= min(limit, _NARROW * n))
+        rows = None if n <= limit else self._distinct
+        return n <= limit or (rows is not None and len(rows) <= min(limit, _NARROW * n))
 
     @property
     def _written(self) -> bool:
         """Whether the matrix is small enough to be written out."""
-        return self.operator.entries <= _MOST_ENTRIES
+        return self.operator.entries <= MOST_ENTRIES
 
     def step(
         self,
@@ -107,9 +107,9 @@ class GaussianSteps:
         if not m or not free.size:  # LAPACK prints its complaints about matrices of no size
             nothing = np.zeros_like(weights)
             return GaussianPosterior(right[free] / precision[free], 1 / precision[free], lambda: nothing)
-        few = m <= _REPEATED * n and self._written
-        if few and len(self._distinct) <= _NARROW * free.size:
-            return self._by_rows(free, precision[free], right[free], weights)
+        rows = self._distinct if m <= _REPEATED * n else None
+        if rows is not None and len(rows) <= _NARROW * free.size:
+            return self._by_rows(rows, free, precision[free], right[free], weights)
         return self._by_unknowns(free, precision[free], right[free], weights, fixed)
 
     def _by_unknowns(
@@ -133,7 +133,7 @@ class GaussianSteps:
         variance = np.einsum("ij,ij->j", half, half)
 
         def shares() -> Array:
-            if self._written:
+            if self._written and self._distinct is not None:
                 image = np.asarray(self._distinct.take(free).matrix @ half.T)
                 each = np.einsum("ij,ij->i", image, image)[self._distinct.index]
                 exact: Array = weights * each
@@ -147,8 +147,9 @@ class GaussianSteps:
 
         return GaussianPosterior(mean, variance, shares)
 
-    def _by_rows(self, free: Indices, precision: Array, right: Array, weights: Array) -> GaussianPosterior:
-        distinct = self._distinct
+    def _by_rows(
+        self, distinct: DistinctRows, free: Indices, precision: Array, right: Array, weights: Array
+    ) -> GaussianPosterior:
         merged = distinct.gather(weights)
         factor = RowFactor(distinct.take(free), merged, precision)
 
@@ -167,7 +168,7 @@ class GaussianSteps:
                 self._kept = weights, self.operator.gram(weights)
             kept = self._kept[1]
             return kept.copy() if free.size == n else kept[np.ix_(free, free)]
-        if not self._written:
+        if not self._written or self._distinct is None:
             operator = self.operator if free.size == n else self.operator.take(free)
             return operator.gram(weights)
         matrix, merged = self._distinct.take(free).matrix, self._distinct.gather(weights)
@@ -176,8 +177,8 @@ class GaussianSteps:
         return np.asarray((matrix.T @ matrix.multiply(merged[:, None]).tocsr()).toarray())
 
     @cached_property
-    def _distinct(self) -> DistinctRows:
-        return DistinctRows.of(self.operator)
+    def _distinct(self) -> DistinctRows | None:
+        return DistinctRows.within_reach(self.operator)
 
 
 @dataclass(frozen=True, eq=False)

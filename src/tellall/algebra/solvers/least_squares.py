@@ -31,7 +31,6 @@ _INEXACT = 0.1  # how far conjugate gradients bring the gradient down before the
 _PROBING = 0.01  # far below the spread of a variance estimated from random probes
 _ALL_PROBES = 2**20  # unknowns up to which all probes are affordable
 _FEWEST = 4
-_MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 _FEW_ROWS = 20  # unknowns for each row from which the rows' side is factorised, sparse or not
 
 
@@ -111,11 +110,9 @@ class LeastSquares:
         """Prepares the problem, to be solved for many targets."""
         m, n = problem.operator.shape
         entries, few = problem.operator.entries, n / _FEW_ROWS
-        if n >= self.row_side and entries <= (
-            _MOST_ENTRIES if m <= few else min(_MOST_ENTRIES, SPARSE * m * n)
-        ):
-            rows = DistinctRows.of(problem.operator)
-            if len(rows) <= (min(self.gram_limit, n / 2) if rows.sparse else few):
+        if n >= self.row_side and (m <= few or entries <= SPARSE * m * n):
+            rows = DistinctRows.within_reach(problem.operator)
+            if rows is not None and len(rows) <= (min(self.gram_limit, n / 2) if rows.sparse else few):
                 return _RowSide(problem, self, rows)
         return _Factorised(problem, self) if n <= self.gram_limit else _MatrixFree(problem, self)
 
@@ -292,9 +289,8 @@ class _RowSide(PreparedLeastSquares):
         return lambda x: self._hessian_product(x) - right
 
     def _hessian_product(self, vector: Array) -> Array:
-        matrix = self.rows.matrix
-        out: Array = matrix.T @ (self.weights * (matrix @ vector)) + self.problem.ridge * vector
-        return out
+        inner = self.weights * self.rows.image(vector)
+        return self.rows.back(inner) + self.problem.ridge * vector
 
     def _free_step(self, free: Any, x: Any, gradient: Any, accuracy: float) -> tuple[Any, Any]:
         step, some = np.zeros(x.size), np.flatnonzero(free)

@@ -30,12 +30,10 @@ class RowFactor:
         from scipy.linalg import lapack
 
         self.rows, self.precision, self.weight = rows, precision, np.sqrt(weights)
-        self.root = np.sqrt(precision)
-        self.scaled = _times(rows.matrix, self.weight, 1 / self.root)
         if rows.blocks is not None:
             inner = rows.blocks.outer(self.weight, 1 / precision)
         else:
-            inner = self.scaled @ self.scaled.T
+            inner = self._scaled @ self._scaled.T
             inner = inner if isinstance(inner, np.ndarray) else inner.toarray()
         inner[np.diag_indices_from(inner)] += 1
         self.factor, _ = lapack.dpotrf(inner.T, lower=1, clean=1, overwrite_a=1)  # symmetric
@@ -44,10 +42,15 @@ class RowFactor:
         """H⁻¹ times a vector."""
         from scipy.linalg import cho_solve
 
-        spread = right / self.root
-        inside = cho_solve((self.factor, True), self.scaled @ spread)
-        out: Array = (spread - self.scaled.T @ inside) / self.root
+        spread = right / self.precision
+        inside = cho_solve((self.factor, True), self.weight * self.rows.image(spread))
+        out: Array = spread - self.rows.back(self.weight * inside) / self.precision
         return out
+
+    @cached_property
+    def _scaled(self) -> Any:
+        """W^½ A Λ^−½."""
+        return _times(self.rows.matrix, self.weight, 1 / np.sqrt(self.precision))
 
     @cached_property
     def diagonal(self) -> Array:
@@ -55,14 +58,15 @@ class RowFactor:
         from scipy.linalg import solve_triangular
 
         blocks = self.rows.blocks
-        if isinstance(self.scaled, np.ndarray):
-            reduced = solve_triangular(self.factor, self.scaled, lower=True)
-            used = np.einsum("ij,ij->j", reduced, reduced)
-        elif blocks is not None:
+        used: Array
+        if blocks is not None:
             used = blocks.quadratic(self.weight, self._inverse) / self.precision
+        elif isinstance(self._scaled, np.ndarray):
+            reduced = solve_triangular(self.factor, self._scaled, lower=True)
+            used = np.einsum("ij,ij->j", reduced, reduced)
         else:
-            used = _quadratic(self.scaled.tocsc(), self._inverse)
-        out: Array = np.maximum(1 - used, _LEAST) / self.root**2
+            used = _quadratic(self._scaled.tocsc(), self._inverse)
+        out: Array = np.maximum(1 - used, _LEAST) / self.precision
         return out
 
     @property

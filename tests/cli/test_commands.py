@@ -76,6 +76,29 @@ def test_exit_codes_follow_the_limit(tellall, people, limit, noise, code, word):
     assert err.startswith(f"{word}. ")
 
 
+def test_what_takes_too_long_is_refused_unless_forced(tellall, people, monkeypatch):
+    module = import_module("tellall.cli.audit")
+    Path("plan.toml").write_text(PLAN.format(limit=0.02))
+    monkeypatch.setattr(module, "_TOO_LONG", 0.1)
+    code, out, err = tellall("audit", "plan.toml", "--jobs", "1")
+    said = " ".join(err.split())
+    assert (code, out) == (2, "")
+    assert "the audit must be expected to end within" in said
+    assert "seconds and about" in said
+    assert "--force starts it all the same" in said
+    assert not Path("plan-audit").exists()
+    assert tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy", "--force")[0] == 1
+
+
+def test_a_search_that_takes_too_long_is_left_out_and_the_page_says_so(tellall, people, monkeypatch):
+    Path("plan.toml").write_text(PLAN.format(limit=0.02))
+    monkeypatch.setattr(import_module("tellall.experiment.duration"), "_REMEDY", 1e6)
+    code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
+    assert code == 1
+    assert "No remedy is looked for" in " ".join(err.split())
+    assert "No remedy was looked for" in Path("plan-audit/report.html").read_text(encoding="utf-8")
+
+
 def test_one_person_learnt_is_too_many_unless_the_plan_allows_it(tellall, people):
     Path("plan.toml").write_text(PLAN.format(limit=1.0).replace("exposed_limit = 60\n", ""))
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1", "--no-remedy")

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tellall.core.jobs import Workers
     from tellall.experiment import plan as plans
     from tellall.experiment.document import Audit
+    from tellall.experiment.duration import Duration
+    from tellall.experiment.memory import Memory
     from tellall.experiment.policy import Policy
     from tellall.people.dataset import Dataset
     from tellall.release.outputs import OutputFolder
@@ -50,7 +52,7 @@ __all__ = [
     "audit",
 ]
 
-_LONG, _VERY_LONG = 60, 900  # seconds from which the time is told before, and what would take less
+_LONG, _TOO_LONG = 60, 900  # seconds from which the time is told before, and which an audit may take unasked
 EXIT_CODES = {"pass": 0, "fail": 1, "review": 3}
 _LISTED = 3  # reasons in one message
 
@@ -94,6 +96,10 @@ Key = Annotated[
 NoRemedy = Annotated[
     bool, typer.Option("--no-remedy", help="Do not look for a change of the plan that passes.")
 ]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Start even what takes more than 15 minutes, or more memory than there is."),
+]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The folder for report.html and audit.json; PLAN-audit by default."),
@@ -115,6 +121,7 @@ def audit(
     cluster: Cluster = None,
     device: Device = "cpu",
     no_remedy: NoRemedy = False,
+    force: Force = False,
     policy: PolicyFile = None,
     markdown: Markdown = None,
     junit: Junit = None,
@@ -138,6 +145,9 @@ def audit(
     If the plan does not pass, the verdict is written first. Then the cheapest change of the plan that passes
     is looked for, and what each part of it gives away; both are added to the page.
 
+    What is expected to take more than 15 minutes, or more memory than is free, is not started: the reason
+    says how long, how much and what would need less. --force starts it.
+
     Exit codes: 0 below the plan's limits, 1 above one, 2 bad input or usage or nothing that can be attacked,
     3 for a person to decide.
     """
@@ -146,7 +156,9 @@ def audit(
     from tellall.core.curator_key import CuratorKey
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
+    from tellall.experiment.duration import Duration
     from tellall.experiment.policy import Policy
+    from tellall.experiment.remedy import unsought
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
@@ -171,17 +183,14 @@ def audit(
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"
-    needed = chosen.memory(people, chosen.device)
-    if not needed.fits and not quiet:
-        talk.print(f"This audit needs {needed}; it may be stopped.")
-    expected = chosen.time(people)
-    if expected.seconds() > _LONG and on_cpu and cluster is None:
-        talk.print(f"On one core this audit takes {expected}; a stopped one goes on where it was.")
-    if not needed.fits or (expected.seconds() > _VERY_LONG and on_cpu):
-        talk.print("Fewer people (a sample, or areas), fewer columns or tables of fewer columns need less.")
-    context.with_resource(only_writer(folder))
     # a device's memory holds one attack
     workers = Workers(1 if jobs < 0 and not on_cpu else jobs or 1, cluster)
+    expected = chosen.time(people) if on_cpu and cluster is None else Duration(0.0, 0.0)
+    if not force:
+        _refuse_too_much(expected, chosen.memory(people, chosen.device), workers.count)
+    if expected.seconds(workers.count) > _LONG:
+        talk.print(f"This audit takes {expected.told(workers.count)}; a stopped one goes on where it was.")
+    context.with_resource(only_writer(folder))
     where = [] if on_cpu else ["--device", chosen.device]
     asked = [plan.name] if plan is not None else []
     asked += ["--acro", acro.name] if acro is not None else []
@@ -213,7 +222,12 @@ def audit(
         _write_record(result.document, folder, outputs.made_by, talk)
     changeable = outputs is None and not chosen.forbidden and not no_remedy
     if result.verdict.word != "pass" and result.worst is not None and changeable:
-        result = _explained(people, result, folder, talk, workers, quiet=quiet)
+        if force or expected.remedy(workers.count) <= _TOO_LONG:
+            result = _explained(people, result, folder, talk, workers, quiet=quiet)
+        else:
+            result = unsought(result, "No remedy was looked for: with so many people that takes too long.")
+            result.save(folder)
+            talk.print("No remedy is looked for: with so many people that takes too long; --force does.")
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
         _write_decision(result.document, folder, plan, rules, outputs, checked, talk)
@@ -226,6 +240,19 @@ def audit(
     if result.worst is None:
         raise TellallError(f"nothing in the plan could be attacked. {_reasons(result.document)}")
     raise typer.Exit(EXIT_CODES[result.verdict.word])
+
+
+def _refuse_too_much(expected: Duration, needed: Memory, processes: int) -> None:
+    """Refuses an audit that takes too long or too much memory, and says what would need less."""
+    if needed.fits and expected.seconds(processes) <= _TOO_LONG:
+        return
+    raise invalid(
+        "the audit",
+        f"expected to end within {_TOO_LONG // 60} minutes and to fit into memory",
+        f"{expected.told(processes)} and {needed}",
+        "Fewer people (a sample, or areas: by), fewer columns, tables of fewer columns, or steps = false "
+        "need less; --force starts it all the same.",
+    )
 
 
 def _name(plan: Path | None, acro: Path | None, context: typer.Context) -> str:

@@ -25,6 +25,7 @@ _TREES = 100  # of the best predictor from public columns, in each fold
 _TREE = 1e-3  # a tree, however few people
 _CELL = 1.2e-8  # a person's column in a tree
 _ATTACK = 0.1
+_REMEDY = 8  # times as long as the attacks, at most, the search for a remedy takes
 _SQUARE = 4e-7  # a pair of unknowns, where matrices of them are factorised
 _PRODUCT = 1.5e-5  # an entry of the equations, over all products of an attack without such matrices
 _PAIR = 7e-9  # a pair of tables for each unknown, where the equations are written out without zeros
@@ -44,6 +45,8 @@ class Duration:
         What could be guessed without any release, computed once.
     attacks
         All attacks, one after the other.
+    jobs
+        How many of them can be made at once.
 
     Notes
     -----
@@ -54,16 +57,25 @@ class Duration:
 
     baselines: float
     attacks: float
+    jobs: int = 1
 
     def seconds(self, processes: int = 1) -> float:
         """The time in all, with this many processes at once."""
-        return _START + self.baselines + self.attacks / max(processes, 1)
+        return _START + self.baselines + self.attacks / max(min(processes, self.jobs), 1)
 
-    def __str__(self) -> str:
-        seconds = self.seconds()
+    def remedy(self, processes: int = 1) -> float:
+        """The most that the search for a remedy takes beyond that."""
+        return _REMEDY * self.attacks / max(processes, 1)
+
+    def told(self, processes: int = 1) -> str:
+        """The time in all in words."""
+        seconds = self.seconds(processes)
         if seconds < 90:
             return f"about {seconds:.0f} seconds"
         return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.0f} hours"
+
+    def __str__(self) -> str:
+        return self.told()
 
 
 def duration_of(plan: Plan, dataset: Dataset) -> Duration:
@@ -72,7 +84,7 @@ def duration_of(plan: Plan, dataset: Dataset) -> Duration:
     each = [_part(plan, people) for people in parts]
     if plan.by is None:
         return each[0]
-    return Duration(0.0, sum(part.baselines + part.attacks for part in each))
+    return Duration(0.0, sum(part.baselines + part.attacks for part in each), len(each))
 
 
 def _part(plan: Plan, people: Dataset) -> Duration:
@@ -88,7 +100,7 @@ def _part(plan: Plan, people: Dataset) -> Duration:
         for job in jobs
     )
     public = sum(_population(people, [entry.statistic]) for entry in plan.releases)
-    return Duration(FOLDS * _TREES * values * tree + public, attacks)
+    return Duration(FOLDS * _TREES * values * tree + public, attacks, len(jobs_alone(plan)))
 
 
 def _population(people: Dataset, statistics: list[Statistic]) -> float:

@@ -127,17 +127,17 @@ def test_progress_loads_the_page_again_once_there_is_something_new(client, sleep
     planned(client)
     client.post(f"{client.here}/run")
     case = client.case()
-    answer = client.get(f"{client.here}/progress?seen=running-000")
+    answer = client.get(f"{client.here}/progress?seen=running-0000")
     assert answer.status == 200
     assert "Starting" in answer.text
     state = case.read("run.json") | {"stage": "attacking", "done": 1, "total": 3}
     attacks = [{"name": "tables <b>", "role": "alone", "word": "fail", "key": "a"}]
     case.write("run.json", state | {"attacks": attacks})
-    answer = client.get(f"{client.here}/progress?seen=running-000")
+    answer = client.get(f"{client.here}/progress?seen=running-0000")
     assert "tables &lt;b&gt;" in answer.text
     assert "1 of 3" in answer.text
     case.write("run.json", state | {"state": "done"})
-    assert client.get(f"{client.here}/progress?seen=running-000").headers["hx-refresh"] == "true"
+    assert client.get(f"{client.here}/progress?seen=running-0000").headers["hx-refresh"] == "true"
 
 
 def test_what_cannot_be_audited_says_why(client):

@@ -23,7 +23,16 @@ from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
 from tellall.people.dataset import Dataset, Public
 
-__all__ = ["Crowd", "derivable", "find_culprits", "may_be_shown", "merged", "with_culprits"]
+__all__ = [
+    "Crowd",
+    "derivable",
+    "find_culprits",
+    "learnt_people",
+    "may_be_shown",
+    "merged",
+    "tells_of_nobody",
+    "with_culprits",
+]
 
 _MOST_PARTS = 20  # that are left out and attacked again
 _EFFORT = EFFORT // 10  # steps of the search for proofs, which is run again for every part left out
@@ -225,7 +234,11 @@ def may_be_shown(people: People, learnt: Mask) -> bool:
     >>> may_be_shown(everybody, learnt), may_be_shown(np.arange(40) < 8, learnt)
     (True, False)
     """
-    group, count = int(people.sum()), int((people & learnt).sum())
+    return tells_of_nobody(int(people.sum()), int((people & learnt).sum()))
+
+
+def tells_of_nobody(group: int, count: int) -> bool:
+    """Whether to say that so many of a group are learnt tells of no single person."""
     return (count == 0 or count >= _FEW) and group - count >= _FEW
 
 

@@ -58,6 +58,8 @@ class ColumnLook:
         How many of these values fewer than 10 people have, and how many people the rarest has.
     reason
         Why no table can be made of it; empty where one can.
+    rare
+        The values of the smallest groups, at most three.
     """
 
     name: str
@@ -67,6 +69,7 @@ class ColumnLook:
     small: int = 0
     fewest: int = 0
     reason: str = ""
+    rare: str = ""
 
 
 def look_at(name: str, raw: Any) -> ColumnLook:
@@ -75,7 +78,7 @@ def look_at(name: str, raw: Any) -> ColumnLook:
     Examples
     --------
     >>> look_at("sex", np.array(["f", "m", "f"]))
-    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='')
+    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='', rare='m, f')
     """
     try:
         column, codes, numbers = encode(name, raw)
@@ -99,7 +102,13 @@ def look_at(name: str, raw: Any) -> ColumnLook:
         small=int((counts < _FEW).sum()),
         fewest=int(counts.min()) if counts.size else 0,
         reason=reason,
+        rare="" if reason else _rare(column.labels, counts),
     )
+
+
+def _rare(labels: Sequence[str], counts: Any) -> str:
+    order = [code for code in np.argsort(counts, kind="stable") if counts[code] < _FEW]
+    return ", ".join(one_line(labels[code], 40) for code in order[:3])
 
 
 def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
@@ -319,8 +328,8 @@ protect = []   # as they are; blocks lists the columns of each regression
 """
 
 
-def as_toml(entries: Sequence[dict[str, Any]]) -> str:
-    """Releases as a plan writes them.
+def as_toml(entries: Sequence[dict[str, Any]], table: str = "releases") -> str:
+    """Releases as a plan writes them, or entries of another of its tables.
 
     Examples
     --------
@@ -332,7 +341,7 @@ def as_toml(entries: Sequence[dict[str, Any]]) -> str:
     """
     given = [{key: part for key, part in entry.items() if part is not None} for entry in entries]
     return "\n\n".join(
-        "\n".join(["[[releases]]", *(f"{key} = {as_toml_value(part)}" for key, part in entry.items())])
+        "\n".join([f"[[{table}]]", *(f"{key} = {as_toml_value(part)}" for key, part in entry.items())])
         for entry in given
     )
 

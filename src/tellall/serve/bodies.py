@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
-from contextlib import suppress
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 
+from tellall.core.claims import PARTIAL
 from tellall.serve.guard import LARGEST_FILE, LARGEST_FORM
 
-__all__ = ["LARGEST_FILE", "RefusedError", "copy_to", "fields_of"]
+__all__ = ["LARGEST_FILE", "Fields", "RefusedError", "copied", "copy_to", "fields_of"]
 
 
 class RefusedError(Exception):
@@ -44,13 +46,33 @@ async def copy_to(request: Request, path: Path) -> None:
             file.write(piece)
 
 
-async def fields_of(request: Request) -> dict[str, list[str]]:
-    """The fields of a form, each with its values."""
-    body = b"".join([piece async for piece in _pieces(request, LARGEST_FORM)])
-    several: dict[str, list[str]] = {}
+@asynccontextmanager
+async def copied(request: Request, folder: Path) -> AsyncIterator[Path]:
+    """The body of a request as a file in a folder, under a name of ours; gone afterwards unless moved."""
+    path = folder / f"{secrets.token_hex(8)}{PARTIAL}"
     try:
-        for name, value in parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10_000):
-            several.setdefault(name, []).append(value)
+        await copy_to(request, path)
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+class Fields(dict[str, str]):
+    """The fields of a form; of a field that was sent several times the last value, and all of them."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(pairs)
+        self._pairs = pairs
+
+    def all(self, name: str) -> list[str]:
+        """Every value of a field."""
+        return [value for one, value in self._pairs if one == name]
+
+
+async def fields_of(request: Request) -> Fields:
+    """The fields of a form."""
+    body = b"".join([piece async for piece in _pieces(request, LARGEST_FORM)])
+    try:
+        return Fields(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=10_000))
     except ValueError:
         raise RefusedError(400, "not a form") from None
-    return several

@@ -8,24 +8,28 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.claims import PARTIAL, is_claimed, private_folder
+from tellall.core.claims import PARTIAL, clear_leftovers, is_claimed, private_folder
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
 from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
 from tellall.experiment.plan import Plan
+from tellall.experiment.policy import Policy
 from tellall.people import readers
+from tellall.release.release import Release
 
 __all__ = ["Case", "Home", "default_folder", "now", "plan_from", "shown_name", "version_of"]
 
 _ID = re.compile("[0-9a-f]{16}")
 _COPY = re.compile(r"people(\.[a-z0-9]+)+")
+_PUBLISHED = re.compile(r"published-[0-9]{1,3}\.json")
+_RULES = "policy.toml"
 _LARGEST_PLAN = 2**20
 _LONGEST_NAME = 80
 
@@ -116,15 +120,28 @@ class Case:
     @property
     def plan(self) -> Plan:
         """The plan, as the command line reads it."""
-        return plan_from(self.plan_text)
+        return plan_from(self.plan_text, self.folder)
+
+    @property
+    def rules(self) -> Policy | None:
+        """The rules of the site, which no plan can loosen; None where there are none."""
+        return Home(self.folder.parent).rules
+
+    @property
+    def asked(self) -> tuple[str, Plan]:
+        """What is to be audited: the plan under the rules of the site, and its version, both read once."""
+        text, home = self.plan_text, Home(self.folder.parent)
+        version, rules = version_of(text, home.rules_text), home.rules
+        plan = plan_from(text, self.folder)
+        return version, plan if rules is None else rules.under(plan)
 
     def draft_plan(
         self,
         secret: int,
         public: list[int],
         by: int | None = None,
-        *,
         known: list[int] | None = None,
+        *,
         seed: int = 0,
     ) -> None:
         """Writes a first plan for columns, by their places; an outsider knows those in `known`, or all."""
@@ -144,13 +161,30 @@ class Case:
         """Replaces the plan, if it is one; what was measured about the old one is kept until the next run."""
         if len(text.encode()) > _LARGEST_PLAN:
             raise invalid("plan", "at most 1 MB of text", f"{len(text):,} characters")
-        plan_from(text)
+        plan_from(text, self.folder)
         files.write_text(self.folder / "plan.toml", text)
+
+    def keep_published(self, path: Path, name: str) -> str:
+        """Takes a file in as a release that was published before; returns what a plan calls it."""
+        try:
+            Release.load(path)
+        except TellallError as error:
+            raise InvalidInput(_about_file(str(error), path, name)) from None
+        free = (number for number in range(1, 1000) if not (self.folder / _published(number)).exists())
+        kept = _published(next(free))
+        path.rename(self.folder / kept)
+        return kept
+
+    def drop_unused(self, used: list[str]) -> None:
+        """Removes releases that were published before and that the plan does not name any more."""
+        for path in self.folder.iterdir():
+            if _PUBLISHED.fullmatch(path.name) and path.name not in used:
+                path.unlink()
 
     @property
     def version(self) -> str:
-        """Changes whenever the plan does: two tabs that edit the same plan are told apart by it."""
-        return version_of(self.plan_text)
+        """Changes whenever plan or rules do: two tabs that edit the same plan are told apart by it."""
+        return version_of(self.plan_text, Home(self.folder.parent).rules_text)
 
     # results
 
@@ -225,11 +259,37 @@ class Home:
         ]
         return sorted(known, key=lambda case: -(case.folder / "case.json").stat().st_mtime)
 
+    @property
+    def rules_text(self) -> str:
+        """The rules of the site as TOML; empty where there are none."""
+        path = self.folder / _RULES
+        return files.read_text(path, what="policy", largest=_LARGEST_PLAN) if path.is_file() else ""
+
+    @property
+    def rules(self) -> Policy | None:
+        """The rules of the site; None where there are none."""
+        path = self.folder / _RULES
+        return Policy.read(path) if path.is_file() else None
+
+    def write_rules(self, name: str, path: Path) -> None:
+        """Takes a file as the rules of the site, if it holds some."""
+        try:
+            Policy.read(path)
+        except TellallError as error:
+            raise InvalidInput(_about_file(str(error), path, name)) from None
+        path.rename(self.folder / _RULES)
+
+    def drop_rules(self) -> None:
+        """Removes the rules of the site."""
+        (self.folder / _RULES).unlink(missing_ok=True)
+
     def clear(self) -> None:
         """Removes files that were not copied whole, because the server was killed; nothing else."""
+        clear_leftovers(self.folder, f"*{PARTIAL}")
         for folder in self.folder.iterdir():
             if not _ID.fullmatch(folder.name) or folder.is_symlink() or not folder.is_dir():
                 continue
+            clear_leftovers(folder, f"*{PARTIAL}")
             names = {path.name for path in folder.iterdir()} - {".lock"}
             copied = all(_COPY.fullmatch(name) or name.endswith(PARTIAL) for name in names)
             if copied and not is_claimed(folder):
@@ -244,38 +304,53 @@ class Home:
         return Case(private_folder(self.folder / secrets.token_hex(8)))
 
 
-def shown_name(given: str) -> tuple[str, str]:
+def shown_name(given: str, endings: Sequence[str], otherwise: str) -> tuple[str, str]:
     """What a file is called in plans and on pages, and its ending; only files that can be read have one.
 
     Examples
     --------
-    >>> shown_name("C:\\\\data\\\\Clinic 7.CSV"), shown_name("../../.csv")
+    >>> ours = (".csv", ".toml")
+    >>> shown_name("C:\\\\data\\\\Clinic 7.CSV", ours, "people"), shown_name("../../.csv", ours, "people")
     (('Clinic 7.CSV', '.csv'), ('people.csv', '.csv'))
     """
     name = one_line(re.split(r"[/\\]", given)[-1], _LONGEST_NAME).lstrip(". ")
-    ending = next((one for one in readers.ENDINGS if given.lower().endswith(one)), "")
+    ending = next((one for one in endings if given.lower().endswith(one)), "")
     if not ending:
-        raise invalid("file", f"one that ends in {', '.join(readers.ENDINGS)}", name)
-    return (name if name.lower().endswith(ending) else f"people{ending}"), ending
+        raise invalid("file", f"one that ends in {', '.join(endings)}", name)
+    return (name if name.lower().endswith(ending) else f"{otherwise}{ending}"), ending
 
 
-def version_of(text: str) -> str:
-    """What tells one text of a plan from another."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+def version_of(*texts: str) -> str:
+    """What tells one text of a plan, and of the rules that it is under, from another."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
-def plan_from(text: str) -> Plan:
-    """The plan in a text, as the command line would read it from a file."""
+def _published(number: int) -> str:
+    """What the file of a release that was published before is called here: a name of ours."""
+    return f"published-{number}.json"
+
+
+def plan_from(text: str, folder: Path) -> Plan:
+    """The plan in a text, as the command line would read it from a file in the folder of its case."""
     import tomllib
 
     try:
         mapping = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise invalid("plan", "TOML", "other text", f"The reader said: {said(error, 120)}.") from None
-    if mapping.get("published") or any(map(_names_file, _texts(mapping.get("releases")))):
-        advice = "Files beside a plan are read by the command line alone."
-        raise invalid("plan", "one that names no file but its data, in the browser", "another", advice)
-    return Plan.from_mapping(mapping, folder=Path(), needed=("secret", "data"))
+    listed = mapping.get("published", [])
+    before = (
+        [str(one.get("file")) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    )
+    unknown = [one for one in before if not _PUBLISHED.fullmatch(one) or not (folder / one).is_file()]
+    if unknown or any(map(_names_file, _texts(mapping.get("releases")))):
+        advice = (
+            "Releases published before are opened on the page of the plan; the command line reads others."
+        )
+        raise invalid(
+            "plan", "one that names no file but those opened here, in the browser", "another", advice
+        )
+    return Plan.from_mapping(mapping, folder=folder, needed=("secret", "data"))
 
 
 def _texts(plain: Any) -> Iterator[str]:
@@ -294,4 +369,5 @@ def _names_file(text: str) -> bool:
 def _about_file(sentence: str, path: Path, name: str) -> str:
     """An error about the copy of a file, in words about the file."""
     place = rf"; got \S*{re.escape(path.name)}\."
+    sentence = sentence.replace(str(path), path.name)
     return re.sub(place, ".", re.sub("^path must be", f"{name} must be", sentence)).replace(path.name, name)

@@ -8,24 +8,32 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.text import one_line
 from tellall.experiment.draft import as_toml
 from tellall.release import catalogue
 
 __all__ = [
     "NUMBERS",
     "OFFERED",
+    "attackers_of",
     "changed",
     "chip_words",
     "entries_of",
+    "files_of",
     "index_of",
+    "public_columns",
+    "tables_of",
     "with_entries",
     "with_number",
+    "with_published",
     "without_comments",
 ]
 
 Entry = dict[str, Any]
 _FIRST = re.compile(r"^\[\[releases\]\]", re.MULTILINE)
-_MOST_RELEASES = 20
+_NOTES = re.compile(r"^(?:#[^\n]*\n|[ \t]*\n)+\Z", re.MULTILINE)  # comments that lead to the releases
+_MOST_RELEASES = _MOST_ATTACKERS = 20
+_KNOWN = ("known", "known_people", "known_secrets")
 
 # protections that a card offers, each made from one number: kind, its key, words, a first value
 OFFERED: tuple[tuple[str, str, str, str], ...] = (
@@ -85,13 +93,113 @@ def with_number(text: str, key: str, typed: str) -> str:
     return f"{head}{text[cut:]}" if count else f"{key} = {number}\n{text}"
 
 
-def changed(text: str, form: Mapping[str, str]) -> str:
-    """The plan after one click on a card.
+def tables_of(text: str, key: str) -> list[Entry]:
+    """The entries of a list of tables in a plan, such as [[attackers]], as it writes them."""
+    return [dict(entry) for entry in tomllib.loads(text).get(key, [])]
 
-    ``do`` says what: "protect" (add a protection), "unprotect", "add" (a release of tables), "drop".
+
+def files_of(text: str) -> list[str]:
+    """The files that a plan names as published before."""
+    return [str(entry.get("file", "")) for entry in tables_of(text, "published")] if text else []
+
+
+def with_tables(text: str, key: str, entries: Sequence[Entry], without: Sequence[str] = ()) -> str:
+    """The plan with another list of tables before its releases, and without some keys; the rest stays."""
+    first = _FIRST.search(text)
+    head, rest = (text[: first.start()], text[first.start() :]) if first else (text, "")
+    head = re.sub(rf"^\[\[{key}\]\][^\n]*\n(?:(?![\[#\n])[^\n]*\n)*\n?", "", head, flags=re.MULTILINE)
+    for one in without:
+        value = r"(?:\[[^\]]*\])?[^\n]*"
+        head = re.sub(rf"^{one}[ \t]*=[ \t]*{value}\n", "", head, flags=re.MULTILINE)
+    notes = _NOTES.search(head)
+    place = notes.start() if notes else len(head)
+    listed = f"{as_toml(entries, key)}\n\n" if entries else ""
+    made = f"{head[:place].rstrip()}\n\n{listed}{head[place:].lstrip()}{rest}"
+    before, after = tomllib.loads(text), _parsed(made)
+    wanted = {name: value for name, value in before.items() if name not in (*without, key)}
+    if after != wanted | ({key: list(entries)} if entries else {}):
+        raise InvalidInput(
+            f"plan must have its [[{key}]] above the first [[releases]], to be changed by clicking. "
+            "Move them there, in the text of the plan."
+        )
+    return made
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def with_published(text: str, file: str, name: str) -> str:
+    """The plan with one more release that was published before."""
+    known = tables_of(text, "published")
+    taken = {str(entry.get("name", "")) for entry in (*known, *entries_of(text))}
+    return with_tables(text, "published", [*known, {"file": file, "name": _free(name, taken)}])
+
+
+def attackers_of(text: str) -> list[Entry]:
+    """Who attacks, as a plan writes it: those listed, or the one whom the plan's own keys describe."""
+    plan = tomllib.loads(text)
+    own = {key: plan[key] for key in _KNOWN if key in plan}
+    return tables_of(text, "attackers") or [own]
+
+
+def with_attackers(text: str, entries: Sequence[Entry]) -> str:
+    """The plan with other attackers; one who knows all is the default and needs no words."""
+    listed = [] if len(entries) == 1 and not set(entries[0]) - {"name"} else list(entries)
+    return with_tables(text, "attackers", listed, without=_KNOWN)
+
+
+def _attacker(form: Mapping[str, str], known: Sequence[str], entries: Sequence[Entry], text: str) -> Entry:
+    """One more attacker, as a form describes them; columns by their places among the public ones."""
+    columns = public_columns(text)
+    chosen = [columns[index_of(one, len(columns))] for one in known]
+    people = _number("known_people", form.get("known_people", ""), 1, 100, whole=False) / 100
+    told = _number("known_secrets", form.get("known_secrets", ""), 0, 99, whole=False) / 100
+    name = one_line(form.get("name", ""), 80) or f"attacker {len(entries) + 1}"
+    return {
+        "name": _free(name, {str(one.get("name", "")) for one in entries}),
+        **({} if len(chosen) == len(columns) else {"known": chosen}),
+        **({} if people == 1 else {"known_people": people}),
+        **({} if told == 0 else {"known_secrets": told}),
+    }
+
+
+def public_columns(text: str) -> list[str]:
+    """The public columns that a plan names."""
+    return [str(name) for name in tomllib.loads(text).get("public", [])]
+
+
+def _changed_attackers(text: str, form: Mapping[str, str], known: Sequence[str]) -> str:
+    entries = attackers_of(text)
+    if form["do"] == "unattack":
+        place = index_of(form.get("place", ""), len(entries))
+        if len(entries) == 1:
+            raise invalid("attackers", "one or more", "none", "Add another before you remove the last one.")
+        return with_attackers(text, [*entries[:place], *entries[place + 1 :]])
+    if len(entries) >= _MOST_ATTACKERS:
+        raise invalid("attackers", f"at most {_MOST_ATTACKERS}", len(entries))
+    first = {"name": "as planned" if entries[0] else "insider", **entries[0]}
+    named = [first, *entries[1:]]
+    return with_attackers(text, [*named, _attacker(form, known, named, text)])
+
+
+def changed(text: str, form: Mapping[str, str], known: Sequence[str] = ()) -> str:
+    """The plan after one click.
+
+    ``do`` says what: "protect" (add a protection), "unprotect", "add" (a release of tables), "drop", "attack"
+    (add an attacker, who knows the columns in ``known``), "unattack", "unpublish" (of those before).
     """
     entries = entries_of(text)
     what = form.get("do", "")
+    if what in ("attack", "unattack"):
+        return _changed_attackers(text, form, known)
+    if what == "unpublish":
+        before = tables_of(text, "published")
+        place = index_of(form.get("place", ""), len(before))
+        return with_tables(text, "published", [*before[:place], *before[place + 1 :]])
     if what == "add":
         ways = int(_number("columns", form.get("ways", ""), 1, 8, whole=True)) + 1
         if len(entries) >= _MOST_RELEASES:
@@ -109,7 +217,7 @@ def changed(text: str, form: Mapping[str, str]) -> str:
     elif what == "protect":
         entry["protect"] = [*entry["protect"], _protection(form)]
     else:
-        raise invalid("do", "protect, unprotect, add or drop", what)
+        raise invalid("do", "a change that a page offers", what)
     return with_entries(text, [*entries[:index], entry, *entries[index + 1 :]])
 
 
@@ -150,10 +258,15 @@ def _spelled(kind: str, rest: Mapping[str, Any]) -> str:
 def _tables(ways: int, entries: Sequence[Entry]) -> Entry:
     taken = {str(entry.get("name", "")) for entry in entries}
     name = "tables" if ways == 3 else f"{ways}-way tables"
+    return {"name": _free(name, taken), "statistic": {"kind": "Marginals", "ways": ways}, "protect": []}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name that is not taken: the name, or the name with a number."""
     number = 1
     while (called := name if number == 1 else f"{name} ({number})") in taken:
         number += 1
-    return {"name": called, "statistic": {"kind": "Marginals", "ways": ways}, "protect": []}
+    return called
 
 
 def _protection(form: Mapping[str, str]) -> dict[str, Any]:

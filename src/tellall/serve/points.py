@@ -12,11 +12,13 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
 from tellall.core.progress import Progress
-from tellall.experiment.audit import key_of
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.places import Place, together
 from tellall.experiment.plan import Plan
 from tellall.experiment.sweep import rows_of, suggest_scales
-from tellall.experiment.trial import Planned, Setting, Trial, affordable
-from tellall.experiment.verdict import Limits
+from tellall.experiment.trial import Planned, Trial, affordable
+from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge_area, judged_areas
+from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.protections.additive import Gaussian
@@ -28,56 +30,102 @@ from tellall.serve.edits import chip_words
 __all__ = ["measure", "point_view"]
 
 Plain = dict[str, Any]
+_MANY = 50  # areas from which fewer protections are measured
+_WORST = 10  # areas listed beside the slider
+_RANK = {"pass": 0, "review": 1, "fail": 2}
 _HIDE_AND_ROUND = ((5, 0), (10, 0), (20, 0), (0, 5), (0, 10), (5, 5), (10, 5), (10, 10), (20, 10))
 
 
-def measure(setting: Setting, plan: Plan, kept: Checkpoint, progress: Progress | None = None) -> Plain:
+def measure(
+    places: Sequence[Place], plan: Plan, limits: Limits, kept: Checkpoint, progress: Progress | None = None
+) -> Plain:
     """What other protections of each release would give away and cost, as plain data.
 
     Notes
     -----
     Measured by the same trials as in the audit, on the same draws, with proofs by bounds and no search for
-    more: a preview, which the audit of the changed plan confirms or not. Every finished point is kept.
+    more: a preview, which the audit of the changed plan confirms or not. With areas each is measured by
+    itself, and all people together. What was published before stays as it is. Every finished point is kept.
     """
-    people = setting.people
-    key, limits = key_of(plan, people), plan.limits(people)
-    chosen = [(planned, done) for planned in plan.releases for done in _others(people, planned)]
+    largest = max(places, key=lambda place: place.setting.people.n).setting
+    real = not largest.people.levels
+    chosen = [
+        (planned, done)
+        for planned in plan.planned
+        for done in _others(largest.people, planned, many=len(places) > _MANY)
+    ]
+    whose = [fingerprint(place.setting.people) for place in places]
     tasks = [
         Task(
             planned.name,
-            partial(tuple, (setting, replace(planned, protections=done), limits, plan)),
-            checkpoint_key("point", key, index, catalogue.label(done)),
+            partial(tuple, (places, replace(planned, protections=done), limits, plan)),
+            checkpoint_key("point", plan.as_json(), whose, index, catalogue.label(done)),
         )
         for index, (planned, done) in enumerate(chosen)
     ]
-    found: dict[str, list[Plain]] = {planned.name: [] for planned in plan.releases}
+    found: dict[str, list[Plain]] = {planned.name: [] for planned in plan.planned}
     for one in run(_measured, tasks, checkpoint=kept, progress=progress):
         if isinstance(one, Done):
             found[chosen[one.index][0].name].append(one.piece)
     return {
         "releases": [
-            _ordered(index, planned, found[planned.name], real=not people.levels)
-            for index, planned in enumerate(plan.releases)
+            _ordered(index, planned, found[planned.name], real=real)
+            for index, planned in enumerate(plan.planned)
         ]
     }
 
 
-def _measured(work: tuple[Setting, Planned, Limits, Plan]) -> Plain:
+def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
     """One protection: of several decoders the one that gains most, and the most people by any."""
-    setting, planned, limits, plan = work
-    people = setting.people
-    trial = Trial(setting, (planned,), plan.repeats, plan.seed, effort=0)
+    places, planned, limits, plan = work
+    people = max((place.setting.people for place in places), key=lambda one: one.n)
     decoders = affordable(people.n, plan.repeats, people.levels)[:2]
-    rows = rows_of("", None, 0.0, trial.run_all(decoders), limits)
+    found = [
+        Trial(place.setting, (planned,), plan.repeats, place.seed(plan.seed), effort=0).run_all(decoders)
+        for place in places
+    ]
+    whole = [together(each, len(decoders)) for each in zip(*found, strict=True)]
+    rows = rows_of("", None, 0.0, whole, limits)
     worst = max(rows, key=lambda row: row["advantage"])
     protect = [catalogue.published(one) for one in planned.protections]
+    judged = [
+        judge_area(
+            place.name or "",
+            place.setting.people.n,
+            [(planned.name, one) for one in outcomes],
+            limits,
+            len(places) * len(decoders),
+            None,
+        )
+        for place, outcomes in zip(places, found, strict=True)
+    ]
+    areas = [_area(one, outcomes, limits) for one, outcomes in zip(judged, found, strict=True)]
+    verdict = judged_areas(Verdict(worst["verdict"], "", worst["decided"]), judged, limits)
+    by_area = places[0].name is not None
     return {
         "label": planned.label,
         "words": ", ".join(map(chip_words, protect)) or "nothing: exact values",
         "protect": protect,
-        **{name: worst[name] for name in ("advantage", "low", "high", "loss", "verdict", "decided", "draws")},
+        **{name: worst[name] for name in ("advantage", "low", "high", "loss", "draws")},
+        "verdict": verdict.word if by_area else worst["verdict"],
+        "decided": verdict.decided if by_area else worst["decided"],
         "exposed": max(row["exposed"] for row in rows),
         "learnt": max(row["learnt"] for row in rows),
+        "withheld": worst["missing"],
+        "areas": sorted(areas, key=lambda one: (-_RANK[one["verdict"]], -one["low"])) if by_area else [],
+    }
+
+
+def _area(judged: JudgedArea, outcomes: Sequence[Outcome], limits: Limits) -> Plain:
+    """What a protection leaves to be learnt in one area."""
+    (worst,) = rows_of("", None, 0.0, [max(outcomes, key=lambda one: one.advantage)], limits)
+    return {
+        "name": area_name(judged.name),
+        "people": judged.people,
+        "verdict": judged.word,
+        **{name: worst[name] for name in ("advantage", "low", "high", "loss")},
+        "exposed": max(one.exposed_people for one in outcomes),
+        "learnt": max(limits.count(one.learnt) for one in outcomes),
         "withheld": worst["missing"],
     }
 
@@ -89,11 +137,12 @@ def _ordered(index: int, planned: Planned, several: Sequence[Plain], *, real: bo
     return {"index": index, "name": planned.name, "points": points_of, "planned": place, "real": real}
 
 
-def _others(people: Dataset, planned: Planned) -> Iterator[tuple[Protection, ...]]:
-    """The protections to measure: none, as planned, hiding and rounding, noise."""
+def _others(people: Dataset, planned: Planned, *, many: bool) -> Iterator[tuple[Protection, ...]]:
+    """The protections to measure: none, as planned, hiding and rounding, noise; of many areas fewer."""
     yield ()
     seen = {catalogue.label(())}
-    for done in (planned.protections, *_fitting(people, planned)):
+    fitting = list(_fitting(people, planned))
+    for done in (planned.protections, *(fitting[1::3] if many else fitting)):
         if (label := catalogue.label(done)) not in seen:
             seen.add(label)
             yield done
@@ -112,28 +161,51 @@ def _fitting(people: Dataset, planned: Planned) -> Iterator[tuple[Protection, ..
     yield from ((Gaussian(scale),) for scale in scales[2:])
 
 
-def point_view(release: Plain, at: int, limit: float) -> Plain:
-    """What the page shows of one point: its words, three meters from 0 to 100, its neighbours."""
+def point_view(release: Plain, at: int, limit: float, area: str = "") -> Plain:
+    """What the page shows of one point: its words and four meters from 0 to 100, of everybody or of an area.
+
+    ``cheapest`` is the first place that passes, None where none does.
+    """
     several = release["points"]
     place = min(max(at, 0), len(several) - 1)
-    point, real = several[place], release.get("real", False)
-    gains = [max(0.0, one["advantage"]) for one in several]
-    most = max([*gains, limit, 1e-9])
-    people = max(one["learnt"] for one in several) or 1
-    worst = max((one["loss"] or 0.0) for one in several) or 1.0
-    gained = f"{point['advantage']:.3g}" if real else f"{points(point['advantage'])} in 100"
+    point = several[place]
+    shown = [_of_area(one, area) for one in several]
     return {
         **point,
         "place": place,
         "is_planned": place == release["planned"],
-        "meters": [
-            ("advantage", gained, 100 * max(0.0, point["advantage"]) / most),
-            ("people given away", f"{point['learnt']:,.0f}", 100 * point["learnt"] / people),
-            ("values withheld", percent(point["withheld"] or 0.0), 100 * (point["withheld"] or 0.0)),
-            (
-                "error of a value",
-                "–" if point["loss"] is None else f"{point['loss']:.3g}",
-                100 * (point["loss"] or 0.0) / worst,
-            ),
+        "cheapest": next((at for at, one in enumerate(several) if one["verdict"] == "pass"), None),
+        "area": area if shown[place] is not point else "",
+        "shown": shown[place],
+        "counted": [
+            (word, sum(one["verdict"] == word for one in point["areas"]))
+            for word in ("fail", "review", "pass")
         ],
+        "worst": point["areas"][:_WORST],
+        "names": sorted(one["name"] for one in point["areas"]),
+        "meters": _meters(shown, shown[place], limit, real=release.get("real", False)),
     }
+
+
+def _of_area(point: Plain, area: str) -> Plain:
+    return next((one for one in point["areas"] if one["name"] == area), point)
+
+
+def _meters(
+    several: Sequence[Plain], point: Plain, limit: float, *, real: bool
+) -> list[tuple[str, str, float]]:
+    """What one point gives away and costs, beside the most that any point does."""
+    most = max([*(max(0.0, one["advantage"]) for one in several), limit, 1e-9])
+    people = max(one["learnt"] for one in several) or 1
+    worst = max((one["loss"] or 0.0) for one in several) or 1.0
+    gained = f"{point['advantage']:.3g}" if real else f"{points(point['advantage'])} in 100"
+    return [
+        ("advantage", gained, 100 * max(0.0, point["advantage"]) / most),
+        ("people given away", f"{point['learnt']:,.0f}", 100 * point["learnt"] / people),
+        ("values withheld", percent(point["withheld"] or 0.0), 100 * (point["withheld"] or 0.0)),
+        (
+            "error of a value",
+            "–" if point["loss"] is None else f"{point['loss']:.3g}",
+            100 * (point["loss"] or 0.0) / worst,
+        ),
+    ]

@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import percent, points
-from tellall.core.errors import TellallError, invalid
+from tellall.core.amounts import points
+from tellall.core.errors import invalid
 from tellall.experiment.mistakes import is_unknown
 from tellall.experiment.plan import Plan
-from tellall.experiment.policy import decision
-from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.experiment.policy import Policy, decision
 from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
 from tellall.report.releases import Unit, release_rows, shares
 from tellall.serve.cases import Case, now, plan_from
-from tellall.serve.edits import NUMBERS, chip_words, entries_of, index_of
+from tellall.serve.edits import (
+    NUMBERS,
+    chip_words,
+    entries_of,
+    files_of,
+    index_of,
+    public_columns,
+    tables_of,
+)
 
 __all__ = [
     "areas_of",
+    "attackers",
     "cards",
     "chosen_point",
     "compared",
     "decision_of",
     "decision_record",
-    "foresight",
     "headline",
     "numbers_of",
+    "people_of",
     "progress_view",
     "protected",
+    "public_columns",
+    "published",
     "reached",
     "remedied",
+    "rules_view",
     "seen_of",
     "step_of",
     "unchanged",
@@ -41,12 +54,14 @@ __all__ = [
 
 Plain = dict[str, Any]
 _SHOWN_AREAS = 200
+_DEFAULTS = {field.name: field.default for field in fields(Plan) if field.name in NUMBERS}
 STAGES = {
     "starting": "Starting",
     "reading": "Reading the people",
     "attacking": "Attacking",
     "culprits": "Finding what gives them away",
     "remedy": "Looking for the cheapest change that passes",
+    "cells": "Counting cell by cell",
     "measuring": "Measuring other protections",
 }
 
@@ -63,8 +78,8 @@ def step_of(case: Case) -> str:
 def seen_of(case: Case, state: Mapping[str, Any]) -> str:
     """What of a run is there to be shown: changes when a page should load itself again."""
     remedy = case.current and (case.audit or {}).get("remedy") is not None
-    fix = (case.folder / "fix.json").is_file()
-    return f"{state['state']}-{int(case.current)}{int(remedy)}{int(fix)}"
+    files = [(case.folder / name).is_file() for name in ("learnt.json", "fix.json")]
+    return f"{state['state']}-{int(case.current)}{int(remedy)}{''.join(str(int(one)) for one in files)}"
 
 
 def reached(case: Case) -> list[str]:
@@ -100,10 +115,10 @@ def chosen_point(known: Plain, form: Mapping[str, str]) -> tuple[Plain, int]:
 def cards(case: Case) -> list[Plain]:
     """The releases of a plan, each as a card: what is published, and its protections as chips."""
     entries = entries_of(case.plan_text)
-    plan = plan_from(case.plan_text)
+    plan = case.plan
     described = {one.name: one.statistic.describe() for one in plan.releases}
     unknown = {one.name: one.reason for one in plan.not_checked}
-    names, others = (iter([one.name for one in several]) for several in (plan.releases, plan.not_checked))
+    names, others = (iter([one.name for one in several]) for several in (plan.planned, plan.not_checked))
     found = []
     for index, entry in enumerate(entries):
         parts = [("statistic", entry["statistic"]), *(("protection", one) for one in entry["protect"])]
@@ -120,74 +135,55 @@ def cards(case: Case) -> list[Plain]:
     return found
 
 
+def published(text: str) -> list[str]:
+    """The releases that were published before, by name."""
+    return [str(entry.get("name") or entry.get("file", "")) for entry in tables_of(text, "published")]
+
+
+def attackers(case: Case) -> list[Plain]:
+    """Who attacks, in words: those of the plan, then those whom the rules of the site add."""
+    own, (_, asked) = case.plan.attackers, case.asked
+    return [
+        {
+            "name": one.name or "an outsider",
+            "knows": one.describe(asked.secret),
+            "place": place if place < len(own) and len(own) > 1 else None,
+            "by_rules": place >= len(own),
+        }
+        for place, one in enumerate(asked.attackers)
+    ]
+
+
+def rules_view(rules: Policy) -> Plain:
+    """The rules of the site in words."""
+    said = [
+        *([f"an advantage of at most {points(rules.limit, '')} in 100"] if rules.limit is not None else []),
+        *(
+            [f"at most {rules.exposed_limit:,} people with a sensitive value proved alone or exposed"]
+            if rules.exposed_limit is not None
+            else []
+        ),
+        *([f"at least {rules.repeats:,} draws of the noise"] if rules.repeats > 1 else []),
+        *(f"an attacker {named(one.name)}who {one.describe('secret')}" for one in rules.attackers),
+        *(f"no {kind}" for kind in rules.not_published),
+    ]
+    return {"name": rules.name or "without a name", "rules": said, "sha256": rules.sha256}
+
+
+def named(name: str) -> str:
+    """A name to stand within a sentence; nothing where there is none."""
+    return f"“{name}” " if name else ""
+
+
 @lru_cache(maxsize=2)
-def _people(path: Path, changed: int, text: str) -> Dataset:
-    return plan_from(text).dataset(path)
+def _people(folder: Path, path: Path, changed: int, text: str) -> Dataset:
+    return plan_from(text, folder).dataset(path)
 
 
 def people_of(case: Case) -> Dataset:
     """The people, as the plan sees them; the last two tables stay in memory."""
     path = case.data
-    return _people(path, path.stat().st_mtime_ns, case.plan_text)
-
-
-def foresight(case: Case) -> Plain:
-    """What can be said of a plan before any attack; made once for each text of the plan."""
-    known = case.read("foresight.json")
-    if known is not None and known["version"] == case.version:
-        return known
-    made = {"version": case.version, **_foresight(people_of(case), plan_from(case.plan_text))}
-    case.write("foresight.json", made)
-    return made
-
-
-def _foresight(people: Dataset, plan: Plan) -> Plain:
-    chosen = plan.attackable(people)
-    chosen.check(people)
-    needed, time = chosen.memory(people), chosen.time(people)
-    setting = Setting(people, attacker=chosen.attacker)
-    groups: list[tuple[str, Sequence[Planned]]] = [(one.name, [one]) for one in chosen.releases]
-    if len(chosen.releases) > 1:
-        groups.append(("all releases together", chosen.releases))
-    found = [] if plan.by else [_gauged(setting, name, several) for name, several in groups]
-    counts = people.patterns.counts
-    return {
-        "people": people.n,
-        "rows": len(people.patterns),
-        "alone": int((counts == 1).sum()),
-        "time": str(time),
-        "memory": "" if needed.fits else str(needed),
-        "releases": found,
-        "areas": plan.by or "",
-    }
-
-
-def _gauged(setting: Setting, name: str, several: Sequence[Planned]) -> Plain:
-    try:
-        known = Trial(setting, tuple(several)).foreseen
-        size = sum(one.statistic.size(setting.people.public) for one in several)
-    except TellallError as error:
-        return {"name": name, "values": 0, "sentence": str(error), "gauge": None}
-    if known is None:
-        words = "For these the gauge says nothing; the audit will."
-        return {"name": name, "values": size, "sentence": words, "gauge": None}
-    without = max(known.rate, 1 - known.rate)
-    ignored = f" Not counted: {', '.join(known.ignored)}." if known.ignored else ""
-    sentence = (
-        f"{known.equations:,} equations about {known.people:,} people; at most {known.rank_cap:,} of "
-        f"{known.groups:,} unknowns can be solved. Predicted: {percent(known.accuracy)} guessed right, "
-        f"{percent(without)} without any release.{ignored}"
-    )
-    return {
-        "name": name,
-        "values": size,
-        "sentence": sentence,
-        "gauge": {
-            "accuracy": percent(known.accuracy),
-            "from": round(100 * without, 2),
-            "width": round(100 * max(0.0, known.accuracy - without), 2),
-        },
-    }
+    return _people(case.folder, path, path.stat().st_mtime_ns, case.plan_text)
 
 
 def progress_view(state: Plain) -> Plain:
@@ -236,8 +232,8 @@ def compared(before: Plain | None, document: Plain) -> list[Plain]:
 
 def numbers_of(text: str) -> Plain:
     """The numbers of a plan that a form may change, defaults written out."""
-    plan = plan_from(text)
-    return {key: getattr(plan, key) for key in NUMBERS}
+    plan = tomllib.loads(text)
+    return {key: plan.get(key, default) for key, default in _DEFAULTS.items()}
 
 
 def remedied(document: Plain, entries: Sequence[Plain]) -> list[Plain]:
@@ -299,8 +295,14 @@ def decision_record(case: Case, known: Plain) -> str:
         "signed_on": known["when"],
     }
     paths = case.folder / "plan.toml", case.folder / "audit" / "audit.json"
+    before = [case.folder / name for name in files_of(case.plan_text)]
     return decision(
-        document, date=known["when"], plan=paths[0], policy=None, published=[paths[1]], signed=signed
+        document,
+        date=known["when"],
+        plan=paths[0],
+        policy=case.rules,
+        published=[paths[1], *before],
+        signed=signed,
     )
 
 

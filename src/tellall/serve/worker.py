@@ -19,9 +19,8 @@ from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
 from tellall.experiment.places import Place, places_of
-from tellall.experiment.plan import Plan
 from tellall.people.dataset import Dataset
-from tellall.serve.cases import Case, now, plan_from, version_of
+from tellall.serve.cases import Case, now
 
 __all__ = ["COMMAND", "main", "run"]
 
@@ -94,8 +93,7 @@ def run(case: Case) -> None:
 
 
 def _run(case: Case, notes: _Notes) -> None:
-    text = case.plan_text  # read once: another tab may change it
-    version, plan = version_of(text), plan_from(text)
+    version, plan = case.asked  # read once: another tab may change it
     people = plan.dataset(case.data)
     chosen = plan.attackable(people)
     chosen.check(people)
@@ -110,7 +108,7 @@ def _run(case: Case, notes: _Notes) -> None:
         processes=processes,
         work=case.folder / "work",
         name=case.name,
-        command=f"{COMMAND} --seed {plan.seed}",
+        command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
         each=notes.found,
     )
     _keep(case, found, version)
@@ -118,11 +116,12 @@ def _run(case: Case, notes: _Notes) -> None:
         reasons = [str(one) for one in found.not_checked]
         reasons += [f"{one.name}: {one.reason}" for one in found.findings if isinstance(one, Skipped)]
         raise InvalidInput(f"Nothing in the plan could be attacked. {' '.join(reasons)}")
-    if found.verdict.word != "pass":
+    if found.verdict.word != "pass" and not plan.forbidden:  # what the rules forbid, no change mends
         places = places_of(people, found.plan)
         found = _explained(people, places, found, notes, Workers(processes))
         found.save(case.folder / "audit")
-        _measure(case, places, found.plan, notes)
+        _look_closer(case, people, places, found, notes)
+        _measure(case, places, found, notes)
     notes.write(state="done", stage="")
 
 
@@ -131,7 +130,8 @@ def _keep(case: Case, found: Audit, version: str) -> None:
     before, done = case.audit, case.read("done.json")
     if before is not None and (done or {}).get("version") != version:
         case.write("last.json", before)
-    (case.folder / "fix.json").unlink(missing_ok=True)
+    for name in ("fix.json", "learnt.json"):
+        (case.folder / name).unlink(missing_ok=True)
     found.save(case.folder / "audit")
     case.write("done.json", {"version": version, "when": now()})
 
@@ -149,13 +149,23 @@ def _explained(
     return with_remedy(places, found, notes.progress, workers)
 
 
-def _measure(case: Case, places: Sequence[Place], plan: Plan, notes: _Notes) -> None:
-    """Measures other protections of every release, for the slider; not of areas."""
+def _look_closer(case: Case, people: Dataset, places: Sequence[Place], found: Audit, notes: _Notes) -> None:
+    """Finds who is given away, to be counted cell by cell."""
+    from tellall.serve.cells import learn
+
+    notes.write(stage="cells", done=0, total=0)
+    case.write("learnt.json", learn(people, places, found, notes.progress))
+
+
+def _measure(case: Case, places: Sequence[Place], found: Audit, notes: _Notes) -> None:
+    """Measures other protections of every release, for the slider."""
     from tellall.serve.points import measure
 
     notes.write(stage="measuring", done=0, total=0)
+    if not places:
+        return
     with Checkpoint.in_folder(case.folder / "work") as kept:
-        made = measure(places[0].setting, plan, kept, notes.progress) if plan.by is None else {"releases": []}
+        made = measure(places, found.plan, found.limits, kept, notes.progress)
     case.write("fix.json", made)
 
 

@@ -2,18 +2,15 @@
 "use strict";
 
 (() => {
-  const form = document.getElementById("open");
-  if (!form) return;
-  const input = document.getElementById("file");
-  const status = document.getElementById("opening");
-  const most = Number(form.dataset.most);
+  const formOf = (event) => event.target.closest && event.target.closest("form[data-open]");
 
-  const say = (text, wrong) => {
-    status.textContent = text;
-    status.className = wrong ? "alert" : "";
-  };
-
-  const send = (file) => {
+  const send = (form, file) => {
+    const status = form.querySelector(".opening");
+    const most = Number(form.dataset.most);
+    const say = (text, wrong) => {
+      status.textContent = text;
+      status.classList.toggle("alert", Boolean(wrong));
+    };
     if (file.size > most * 2 ** 20) {
       say(`${file.name} is larger than ${most} MB.`, true);
       return;
@@ -34,23 +31,29 @@
       } catch {
         answer = { error: request.responseText.trim() };
       }
-      if (answer.to) window.location.assign(answer.to);
+      if (answer.to === window.location.pathname) window.location.reload();
+      else if (answer.to) window.location.assign(answer.to);
       else {
         say(answer.error, true);
-        input.value = "";
+        form.reset();
       }
     };
     say("Copying …");
     request.send(file);
   };
 
-  input.addEventListener("change", () => input.files.length && send(input.files[0]));
-  form.addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("change", (event) => {
+    const form = formOf(event);
+    if (form && event.target.files && event.target.files.length) send(form, event.target.files[0]);
+  });
+  document.addEventListener("submit", (event) => formOf(event) && event.preventDefault());
   for (const kind of ["dragover", "dragleave", "drop"]) {
-    form.addEventListener(kind, (event) => {
+    document.addEventListener(kind, (event) => {
+      const form = formOf(event);
+      if (!form) return;
       event.preventDefault();
       form.classList.toggle("over", kind === "dragover");
+      if (kind === "drop" && event.dataTransfer.files.length) send(form, event.dataTransfer.files[0]);
     });
   }
-  form.addEventListener("drop", (event) => event.dataTransfer.files.length && send(event.dataTransfer.files[0]));
 })();

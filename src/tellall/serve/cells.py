@@ -1,0 +1,179 @@
+"""Cells: whom a release gives away, table by table, column by column, cell by cell; small counts withheld."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tellall.attack.prove.proof import EFFORT
+from tellall.core.errors import TellallError
+from tellall.core.progress import Progress, counter
+from tellall.experiment.attacker import people_of as people_in
+from tellall.experiment.culprits import learnt_people, tells_of_nobody
+from tellall.experiment.document import Audit
+from tellall.experiment.places import Place
+from tellall.experiment.trial import Planned, Trial
+from tellall.experiment.verdict import Limits
+from tellall.people.bits import IntArray
+from tellall.people.dataset import Dataset, Public
+from tellall.serve.cases import Case
+from tellall.serve.edits import index_of
+from tellall.serve.views import people_of
+
+__all__ = ["learn", "looked_at", "releases_of"]
+
+Plain = dict[str, Any]
+_EFFORT = EFFORT // 10  # steps of the search for proofs, as for what each part adds
+_SMALL = 10  # people: smaller cells are told
+_MOST_TABLES, _MOST_CELLS = 300, 200  # tables of a release, and cells of a table, that a page lists
+_EVERYBODY = Limits(0.0, None, None)  # whatever value they have, so that no count tells a value
+
+
+def learn(
+    people: Dataset, places: Sequence[Place], found: Audit, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Who is given away by each release that does not pass, and by all together, with the tables it has.
+
+    Whoever is proved alone or exposed counts, whatever their secret is. What is kept names rows of the file,
+    and no secret; it stays beside the file.
+    """
+    chosen = [
+        one for one in found.found if one.verdict.word != "pass" and one.job.role in ("alone", "together")
+    ]
+    tell = counter(progress, len(chosen))
+    known = []
+    for finding in chosen:
+        releases = tuple(found.plan.releases[index] for index, _ in finding.job.members)
+        learnt = np.zeros(people.n, dtype=bool)
+        try:
+            for place in places:
+                trial = Trial(place.setting, releases, 1, place.seed(found.plan.seed), _EFFORT)
+                _, risks = trial.scored(finding.outcome.asked)
+                learnt[place.people] = learnt_people(risks[0], _EVERYBODY)
+        except TellallError:
+            continue
+        finally:
+            tell(1)
+        area = [found.plan.by] if found.plan.by else []
+        public = places[0].setting.people.public
+        known.append(
+            {
+                "name": finding.name,
+                "decoder": finding.outcome.asked,
+                "tables": [[*area, *names] for names in _tables(releases, public)],
+                "inside": _inside(releases, people.public) if not area else None,
+                "learnt": np.flatnonzero(learnt).tolist(),
+            }
+        )
+    return {"releases": known}
+
+
+def _tables(releases: Sequence[Planned], public: Public) -> list[list[str]]:
+    """The columns of every table of some releases, then every single column."""
+    sets = [table for one in releases for table in one.statistic.tables(public)]
+    named = [[public.names[column] for column in table] for table in dict.fromkeys(sets)]
+    return [*named[:_MOST_TABLES], *([name] for name in public.names if [name] not in named)]
+
+
+def _inside(releases: Sequence[Planned], public: Public) -> list[int] | None:
+    """The people whom some releases are about, by index; None where that is everybody."""
+    inside = np.zeros(public.n, dtype=bool)
+    for one in releases:
+        inside[people_in(one.statistic, public)] = True
+    return None if inside.all() else np.flatnonzero(inside).tolist()
+
+
+def releases_of(case: Case) -> Plain | None:
+    """What the page starts with: the releases that can be looked at more closely, the first of them open."""
+    known = _known(case)
+    return looked_at(case, {"release": "0"}) if known else None
+
+
+def _known(case: Case) -> list[Plain]:
+    return (case.read("learnt.json") or {"releases": []})["releases"] if case.current else []
+
+
+def looked_at(case: Case, query: Mapping[str, str]) -> Plain:
+    """The tables of a release, and the cells of one: as asked, or the one with most people in small cells."""
+    known = _known(case)
+    at = index_of(query.get("release", ""), len(known))
+    release, people = known[at], people_of(case)
+    learnt = np.zeros(people.n, dtype=bool)
+    learnt[release["learnt"]] = True
+    inside = np.arange(people.n) if release["inside"] is None else np.array(release["inside"], dtype=int)
+    tables = [
+        _table(people.public, names, inside, learnt, place) for place, names in enumerate(release["tables"])
+    ]
+    tables.sort(key=lambda table: -table["few"])
+    asked = query.get("of", "")
+    chosen = tables[0] if not asked else next(t for t in tables if t["place"] == index_of(asked, len(tables)))
+    rows = sorted(chosen["rows"], key=_ORDERS.get(query.get("sort", ""), _ORDERS["people"]))
+    return {
+        "names": [one["name"] for one in known],
+        "at": at,
+        "release": release["name"],
+        "decoder": release["decoder"],
+        "tables": tables,
+        "table": {**chosen, "rows": rows[:_MOST_CELLS], "more": max(0, len(rows) - _MOST_CELLS)},
+        "sort": query.get("sort", "people"),
+        "only_cells": bool(asked),
+    }
+
+
+_ORDERS: dict[str, Any] = {
+    "people": lambda row: (row["people"], row["values"]),
+    "given": lambda row: (row["given"] is None, -(row["share"] or 0.0), row["people"]),
+}
+
+
+def _table(public: Public, names: Sequence[str], inside: IntArray, learnt: Any, place: int) -> Plain:
+    """One table: its cells that somebody is in, with how many people each has and how many are given away."""
+    columns = [public.names.index(name) for name in names]
+    codes = np.stack([np.asarray(public.codes[column])[inside] for column in columns])
+    cells, which = np.unique(codes, axis=1, return_inverse=True)
+    patterns = public.patterns
+    unique = patterns.counts[patterns.index][inside] == 1
+    count = cells.shape[1]
+    people, alone, given = (
+        np.bincount(which.ravel(), weights=weights, minlength=count).astype(int)
+        for weights in (None, unique, learnt[inside])
+    )
+    shown = _shown(people, given)
+    small = people < _SMALL
+    few, gone = int(people[small].sum()), int(given[small].sum())
+    return {
+        "place": place,
+        "name": " × ".join(names),
+        "columns": list(names),
+        "cells": count,
+        "small": int(small.sum()),
+        "few": few,
+        "given_few": gone if tells_of_nobody(few, gone) else None,
+        "rows": [
+            {
+                "values": [
+                    public.columns[column].labels[code] for column, code in zip(columns, cell, strict=True)
+                ],
+                "people": int(people[index]),
+                "alone": int(alone[index]),
+                "given": int(given[index]) if shown[index] else None,
+                "share": float(100 * given[index] / people[index]) if shown[index] else None,
+            }
+            for index, cell in enumerate(cells.T)
+        ],
+    }
+
+
+def _shown(people: IntArray, given: IntArray) -> Any:
+    """Which counts of a table are shown: none that tells of single people, nor what is left of the total."""
+    shown = np.array(
+        [tells_of_nobody(int(n), int(k)) for n, k in zip(people, given, strict=True)], dtype=bool
+    )
+    for index in np.lexsort((people, given == 0)):
+        left, gone = int(people[~shown].sum()), int(given[~shown].sum())
+        if shown.all() or tells_of_nobody(left, gone):
+            break
+        shown[index] = False
+    return shown

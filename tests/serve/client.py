@@ -89,9 +89,9 @@ class Client:
         answer = self.ask(f"/{TOKEN}{path}", "POST", [ORIGIN], [urlencode(form, doseq=True).encode()])
         return self.ask(answer.headers["location"]) if answer.status == 303 else answer
 
-    def open(self, name: str, content: bytes) -> Answer:
+    def open(self, name: str, content: bytes, to: str = "/open") -> Answer:
         headers = [ORIGIN, ("x-name", quote(name))]
-        return self.ask(f"/{TOKEN}/open", "POST", headers, [content])
+        return self.ask(f"/{TOKEN}{to}", "POST", headers, [content])
 
     def case(self) -> Case:
         """The case opened last."""

@@ -370,4 +370,5 @@ def _about_file(sentence: str, path: Path, name: str) -> str:
     """An error about the copy of a file, in words about the file."""
     place = rf"; got \S*{re.escape(path.name)}\."
     sentence = sentence.replace(str(path), path.name)
+    sentence = re.sub(rf"{re.escape(str(path.parent)[:20])}[^…]*…", path.name, sentence)  # cut short
     return re.sub(place, ".", re.sub("^path must be", f"{name} must be", sentence)).replace(path.name, name)

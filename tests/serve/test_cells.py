@@ -1,0 +1,104 @@
+"""From a release to its tables, columns and cells: counts add up, and none tells of single people."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tellall as ta
+from tellall.core.checkpoint import Checkpoint
+from tellall.experiment.culprits import tells_of_nobody
+from tellall.experiment.places import places_of
+from tellall.experiment.plan import Plan
+from tellall.serve import cells, points
+from tests.report.pages import Tags
+
+COUNTS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 40)), min_size=1, max_size=12)
+
+
+@given(COUNTS)
+def test_no_count_that_is_shown_or_left_tells_of_single_people(pairs):
+    people = np.array([n for n, _ in pairs])
+    given_away = np.array([min(n, k) for n, k in pairs])
+    shown = cells._shown(people, given_away)
+    for n, k in zip(people[shown], given_away[shown], strict=True):
+        assert tells_of_nobody(int(n), int(k))
+    if shown.any() and not shown.all():
+        assert tells_of_nobody(int(people[~shown].sum()), int(given_away[~shown].sum()))
+
+
+@given(COUNTS)
+def test_counts_that_tell_of_nobody_are_all_shown(pairs):
+    people = np.array([n + 5 for n, _ in pairs])
+    given_away = np.array([min(n, k) if min(n, k) >= 5 else 0 for n, k in pairs])
+    assert cells._shown(people, given_away).all()
+
+
+def test_cells_of_every_table_add_up_to_everybody(audited):
+    case = audited.case()
+    known = case.read("learnt.json")["releases"]
+    assert [one["name"] for one in known] == ["tables"]
+    assert known[0]["tables"] == [["age"], ["sex"], ["region"]]
+    whole = len(known[0]["learnt"])
+    for place in range(3):
+        found = cells.looked_at(case, {"release": "0", "of": str(place), "sort": "given"})["table"]
+        assert sum(row["people"] for row in found["rows"]) == 20
+        assert all(0 <= row["alone"] <= row["people"] for row in found["rows"])
+        shown = [row["given"] for row in found["rows"] if row["given"] is not None]
+        assert sum(shown) <= whole
+
+
+def test_the_page_goes_from_release_to_cell(audited):
+    page = Tags.of(audited.get(f"{audited.here}/verdict").text).text
+    assert "Tables and columns of “tables”" in page
+    assert "Cells of" in page
+    panel = audited.get(f"{audited.here}/cells?release=0&of=2")
+    text = " ".join(Tags.of(panel.text).text.split())
+    assert "Cells of region 4 cells with somebody in them; 4 with fewer than 10 people." in text
+    assert "Tables and columns" not in text
+    for query in ("", "release=7", "release=0&of=9", "release=0&of=x", "release=../x"):
+        assert audited.get(f"{audited.here}/cells?{query}").status == 404
+
+
+def people_by_area(n: int = 48) -> ta.Dataset:
+    rng = np.random.default_rng(3)
+    frame = {
+        "a": rng.integers(0, 2, n),
+        "b": rng.integers(0, 3, n),
+        "town": np.array(list("xyz"))[np.arange(n) % 3],
+    }
+    return ta.Dataset.from_frame(frame | {"ill": (rng.random(n) < 0.4).astype(int)}, secret="ill")
+
+
+@pytest.fixture(scope="module")
+def by_area(tmp_path_factory) -> dict:
+    """The slider of a plan by area, with two protections beside the planned one."""
+    people = people_by_area()
+    releases = [{"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}}]
+    plan = Plan.from_mapping({"by": "town", "releases": releases})
+    with pytest.MonkeyPatch.context() as fewer:
+        fewer.setattr(points, "_HIDE_AND_ROUND", ((5, 0), (0, 10)))
+        fewer.setattr(points, "suggest_scales", lambda *_: [])
+        with Checkpoint.in_folder(tmp_path_factory.mktemp("work")) as kept:
+            return points.measure(places_of(people, plan), plan, plan.limits(people), kept)["releases"][0]
+
+
+def test_the_slider_by_area_measures_every_area_and_everybody(by_area):
+    assert len(by_area["points"]) == 3
+    for point in by_area["points"]:
+        assert sorted(one["name"] for one in point["areas"]) == ["x", "y", "z"]
+        assert sum(one["people"] for one in point["areas"]) == 48
+        assert sum(one["learnt"] for one in point["areas"]) >= point["learnt"]
+        worst = max(("pass", "review", "fail").index(one["verdict"]) for one in point["areas"])
+        assert ("pass", "review", "fail").index(point["verdict"]) >= worst
+
+
+def test_the_slider_shows_everybody_or_one_area(by_area):
+    whole = points.point_view(by_area, 0, 0.05)
+    assert (whole["area"], whole["shown"]["advantage"]) == ("", by_area["points"][0]["advantage"])
+    assert whole["names"] == ["x", "y", "z"]
+    assert sum(count for _, count in whole["counted"]) == 3
+    one = points.point_view(by_area, 0, 0.05, "y")
+    assert one["area"] == "y"
+    assert one["shown"] == next(area for area in by_area["points"][0]["areas"] if area["name"] == "y")
+    assert points.point_view(by_area, 0, 0.05, "<no such area>")["area"] == ""

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from tellall.algebra.operators.base import HOST
 from tellall.core import duck
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
@@ -108,8 +109,12 @@ class ParquetColumns:
         self.people = int(self._fetch("SELECT count(*) AS people FROM read_parquet(?)")["people"][0])
 
     def read(self, names: Iterable[str]) -> dict[str, Any]:
-        """Some columns by name."""
-        return self._fetch(f"SELECT {', '.join(map(duck.quoted, names))} FROM read_parquet(?)")
+        """Some columns by name; a few bytes can stand for more rows than memory holds, and are refused."""
+        chosen = tuple(names)
+        if (needed := 8 * self.people * len(chosen)) > HOST.free_memory:
+            rows = f"{self.people:,} rows of {count_of(len(chosen), 'column')} in {self._path}"
+            raise invalid("path", "a file that fits into memory", rows, f"They need {needed >> 20:,} MB.")
+        return self._fetch(f"SELECT {', '.join(map(duck.quoted, chosen))} FROM read_parquet(?)")
 
     def _fetch(self, query: str) -> dict[str, Any]:
         import duckdb

@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
+from tellall.algebra.operators.base import HOST
 from tellall.core.claims import clear_leftovers, held_open
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
@@ -29,7 +30,9 @@ __all__ = ["SHEETS", "TEXTS", "decoded", "encoding_of", "in_utf8", "read_cells"]
 TEXTS = (".csv", ".tsv", ".tab", ".txt")
 SHEETS = (".xlsx", ".xlsm")
 _LARGEST = 64 * 2**20  # bytes, unpacked
+_LARGEST_SHEETS = 512 * 2**20
 _MOST_CELLS = 5_000_000
+_MOST_LINES = 2**20  # of a sheet, as Excel has it
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -58,28 +61,58 @@ def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byt
     return whole
 
 
-_PIECE = 2**24
+_PIECE = 2**20
 _LARGEST_PEOPLE = 2**33  # bytes of a file of people, unpacked
+_MOST_TIMES = 200  # its packed size; tables of people shrink to a fifth or a twentieth
+_COPIES = 3  # of the text are in memory: it, its columns, and what is made of them
 _PYTHON_NAMES = {"UTF-8": "utf-8-sig", "Windows-1252": "cp1252", "UTF-16": "utf-16", "UTF-32": "utf-32"}
 
 
-def _opened(file: Path) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(file)) if file.suffix.lower() == ".gz" else file.open("rb")
+def _pieces(file: Path) -> Iterator[bytes]:
+    """The bytes of a text in order, unpacked; one that unpacks to more than people or memory is refused."""
+    if file.suffix.lower() != ".gz":
+        with file.open("rb") as raw:
+            yield from iter(lambda: raw.read(_PIECE), b"")
+        return
+    most, seen = _most_unpacked(file.stat().st_size, _LARGEST_PEOPLE), 0
+    with gzip.open(file) as packed:
+        for piece in iter(lambda: packed.read(_PIECE), b""):
+            seen += len(piece)
+            if seen > most:
+                raise invalid(
+                    "path", _unpacked_rule(most), file, "Unpack it first, if it is what it should be."
+                )
+            yield piece
+
+
+def _most_unpacked(packed: int, largest: int) -> int:
+    """To how many bytes a file of this size may unpack: 200 times its size, and what memory has room for.
+
+    Examples
+    --------
+    >>> _most_unpacked(1000, 2**33) == _LARGEST, _most_unpacked(2**40, 2**20) == 2**20
+    (True, True)
+    """
+    return min(largest, max(_LARGEST, _MOST_TIMES * packed), HOST.free_memory // _COPIES)
+
+
+def _unpacked_rule(most: int) -> str:
+    return (
+        f"a file of at most {max(most // 2**20, 1):,} MB, unpacked ({_MOST_TIMES} times its size, "
+        "and what there is memory for)"
+    )
 
 
 def encoding_of(file: Path) -> str:
     """The encoding of a text, packed or not: what its first bytes say, else UTF-8, else Windows-1252."""
     try:
-        with _opened(file) as raw:
-            start = raw.read(4)
-            for mark, encoding in _MARKS[1:]:
-                if start.startswith(mark):
+        reader = codecs.getincrementaldecoder("utf-8")()
+        for number, piece in enumerate(_pieces(file)):
+            for mark, encoding in () if number else _MARKS[1:]:
+                if piece.startswith(mark):
                     return encoding.upper()
-            reader, piece = codecs.getincrementaldecoder("utf-8")(), start
-            while piece:
-                reader.decode(piece)
-                piece = raw.read(_PIECE)
-            reader.decode(b"", final=True)
+            reader.decode(piece)
+        reader.decode(b"", final=True)
     except UnicodeDecodeError:
         return "Windows-1252"
     except (EOFError, OSError, zlib.error) as error:
@@ -116,15 +149,10 @@ def in_utf8(file: Path, encoding: str) -> Iterator[Path]:
     """A copy of a text in UTF-8, unpacked, for its owner alone and gone afterwards."""
     with _nameless() as plain:
         reader = codecs.getincrementaldecoder(_PYTHON_NAMES[encoding])()
-        size, line, piece = 0, 1, b""
+        line, piece = 1, b""
         try:
-            with _opened(file) as raw, plain.open("wb") as copy:
-                for piece in iter(lambda: raw.read(_PIECE), b""):
-                    size += len(piece)
-                    if size > _LARGEST_PEOPLE:
-                        raise invalid(
-                            "path", f"a file of at most {_LARGEST_PEOPLE // 2**30} GB, unpacked", file
-                        )
+            with plain.open("wb") as copy:
+                for piece in _pieces(file):
                     text = reader.decode(piece)
                     line += text.count("\n")
                     copy.write(text.encode("utf-8"))
@@ -209,8 +237,8 @@ def _read_sheet(file: Path, sheet: str | None) -> list[list[Any]]:
 
     _refuse_large(file)
     try:
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        try:
+        with file.open("rb") as raw:
+            book = openpyxl.load_workbook(raw, read_only=True, data_only=True, keep_links=False)
             names = book.sheetnames
             if sheet is not None and sheet not in names:
                 raise invalid("sheet", f"a sheet of {file.name}", sheet)
@@ -220,11 +248,10 @@ def _read_sheet(file: Path, sheet: str | None) -> list[list[Any]]:
             for row in page.iter_rows(values_only=True):
                 lines.append(list(row))
                 cells += len(row)
-                if cells > _MOST_CELLS:
-                    raise invalid("table", f"a sheet of at most {_MOST_CELLS:,} cells", file)
+                if cells > _MOST_CELLS or len(lines) > _MOST_LINES:
+                    rule = f"a sheet of at most {_MOST_CELLS:,} cells in {_MOST_LINES:,} lines"
+                    raise invalid("table", rule, file)
             return lines
-        finally:
-            book.close()
     except InvalidInput:
         raise
     except Exception as error:  # a foreign format can break its reader in any way
@@ -237,8 +264,11 @@ def _refuse_large(file: Path) -> None:
     """Refuses a spreadsheet, which is a packed folder, that is larger unpacked than any table."""
     try:
         with zipfile.ZipFile(file) as parts:
-            size = sum(part.file_size for part in parts.infolist())
+            sizes = [(part.filename, part.file_size) for part in parts.infolist()]
     except (zipfile.BadZipFile, OSError):
         raise invalid("table", "a readable spreadsheet", file) from None
-    if size > 8 * _LARGEST:
-        raise invalid("table", f"a spreadsheet of at most {8 * _LARGEST // 2**20} MB, unpacked", file)
+    most = _most_unpacked(file.stat().st_size, _LARGEST_SHEETS)
+    if sum(size for _, size in sizes) > most:
+        raise invalid("table", _unpacked_rule(most), file)
+    if any(size > _LARGEST for name, size in sizes if "worksheets/" not in name):
+        raise invalid("table", f"a spreadsheet with at most {_LARGEST >> 20} MB of different texts", file)

@@ -29,6 +29,8 @@ help:
 demo: .venv/.demo
 	@$(BIN)/tellall demo
 
+# commands and workers that tests start would compile every file of the package again, each of them
+unexport PYTHONDONTWRITEBYTECODE
 # one thread per process: threads that wait for each other cost more than they save
 test test-slow test-hostile: export OPENBLAS_NUM_THREADS = 1
 test test-slow test-hostile: export OMP_NUM_THREADS = 1

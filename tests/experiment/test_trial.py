@@ -8,7 +8,7 @@ from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, affordable, strongest
 from tests.conftest import first_fast, random_people
 
-PEOPLE = random_people(80, 7, seed=2)
+PEOPLE = random_people(40, 6, seed=2)
 TABLES = ta.Marginals(3)
 PLAN = {"repeats": 3, "steps": False, "releases": [{"statistic": {"kind": "Marginals", "ways": 3}}]}
 

@@ -243,14 +243,14 @@ def test_bad_calls_get_one_clear_sentence(call, says):
 
 
 def test_the_text_of_an_attack_names_nobody():
-    people = random_people(300, 9, seed=13)
+    people = random_people(120, 6, seed=13)
     attack = ta.reconstruct(ta.publish(people, ta.Marginals(3)), people.public)
-    assert "300 people" in repr(attack)
+    assert "120 people" in repr(attack)
     assert len(repr(attack)) < 200
 
 
 def test_noise_with_suppression_is_called_uncalibrated_where_the_choice_is_not_reckoned_with():
-    people = random_people(200, 6, seed=14, levels=3)
+    people = random_people(90, 5, seed=14, levels=3)
     complementary = ta.Suppression(10, complementary=True)
     for protect in ([ta.Gaussian(5), ta.Suppression(10)], [ta.Suppression(10), ta.Laplace(5)]):
         release = ta.publish(people, ta.Marginals(3), protect, rng=0)

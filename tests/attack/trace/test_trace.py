@@ -232,14 +232,14 @@ def test_people_stream_through_in_chunks(attack, threshold):
 @pytest.mark.parametrize("release", first_fast(["rounded", "exact", "noisy"]))
 @pytest.mark.parametrize("kind", first_fast(KINDS))
 def test_hoeffding_and_paper_are_sound(kind, release):
-    """20,000 outsiders in each of the nine cases: 400 releases, each with its own reference people.
+    """13,500 outsiders in each of the nine cases: 270 releases, each with its own reference people.
 
     The level is at most 0.0072 in the exact worst case at δ = 0.05, where 0.05 is allowed. Outsiders of one
-    release share a reference person, so 400 shares in [0, 1] of mean 0.0072 or less are averaged: that their
-    mean passes 0.05 has probability below 1e-9 by the Chernoff bound, exp(−400·KL(0.05, 0.0072)).
+    release share a reference person, so 270 shares in [0, 1] of mean 0.0072 or less are averaged: that their
+    mean passes 0.05 has probability below 1e-6 by the Chernoff bound, exp(−270·KL(0.05, 0.0072)).
     """
     rng = np.random.default_rng([KINDS.index(kind), len(release)])
-    delta, releases, each = 0.05, 400, 50
+    delta, releases, each = 0.05, 270, 50
     hits = {"single": 0, "pool": 0, "paper": 0, "pool, paper": 0}
     for _ in range(releases):
         p = frequencies(kind, 200, rng)

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -32,6 +32,7 @@ def people():
 
 
 @given(st.integers(2, 15), st.integers(1, 6), st.integers(0, 10**6))
+@settings(max_examples=15)
 def test_rates_are_counted_and_the_equations_hold(n, m, seed):
     rng = np.random.default_rng(seed)
     people = ta.Dataset.from_arrays(np.arange(n)[:, None], np.arange(n) % 2)

@@ -3,7 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conftest import random_people
 
@@ -55,6 +55,7 @@ def random_tables(ways: int, number: int, seed: int) -> list[np.ndarray]:
     st.integers(2, 5), st.integers(2, 9), st.integers(2, 4), st.sampled_from(["distinct", "all"]),
     st.integers(0, 10**6),
 )  # fmt: skip
+@settings(max_examples=15)
 def test_every_count_is_right_and_every_equation_holds(ways, n, d, tuples, seed):
     rng = np.random.default_rng(seed)
     bits = np.column_stack([rng.integers(0, 2, (n, d)), np.arange(n) % 2])

@@ -13,7 +13,7 @@ install = $(BIN)/python -m pip install --quiet -e '.[$(1)]'
 create = $(PYTHON) -m venv .venv
 endif
 
-.PHONY: demo test test-kernels lint test-slow test-hostile test-browser test-spark bench clean help
+.PHONY: demo test test-kernels lint test-slow test-hostile test-browser test-spark bench docs pictures clean help
 
 help:
 	@echo 'make demo       set up .venv and run the demonstration on real data'
@@ -24,6 +24,8 @@ help:
 	@echo 'make test-kernels  the tests with the matrix kernels of other processors, 1 and 2 threads'
 	@echo 'make test-spark the tests on Spark (needs Java 17)'
 	@echo 'make bench      the benchmarks, each beside its reference'
+	@echo 'make docs       the site of the documents, in build/site; warnings are errors'
+	@echo 'make pictures   the pictures of the first page, drawn from runs'
 	@echo 'make clean      remove .venv and caches'
 
 demo: .venv/.demo
@@ -65,6 +67,12 @@ test-kernels: .venv/.dev
 test-spark: .venv/.dev .venv/.spark
 	@$(BIN)/python -m pytest -m spark tests/people/counting
 
+docs: .venv/.demo .venv/.docs
+	@$(BIN)/python docs/site/build.py
+
+pictures: .venv/.demo
+	@$(BIN)/python docs/site/pictures.py
+
 bench: .venv/.dev
 	@$(BIN)/python benchmarks/run.py
 
@@ -78,4 +86,4 @@ bench: .venv/.dev
 	@touch $@
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

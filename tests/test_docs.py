@@ -2,15 +2,37 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from xml.dom.minidom import parseString
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tellall as ta
+from tellall.cli import UsageError, parse_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def site(name: str) -> ModuleType:
+    """A module of the scripts that build the site."""
+    sys.path.insert(0, str(ROOT / "docs" / "site"))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.pop(0)
+
+
+def reference() -> ModuleType:
+    return site("reference")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -34,6 +56,98 @@ def test_examples_run(script, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The command lines of tellall in a document's shell blocks."""
+    lines = [line for code in blocks(page, "sh") + blocks(page, "console") for line in code.splitlines()]
+    split = [shlex.split(line.replace("$ ", "", 1), comments=True) for line in lines]
+    return [words[1:] for words in split if words[:1] == ["tellall"]]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if commands(p)], ids=lambda p: p.name)
+def test_commands_can_be_parsed(page):
+    for words in commands(page):
+        parse_command(words)
+
+
+def test_a_command_that_cannot_be_parsed_is_noticed():
+    with pytest.raises(UsageError, match="no such option|No such option"):
+        parse_command(["audit", "people.toml", "--policie", "x"])
+
+
+@pytest.mark.slow
+def test_the_tutorial_can_be_followed_to_its_end(tmp_path, monkeypatch):
+    """Python, plans and commands in their order, in an empty folder; commands say what the page says."""
+    monkeypatch.chdir(tmp_path)
+    page, namespace, said = ROOT / "docs" / "tutorial.md", {"__name__": "docs"}, ""
+    for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "python":
+            exec(compile(code, "tutorial", "exec"), namespace)  # noqa: S102  our own documents
+        elif kind == "toml":
+            Path(code.splitlines()[0].removeprefix("# ")).write_text(code, encoding="utf-8")
+        elif kind == "sh" and code.startswith("tellall"):
+            run = [sys.executable, "-m", *shlex.split(code)]
+            said = subprocess.run(run, capture_output=True, text=True, check=False).stdout
+        elif kind == "text":
+            shown = [line for line in code.splitlines() if line]
+            told = [line.rstrip() for line in said.splitlines()]
+            assert [line for line in shown if line not in told] == []
+
+
+def test_the_site_lists_every_document_once():
+    listed = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:")[2])
+    beside = {"CONTRIBUTING.md", "CHANGELOG.md", "VISION.md", "results.md", "gallery/index.md"}
+    made = {f"reference/{name}" for name in reference().reference_pages()}
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {page.name for page in ROOT.glob("docs/*.md")} | beside | made
+
+
+def test_anchors_between_documents_lead_somewhere():
+    for page in ROOT.glob("docs/*.md"):
+        for target, anchor in re.findall(r"\]\(([\w-]+\.md)#([^)]*)\)", page.read_text(encoding="utf-8")):
+            text = (page.parent / target).read_text(encoding="utf-8")
+            heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+            slugs = [re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", head).strip().lower()) for head in heads]
+            assert anchor in slugs, f"{page.name} links to {target}#{anchor}"
+
+
+def test_every_public_name_is_in_the_reference_with_what_it_says():
+    pages = "\n".join(reference().reference_pages().values())
+    for name in ta.__all__:
+        thing = getattr(ta, name)
+        if not isinstance(thing, ModuleType):
+            assert f"{{ #ta.{name} }}" in pages
+    assert pages.count("<math") >= 6
+    assert "privacy.sketch_delta" in pages
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("a/b", "<mfrac><mi>a</mi><mi>b</mi></mfrac>"),
+        ("(a + 1)/(2b)", "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mrow><mn>2</mn><mi>b</mi></mrow></mfrac>"),
+        ("√(2t)", "<msqrt><mn>2</mn><mi>t</mi></msqrt>"),
+        ("σ²", "<msup><mi>σ</mi><mn>2</mn></msup>"),
+        ("x_iJ", "<msub><mi>x</mi><mrow><mi>i</mi><mi>J</mi></mrow></msub>"),
+        ("e^(−x)", "<msup><mi>e</mi><mrow><mo>−</mo><mi>x</mi></mrow></msup>"),
+        ("a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
+    ],
+)
+def test_formulas_are_drawn(text, drawn):
+    assert drawn in site("formulas").mathml(text)
+
+
+@pytest.mark.parametrize("text", ["", "(", ")", "^", "_", "√", "a/", "/", "x_", "((a]", "½½", "<b>&", "Σ_{", "a^", "²"])
+def test_a_formula_that_is_none_still_gives_a_page(text):
+    parseString(site("formulas").mathml(f"{text}\n{text}"))
+
+
+@given(st.text("abnσΣ√()[]{}/^_²½ −+=|‖′12~<&\u0303", max_size=30))
+def test_no_letter_of_a_formula_is_lost(text):
+    written = parseString(site("formulas").mathml(text)).documentElement
+    inside = re.sub(r"<[^<>]*>", "", written.toxml())
+    assert [one for one in inside if one in "abnσ"] == [one for one in text if one in "abnσ"]
 
 
 def test_links_between_documents_lead_somewhere():

@@ -47,8 +47,8 @@ def how_it_works() -> str:
     assert attack.guess.tolist() == _ILL
     rows = evidence.operator.to_dense()
     wanted = [index for index in range(len(rows)) if (rows[index] >= 0).all()]  # the cells of the ill
-    marks = [*_heading(16, "1. Published: three tables"), *_heading(272, "2. Each is an equation")]
-    marks += _heading(520, "3. One answer is left")
+    marks = [*_heading(16, "1. Three tables"), *_heading(272, "2. Six equations")]
+    marks += _heading(520, "3. One answer")
     cells = [(name, value) for name, values in _COLUMNS.items() for value in values]
     for place, (index, (name, value)) in enumerate(zip(wanted, cells, strict=True)):
         y = 76 + 30 * place

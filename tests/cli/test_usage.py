@@ -1,6 +1,8 @@
 """What is wrong with a command is one sentence on standard error, and an exit code."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -93,6 +95,57 @@ def test_help_is_still_there(tellall, command):
     code, out, err = tellall(command, "--help")
     assert (code, err) == (0, "")
     assert f"Usage: tellall {command}" in out
+
+
+@pytest.mark.parametrize(("command", "examples"), cli._EXAMPLES.items(), ids=COMMANDS)
+def test_help_has_examples_that_the_command_understands(tellall, command, examples):
+    _, out, _ = tellall(command.__name__, "--help")
+    lines = [line.strip() for line in out.partition("Examples:")[2].splitlines()]
+    assert [line for line in lines if line] == list(examples)
+    assert max(len(line) for line in out.splitlines()) <= 80
+    for example in examples:
+        program, *words = shlex.split(example.partition(" > ")[0])
+        assert program == "tellall"
+        assert cli.parse_command(words) == command.__name__
+
+
+def test_the_first_help_has_examples_too(tellall):
+    _, out, _ = tellall("--help")
+    lines = [line for line in out.splitlines() if line.strip().startswith("tellall ")]
+    assert len(lines) == 3
+    for line in lines:
+        cli.parse_command(re.split(r"\s{3,}", line.strip())[0].split()[1:])
+    assert max(map(len, out.splitlines())) <= 80
+    assert "..." not in out.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("au", "audit"), ("audit --pol", "--policy"), ("paper --a", "--about")])
+def test_a_shell_completes_commands_and_options(monkeypatch, capsys, typed, offered):
+    words = f"tellall {typed}"
+    monkeypatch.setenv("_TELLALL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    monkeypatch.setattr(sys, "argv", ["tellall"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    said = capsys.readouterr()
+    assert offered in said.out.split()
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "said"),
+    [
+        (0, 0, 61, "61 s so far"),
+        (0, 6, 120, "0 of 6 done in 2.0 min"),
+        (2, 6, 120, "2 of 6 done in 2.0 min, about 4.0 min left"),
+        (6, 6, 9000, "6 of 6 done in 2.5 h"),
+    ],
+)
+def test_a_line_of_progress_says_how_long_the_rest_takes(done, total, seconds, said):
+    from tellall.cli.options import _progress_words
+
+    assert _progress_words(done, total, seconds) == said
 
 
 def test_nothing_at_all_shows_the_commands(tellall):
@@ -209,8 +262,9 @@ def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
             doing("posterior, step 3")
         time.sleep(0.15)
     lines = said.getvalue().splitlines()
-    assert "attacking: 1 of 3 done, 0 s" in lines
-    assert lines[-1] == "attacking: 1 of 3 done, 0 s (tables [a]: posterior, step 3)"
+    much = "attacking: 1 of 3 done in 0 s, about 0 s left"
+    assert much in lines
+    assert lines[-1] == f"{much} (tables [a]: posterior, step 3)"
     with options.progress_bar(Console(file=said), "attacking", quiet=True) as progress:
         assert progress is None
 

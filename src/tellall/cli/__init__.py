@@ -36,19 +36,31 @@ from tellall.core.text import one_line, said_safely
 __all__ = [
     "app",
     "main",
+    "parse_command",
 ]
 
 _INTERRUPTED = 130
 _TRACEBACK = "TELLALL_TRACEBACK"
+_COMPLETION = "_TELLALL_COMPLETE"
 # newer versions of typer bring their own copy of click, older ones use the installed click
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+def _unwrapped(heading: str, *lines: str) -> str:
+    """Lines below a heading, as they are: \\b keeps help from joining them."""
+    return "\n".join([heading, "", "\b", *lines])
+
 
 app = typer.Typer(
     name="tellall",
     help="Tells people who publish statistics what those statistics give away about the people in them.",
-    epilog="Exit codes: 0 done or pass, 1 fail, 2 bad input or usage, 3 review: a person has to decide.",
+    epilog=_unwrapped(
+        "Examples:",
+        "tellall demo                                  what tables give away",
+        "tellall init people.csv --secret diagnosis    a plan for your people",
+        "tellall audit people.toml                     its verdict and its page",
+    )
+    + "\n\nExit codes: 0 done or pass, 1 fail, 2 bad input or usage, 3 review: a person has to decide.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -69,34 +81,78 @@ def _common(
     """Options that stand before the command."""
 
 
-_EXAMPLES: dict[Callable[..., None], str] = {
-    demo: "tellall demo   |   tellall demo --json > demo.json   |   tellall demo --seed 7",
-    init: "tellall init people.csv   |   tellall init people.csv --secret diagnosis",
-    audit: "tellall audit people.toml   |   tellall audit people.toml --json > audit.json   |   "
-    "tellall audit counties.toml --jobs 4   |   tellall audit people.toml --device cuda",
-    check: "tellall check --new-key curator.key   |   "
-    "tellall check people-audit/decision.toml --data people.csv --key curator.key",
-    serve: "tellall serve   |   tellall serve --port 8080 --no-browser",
-    sweep: "tellall sweep people.toml -o study   |   tellall sweep people.toml --family Laplace --scales 1,2"
-    "   |   tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",
-    calibrate: "tellall calibrate people.toml --max-advantage 0.05   |   tellall calibrate a.toml -o study"
-    "   |   tellall calibrate counties.toml -o study --jobs 4",
-    publish: "tellall publish people.toml -o release.json",
-    attack: "tellall attack release.json --public people.csv   |   "
-    "tellall attack all.json women.json --public people.csv   |   "
-    "tellall attack april.json march.json --public people.csv --where 'march.json: joined < 4'   |   "
-    "tellall attack sample.json --public register.csv --may-include",
-    rows: "tellall rows age_sex.csv race_age.csv   |   tellall rows blocks.csv --by block -o rows.json   |   "
-    "tellall rows release.json --reveal   |   tellall rows age_sex.csv --round 5",
-    explain: "tellall explain   |   tellall explain reconstruction",
-    profile: "tellall profile wages.csv -y wage   |   tellall profile wages.csv -y wage -x age --delta 1e-6",
-    trace: "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
-    limit: "tellall limit freqs.afreq --people 500   |   tellall limit freqs.afreq -n 500 --round 0.01",
-    bounds: "tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6",
-    paper: "tellall paper robust-tracing   |   tellall paper private-ols --data papers/ --full",
+_EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
+    demo: ("tellall demo", "tellall demo --json > demo.json", "tellall demo --seed 7"),
+    init: ("tellall init people.csv", "tellall init people.csv --secret diagnosis"),
+    audit: (
+        "tellall audit people.toml",
+        "tellall audit people.toml --json > audit.json",
+        "tellall audit counties.toml --jobs 4",
+        "tellall audit --acro outputs --data people.csv --secret diagnosis",
+        "tellall audit people.toml --device cuda",
+    ),
+    check: (
+        "tellall check --new-key curator.key",
+        "tellall check audit/decision.toml --data people.csv --key curator.key",
+    ),
+    serve: ("tellall serve", "tellall serve --port 8080 --no-browser"),
+    sweep: (
+        "tellall sweep people.toml -o study",
+        "tellall sweep people.toml --family Laplace --scales 1,2",
+        "tellall sweep counties.toml -o study --cluster tcp://10.0.0.1:8786",
+    ),
+    calibrate: (
+        "tellall calibrate people.toml --max-advantage 0.05",
+        "tellall calibrate people.toml -o study",
+        "tellall calibrate counties.toml -o study --jobs 4",
+    ),
+    publish: ("tellall publish people.toml -o release.json",),
+    attack: (
+        "tellall attack release.json --public people.csv",
+        "tellall attack all.json women.json --public people.csv",
+        "tellall attack a.json b.json --public people.csv --where 'b.json: age < 40'",
+        "tellall attack sample.json --public register.csv --may-include",
+    ),
+    rows: (
+        "tellall rows age_sex.csv race_age.csv",
+        "tellall rows blocks.csv --by block -o rows.json",
+        "tellall rows release.json --reveal",
+        "tellall rows age_sex.csv --round 5",
+    ),
+    explain: ("tellall explain", "tellall explain reconstruction"),
+    profile: (
+        "tellall profile wages.csv -y wage",
+        "tellall profile wages.csv -y wage -x age --delta 1e-6",
+    ),
+    trace: (
+        "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
+        "tellall trace --release f.afreq --targets t.bed --reference r.bed -o traced",
+    ),
+    limit: (
+        "tellall limit freqs.afreq --people 500",
+        "tellall limit freqs.afreq -n 500 --round 0.01",
+    ),
+    bounds: ("tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6",),
+    paper: ("tellall paper robust-tracing", "tellall paper private-ols --data papers/ --full"),
 }
 for _command, _examples in _EXAMPLES.items():
-    app.command(epilog=f"Examples:  {_examples}")(_command)
+    app.command(epilog=_unwrapped("Examples:", *_examples))(_command)
+
+
+def parse_command(words: Sequence[str]) -> str:
+    """Reads a command line as the command would, without running it, and returns the command's name.
+
+    Examples
+    --------
+    >>> parse_command(["audit", "people.toml", "--seed", "3"])
+    'audit'
+    """
+    group: Any = typer.main.get_command(app)
+    name, *arguments = words
+    if name not in group.commands:
+        raise UsageError(f"No such command '{name}'")
+    group.commands[name].make_context(name, arguments)
+    return name
 
 
 def main() -> None:
@@ -105,6 +161,8 @@ def main() -> None:
     The code is 2 if the command, a file or an output path is wrong, and 3 for any other failure.
     """
     warnings.showwarning = _warn
+    if _COMPLETION in os.environ:  # a shell asks which words could come next
+        app(prog_name="tellall")
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is signal.SIG_DFL:  # nohup has SIGHUP ignored
             signal.signal(kind, signal.default_int_handler)  # as Ctrl-C: what is unfinished is cleared away

@@ -75,7 +75,7 @@ def attack(
     missing: Missing = None,
     may_include: MayInclude = False,
 ) -> None:
-    """Guess everybody's secret from saved releases and the public columns, as an outsider would.
+    """Guess everybody's secret from releases, as an outsider would.
 
     The file has everybody whom the attacker knows; each release speaks of its own part of them. Columns that
     the file does not have are unknown to the attacker: tables are added up over them.

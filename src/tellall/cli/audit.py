@@ -128,7 +128,7 @@ def audit(
     decision: Decision = False,
     key: Key = None,
 ) -> None:
-    """Attack everything a plan would publish: a verdict, a page, an exit code.
+    """Attack everything a plan would publish; write the verdict.
 
     With by = "COLUMN" in the plan, every value of that column is an area of its own. The page shows the worst
     areas and all people together. Finished areas are kept in the output folder: after a stop, or a change in

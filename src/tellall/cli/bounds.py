@@ -27,7 +27,7 @@ def bounds(
     quiet: Quiet = False,
     out: Out = None,
 ) -> None:
-    """How much noise tables need and how much is enough, for these sizes: theorems, before any data."""
+    """Say how much noise tables of a size need, before any data."""
     check_out(out)
     if ways > attributes:
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)

@@ -57,7 +57,7 @@ def calibrate(
     jobs: Jobs = -1,
     cluster: Cluster = None,
 ) -> None:
-    """Find the least noise that keeps every attack on a plan's statistics under a limit.
+    """Find the least noise that keeps every attack under a limit.
 
     The statistic of each release is taken alone, without the plan's own protections. With -o FOLDER the page
     calibrate.html is written, with calibrate.json beside it. With by = "COLUMN" in the plan, every value of

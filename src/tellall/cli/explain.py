@@ -24,7 +24,7 @@ def explain(
     out: Out = None,
     reveal: Unused = False,
 ) -> None:
-    """Explain a word on a page: what it means, why it matters, what to do, where to read more."""
+    """Explain a word: what it means, and what to do about it."""
     from tellall.report import topics
     from tellall.report.text import PlainConsole
 

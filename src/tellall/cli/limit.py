@@ -54,7 +54,7 @@ def limit(
     quiet: Quiet = False,
     out: Out = None,
 ) -> None:
-    """Say how many of these means can be published before people can be traced from them, by simulation."""
+    """Say how many means can be published before people are traced."""
     from tellall.attack.trace.files import read_shares
     from tellall.attack.trace.limit import describe_limit
     from tellall.core.version import versions

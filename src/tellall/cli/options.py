@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 INCONCLUSIVE = 3  # the exit code when there is no answer
-_EVERY = 30.0  # seconds between two lines about work that goes on, where there is no terminal
+_EVERY = 60.0  # seconds between two lines about work that goes on, where there is no terminal
 _SHOWN = 90  # letters of what is being done
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document; messages go to stderr.")]
@@ -303,25 +303,41 @@ def progress_bar(talk: Console, words: str, *, quiet: bool) -> Iterator[Progress
         return
     from rich import progress as rich_progress
     from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
 
     now = TextColumn("{task.fields[now]}", markup=False)
-    columns = (
-        SpinnerColumn(),
-        TextColumn(words),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        now,
-    )
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeLeft())
+    columns = (SpinnerColumn(), TextColumn(words), BarColumn(), MofNCompleteColumn(), *times, now)
     with rich_progress.Progress(*columns, console=talk, transient=True) as bar:
         task = bar.add_task(words, total=None, now="")
         with listening(lambda now: bar.update(task, now=one_line(now, _SHOWN))):
             yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _progress_words(done: int, total: int, seconds: float) -> str:
+    """How much is done in this time and, if pieces take about the same time, how much is left."""
+    if not total:
+        return f"{_time(seconds)} so far"
+    left = f", about {_time(seconds * (total - done) / done)} left" if 0 < done < total else ""
+    return f"{done:,} of {total:,} done in {_time(seconds)}{left}"
+
+
+def _time(seconds: float) -> str:
+    """A time in seconds, minutes or hours, as one would say it.
+
+    Examples
+    --------
+    >>> _time(48.2), _time(150), _time(8000)
+    ('48 s', '2.5 min', '2.2 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 @contextmanager
 def _lines(talk: Console, words: str) -> Iterator[Progress]:
-    """Prints every half minute how much is done, so that a log shows that the work goes on."""
+    """Prints every minute how much is done and about how long the rest takes, so that a log shows it."""
     from threading import Event, Thread
     from time import monotonic
 
@@ -338,9 +354,9 @@ def _lines(talk: Console, words: str) -> Iterator[Progress]:
     def repeat() -> None:
         while not over.wait(_EVERY):
             done, total = known
-            much = f"{done:,} of {total:,} done, " if total else ""
             more = f" ({one_line(now, _SHOWN)})" if now else ""
-            talk.print(f"{words}: {much}{monotonic() - began:.0f} s{more}", soft_wrap=True, markup=False)
+            much = _progress_words(done, total, monotonic() - began)
+            talk.print(f"{words}: {much}{more}", soft_wrap=True, markup=False)
 
     watch = Thread(target=repeat, daemon=True)
     watch.start()

@@ -41,7 +41,7 @@ def paper(
     quiet: Quiet = False,
     out: OutPage = None,
 ) -> None:
-    """Rerun a paper's tables and figures, ours beside the paper's statements."""
+    """Rerun a paper, our numbers beside its statements."""
     from importlib import import_module
 
     from tellall.report import text

@@ -41,7 +41,7 @@ def profile(
     quiet: Quiet = False,
     out: Out = None,
 ) -> None:
-    """What differential privacy would promise for the coefficients of a regression on this data."""
+    """Say what differential privacy promises for a regression."""
     from tellall.report.text import talk_console
 
     check_out(out)

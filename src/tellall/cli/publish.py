@@ -50,7 +50,7 @@ def publish(
     reveal: Unused = False,
     stream: Stream = False,
 ) -> None:
-    """Make the releases of a plan, protected as it says: what the world may see.
+    """Make the releases of a plan, protected as it says.
 
     The noise is drawn afresh each time, never with the plan's seed, because anybody who knows the seed can
     remove the noise. Use --seed for rehearsals only. An existing release is never overwritten.

@@ -81,7 +81,7 @@ def rows(
     out: Out = None,
     reveal: Reveal = False,
 ) -> None:
-    """Say which rows of people must be behind published tables, from the tables alone.
+    """Say which people must be behind tables, from these alone.
 
     Counts are printed; the rows themselves go into the file of --reveal. What is finished is kept beside
     --out, so that the same command goes on where it was stopped.

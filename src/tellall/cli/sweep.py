@@ -58,7 +58,7 @@ def sweep(
     jobs: Jobs = -1,
     cluster: Cluster = None,
 ) -> None:
-    """Measure what protections of a plan's releases stop and what they cost.
+    """Measure what protections stop and what they cost the reader.
 
     Each release of the plan is tried unprotected, as planned, and with every family at every scale. With
     -o FOLDER the page sweep.html is written, with the table as JSON, CSV and Parquet beside it. With

@@ -90,7 +90,7 @@ def trace(
     out: OutPage = None,
     reveal: Reveal = False,
 ) -> None:
-    """Say how many of the targets were in the data whose means were published; with --reveal, who.
+    """Say how many targets were in the data, from published means.
 
     With -o FOLDER a page is written: the verdict, the ROC curve if --members says who was in the data, power
     against the number of attributes, scores. Nothing names a person without --reveal.

@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +73,7 @@ def test_commands_can_be_parsed(page):
 
 
 def test_a_command_that_cannot_be_parsed_is_noticed():
-    with pytest.raises(UsageError, match="no such option|No such option"):
+    with pytest.raises(UsageError, match=r"(?i)no such option"):
         parse_command(["audit", "people.toml", "--policie", "x"])
 
 
@@ -96,7 +97,9 @@ def test_the_tutorial_can_be_followed_to_its_end(tmp_path, monkeypatch):
 
 
 def test_the_site_lists_every_document_once():
-    listed = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:")[2])
+    listed = re.findall(
+        r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:")[2]
+    )
     beside = {"CONTRIBUTING.md", "CHANGELOG.md", "VISION.md", "results.md", "gallery/index.md"}
     made = {f"reference/{name}" for name in reference().reference_pages()}
     assert len(listed) == len(set(listed))
@@ -126,7 +129,10 @@ def test_every_public_name_is_in_the_reference_with_what_it_says():
     ("text", "drawn"),
     [
         ("a/b", "<mfrac><mi>a</mi><mi>b</mi></mfrac>"),
-        ("(a + 1)/(2b)", "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mrow><mn>2</mn><mi>b</mi></mrow></mfrac>"),
+        (
+            "(a + 1)/(2b)",
+            "<mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><mrow><mn>2</mn><mi>b</mi></mrow></mfrac>",
+        ),
         ("√(2t)", "<msqrt><mn>2</mn><mi>t</mi></msqrt>"),
         ("σ²", "<msup><mi>σ</mi><mn>2</mn></msup>"),
         ("x_iJ", "<msub><mi>x</mi><mrow><mi>i</mi><mi>J</mi></mrow></msub>"),
@@ -138,7 +144,9 @@ def test_formulas_are_drawn(text, drawn):
     assert drawn in site("formulas").mathml(text)
 
 
-@pytest.mark.parametrize("text", ["", "(", ")", "^", "_", "√", "a/", "/", "x_", "((a]", "½½", "<b>&", "Σ_{", "a^", "²"])
+@pytest.mark.parametrize(
+    "text", ["", "(", ")", "^", "_", "√", "a/", "/", "x_", "((a]", "½½", "<b>&", "Σ_{", "a^", "²"]
+)
 def test_a_formula_that_is_none_still_gives_a_page(text):
     parseString(site("formulas").mathml(f"{text}\n{text}"))
 
@@ -146,7 +154,7 @@ def test_a_formula_that_is_none_still_gives_a_page(text):
 @given(st.text("abnσΣ√()[]{}/^_²½ −+=|‖′12~<&\u0303", max_size=30))
 def test_no_letter_of_a_formula_is_lost(text):
     written = parseString(site("formulas").mathml(text)).documentElement
-    inside = re.sub(r"<[^<>]*>", "", written.toxml())
+    inside = unescape(re.sub(r"<[^<>]*>", "", written.toxml()))
     assert [one for one in inside if one in "abnσ"] == [one for one in text if one in "abnσ"]
 
 

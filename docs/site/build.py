@@ -26,7 +26,11 @@ def main() -> None:
     """Builds the site; a warning, a broken link or a page that asks for the network ends it."""
     assemble(gallery="--no-gallery" not in sys.argv)
     shutil.rmtree(SITE, ignore_errors=True)
-    subprocess.run([shutil.which("zensical") or Path(sys.executable).with_name("zensical"), "build", "--strict"], cwd=ROOT, check=True)
+    subprocess.run(
+        [shutil.which("zensical") or Path(sys.executable).with_name("zensical"), "build", "--strict"],
+        cwd=ROOT,
+        check=True,
+    )
     offline(SITE)
     print(f"The site is {SITE.relative_to(ROOT) / 'index.html'}")
 
@@ -37,7 +41,9 @@ def assemble(*, gallery: bool = True) -> None:
     (PAGES / "reference").mkdir(parents=True)
     for source in [*ROOT.glob("docs/*.md"), *(ROOT / name for name in BESIDE)]:
         (PAGES / source.name).write_text(site_markdown(source.read_text("utf-8")), "utf-8")
-    (PAGES / "results.md").write_text(site_markdown((ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")), "utf-8")
+    (PAGES / "results.md").write_text(
+        site_markdown((ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")), "utf-8"
+    )
     for name, text in reference_pages().items():
         (PAGES / "reference" / name).write_text(text, "utf-8")
     for extra in ROOT.glob("docs/*.svg"):

@@ -13,7 +13,21 @@ __all__ = ["mathml"]
 
 _RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀⁿᵏⁱʲᵐᵘᵛʳ", "0123456789+−Tnkijmuvr", strict=True))
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉ᵢⱼₖₙ", "0123456789ijkn", strict=True))
-_FUNCTIONS = {"ln", "log", "exp", "tanh", "sinh", "cosh", "arcosh", "max", "min", "tr", "Var", "logit", "diag"}
+_FUNCTIONS = {
+    "ln",
+    "log",
+    "exp",
+    "tanh",
+    "sinh",
+    "cosh",
+    "arcosh",
+    "max",
+    "min",
+    "tr",
+    "Var",
+    "logit",
+    "diag",
+}
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _GAP = "\N{NO-BREAK SPACE}"
 _TOKEN = re.compile(
@@ -43,9 +57,7 @@ class _Reader:
     """Reads one line from left to right; every method returns MathML for what it has read."""
 
     def __init__(self, text: str) -> None:
-        self.tokens: list[Token] = [
-            (str(found.lastgroup), found[0]) for found in _TOKEN.finditer(text)
-        ]
+        self.tokens: list[Token] = [(str(found.lastgroup), found[0]) for found in _TOKEN.finditer(text)]
         self.at = 0
 
     def row(self, end: str = "") -> str:
@@ -170,7 +182,11 @@ class _Reader:
 def _letter(letter: str) -> str:
     name, accent = letter[0], letter[1:]
     marks = {"~": "~", "\u0303": "~", "\u0302": "^", "\u0304": "¯"}
-    return f"<mover><mi>{name}</mi><mo>{marks.get(accent, accent)}</mo></mover>" if accent else f"<mi>{name}</mi>"
+    return (
+        f"<mover><mi>{name}</mi><mo>{marks.get(accent, accent)}</mo></mover>"
+        if accent
+        else f"<mi>{name}</mi>"
+    )
 
 
 def _word(word: str, before: str, after: str) -> str:

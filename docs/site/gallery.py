@@ -1,4 +1,4 @@
-"""The gallery: one page of every kind, made by the commands beside it, about real or openly simulated people."""
+"""The gallery: one page of every kind, made by the command beside it, about real or simulated people."""
 
 from __future__ import annotations
 
@@ -16,23 +16,27 @@ import tellall as ta
 
 __all__ = ["GALLERY", "gallery_pages"]
 
-_PATIENTS = (
-    "569 patients of the Wisconsin breast cancer data, which scikit-learn brings; the secret is the diagnosis."
-)
+_PATIENTS = "569 patients (breast cancer data that scikit-learn brings); the secret is the diagnosis."
 _PLAN = """\
 data = "patients.csv"
 secret = "malignant"
-public = ["radius", "texture", "smoothness", "symmetry"]
-bins = 4
+public = ["texture", "smoothness", "symmetry", "fractal dimension"]
+
+[bins]
+texture = [15, 18, 21, 25]
+smoothness = [0.085, 0.095, 0.105]
+symmetry = [0.16, 0.18, 0.2]
+"fractal dimension" = [0.058, 0.062, 0.067]
 
 [[releases]]
-name = "Yearbook: every 3-way table"
+name = "tables for the annual report"
+statistic = { kind = "Marginals", ways = 4 }
+protect = [{ kind = "Rounding", base = 3 }]
+
+[[releases]]
+name = "tables on the web"
 statistic = { kind = "Marginals", ways = 3 }
-protect = [{ kind = "Suppression", below = 5 }, { kind = "Rounding", base = 3 }]
-
-[[releases]]
-name = "Web: every 2-way table"
-statistic = { kind = "Marginals", ways = 2 }
+protect = [{ kind = "Suppression", below = 10 }]
 """
 
 
@@ -49,7 +53,7 @@ class Entry:
 
 
 def gallery_pages(folder: Path, *, run: bool = True) -> None:
-    """Makes the pages that are missing from ``build/gallery`` and puts them, and their index, into a folder."""
+    """Makes the pages that ``build/gallery`` lacks, and puts all of them and an index into a folder."""
     folder.mkdir(parents=True)
     kept = folder.parent.parent / "gallery"
     lines = ["# Gallery", "", "Real pages, each made by the command above it when this site was built.", ""]
@@ -80,7 +84,10 @@ def _patients(folder: Path) -> None:
 
     data = load_breast_cancer()
     columns = [name.removeprefix("mean ") for name in data.feature_names[:10]]
-    rows = ([*map(float, row), 1 - int(benign)] for row, benign in zip(data.data[:, :10], data.target, strict=True))
+    rows = (
+        [*map(float, row), 1 - int(benign)]
+        for row, benign in zip(data.data[:, :10], data.target, strict=True)
+    )
     _write(folder / "patients.csv", [*columns, "malignant"], rows)
     (folder / "patients.toml").write_text(_PLAN, "utf-8")
 

@@ -1,7 +1,7 @@
 """The pictures of the first page, drawn from runs: `make pictures` writes them into docs.
 
-how-it-works.svg: three harmless tables of six people, and what follows. before-after.svg: tables of real people
-(NHANES) before and after a change. demo.svg: what the demonstration prints.
+how-it-works.svg: three harmless tables of six people, and what follows. before-after.svg: tables of real
+people (NHANES) before and after a change. demo.svg: what the demonstration prints.
 """
 
 from __future__ import annotations
@@ -63,7 +63,12 @@ def how_it_works() -> str:
         marks += [_text(526, 76 + 30 * place, name), _text(580, 76 + 30 * place, word, kind)]
     marks += [f'<path class="arrow" d="M{x} 150h28m-9 -7l9 7l-9 7"/>' for x in (226, 474)]
     marks += [
-        _text(16, 278, "Every cell has three people, and in none are they all alike. Still, only one answer fits.", "soft")
+        _text(
+            16,
+            278,
+            "Every cell has three people, and in none are they all alike. Still, only one answer fits.",
+            "soft",
+        )
     ]
     said = "Three tables of six people; each cell is an equation; one solution is left: " + ", ".join(
         f"{name} {'ill' if ill else 'not ill'}" for name, ill in zip(_NAMES, _ILL, strict=True)
@@ -90,10 +95,10 @@ def before_after() -> str:
     most = max(count for _, count in bars)
     marks = [_text(16, 34, f"Of {people.n:,} people, whose drug use do the tables give away?", "head")]
     for place, (label, count) in enumerate(bars):
-        y, width = 56 + 44 * place, max(2.0, 250 * count / most)
+        y, width, kind = 56 + 44 * place, max(2.0, 250 * count / most), "fail" if count else "pass"
         marks += [
             _text(290, y + 19, label, "end"),
-            f'<rect class="{"fail" if count else "pass"}" x="300" y="{y}" width="{width:.1f}" height="28" rx="3"/>',
+            f'<rect class="{kind}" x="300" y="{y}" width="{width:.1f}" height="28" rx="3"/>',
             _text(308 + width, y + 19, f"{count:,} people", "strong"),
         ]
     note = "Proved, or guessed right with confidence 0.95 and three times any baseline's odds. NHANES."
@@ -109,9 +114,17 @@ def demonstration() -> str:
     from rich.text import Text
 
     told = subprocess.run(
-        [sys.executable, "-m", "tellall", "demo"], capture_output=True, text=True, check=True, cwd=DOCS.parent / "build"
+        [sys.executable, "-m", "tellall", "demo"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=DOCS.parent / "build",
     ).stdout
-    shown = told.partition("\nright ")[0] + "\n" + told.partition("any baseline's odds\n")[2].partition("The page is")[0]
+    shown = (
+        told.partition("\nright ")[0]
+        + "\n"
+        + told.partition("any baseline's odds\n")[2].partition("The page is")[0]
+    )
     console = Console(record=True, width=80, file=io.StringIO())
     console.print(Text(f"$ tellall demo\n{shown.rstrip()}"))
     return console.export_svg(title="tellall demo", theme=MONOKAI)
@@ -122,14 +135,16 @@ def _heading(x: float, words: str) -> list[str]:
 
 
 def _text(x: float, y: float, words: str, kind: str = "") -> str:
-    return f'<text x="{x:g}" y="{y:g}"{f" class={chr(34)}{kind}{chr(34)}" if kind else ""}>{escape(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}" class="{kind}">{escape(words)}</text>'
 
 
 def _svg(width: int, height: int, title: str, said: str, marks: Sequence[str]) -> str:
     inside = "\n".join(marks)
+    box = f'viewBox="0 0 {width} {height}"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-labelledby="t d">\n'
-        f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(said)}</desc>\n<style>{_STYLE}</style>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" aria-labelledby="t d">\n'
+        f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(said)}</desc>\n'
+        f"<style>{_STYLE}</style>\n"
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n{inside}\n</svg>\n'
     )
 

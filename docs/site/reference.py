@@ -7,9 +7,8 @@ import re
 from html import escape
 from types import ModuleType
 
-from formulas import mathml
-
 import tellall as ta
+from formulas import mathml
 
 __all__ = ["PAGES", "reference_pages"]
 
@@ -19,8 +18,16 @@ PAGES = {
     "people": ("People", ("tellall.people",)),
     "statistics": ("Statistics", ("tellall.release.statistics", "tellall.release.joint")),
     "protections": ("Protections", ("tellall.release.protections",)),
-    "promises": ("Privacy profiles and private regression", ("tellall.promise.privacy", "tellall.release.profile",
-                 "tellall.promise.least_squares", "tellall.attack.blackbox", "tellall.promise.record")),
+    "promises": (
+        "Privacy profiles and private regression",
+        (
+            "tellall.promise.privacy",
+            "tellall.promise.least_squares",
+            "tellall.promise.record",
+            "tellall.release.profile",
+            "tellall.attack.blackbox",
+        ),
+    ),
     "bounds": ("Bounds", ("tellall.promise.bounds",)),
     "tracing": ("Tracing", ("tellall.attack.trace",)),
     "releases": ("Releases", ("tellall.release",)),
@@ -28,7 +35,7 @@ PAGES = {
     "audits": ("Scores, audits, sweeps", ("tellall.experiment",)),
     "errors": ("Errors", ("tellall.core",)),
     "testing": ("Checks for your own classes", ("tellall.testing",)),
-}  # fmt: skip
+}
 # public names that are modules, and the page of what is in them
 _MODULES = {
     "bounds": "bounds",
@@ -116,10 +123,10 @@ def _members(kind: type, links: dict[str, str]) -> list[str]:
         plain = getattr(thing, "__func__", thing)
         said = (inspect.getdoc(plain) or "").partition("\n\n")[0]
         if callable(plain) or isinstance(plain, property) or hasattr(plain, "func"):
-            call = _signature(plain).replace("(self, ", "(").replace("(self)", "()") if callable(plain) else ""
-            call = call.replace("(cls, ", "(").replace("(cls)", "()")
+            call = re.sub(r"^\((?:self|cls)(?:, )?", "(", _signature(plain)) if callable(plain) else ""
+            shown = f"`.{name}{call}`".replace("|", "\\|")
             if said:
-                rows.append(f"| `.{name}{call.replace('|', chr(92) + '|')}` | {_prose(' '.join(said.split()), links)} |")
+                rows.append(f"| {shown} | {_prose(' '.join(said.split()), links)} |")
     return ["| | |", "| --- | --- |", *rows, ""] if rows else []
 
 
@@ -163,8 +170,6 @@ def _body(body: str, links: dict[str, str]) -> str:
             written.append(f"```pycon\n{block}\n```")
         elif block.startswith("    "):
             written.append(mathml(block))
-        elif re.match(r"[-*] ", block) or re.match(r"\d+\. ", block):
-            written.append(_prose(block, links))
         elif block.strip():
             written.append(_prose(block, links))
     return "\n\n".join(written)

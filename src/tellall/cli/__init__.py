@@ -45,6 +45,7 @@ _COMPLETION = "_TELLALL_COMPLETE"
 # newer versions of typer bring their own copy of click, older ones use the installed click
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
+
 def _unwrapped(heading: str, *lines: str) -> str:
     """Lines below a heading, as they are: \\b keeps help from joining them."""
     return "\n".join([heading, "", "\b", *lines])

@@ -46,7 +46,7 @@ def check(
     out: Out = None,
     reveal: Unused = False,
 ) -> None:
-    """Check that a file of people is the one that a decision was made about.
+    """Check that a file of people is the one a decision is about.
 
     A record says nothing of the file to anybody without the key: not even whether two records are about the
     same people. Keep the key apart from the records, and keep it: without it no record can be checked.

@@ -151,7 +151,7 @@ def test_real_secrets_have_figures_in_their_own_unit(reals):
 
 
 def test_the_least_noise_for_a_real_secret_is_told_in_its_unit(reals):
-    statistic = ta.Estimator("linear", intercept=True)
+    statistic = ta.Sums(2)
     found = ta.calibrate(reals, statistic, ta.Gaussian, 2.0, draws=4, evaluations=10)
     assert "in the unit of rate" in str(found)
     document = _document(
@@ -166,7 +166,7 @@ def test_the_least_noise_for_a_real_secret_is_told_in_its_unit(reals):
     for words in ("comes nearer than the strongest baseline", "in the unit of rate", "off by"):
         assert words in text
     assert "people in 100" not in text
-    assert "predictions" in text or found.scale == 0
+    assert found.scale > 0
     for figure in calibration_figures(document["releases"][0])[:1]:
         assert figure.y.unit == "unit of rate"
         assert figure.rules[0].value == 2.0

@@ -51,6 +51,8 @@ class Baseline:
         The chance of 1 for bits, one column per value for categories, None for real numbers.
     width
         Half the width of each person's 95 % interval for real numbers, None otherwise.
+    expected, root
+        The mean and the root mean square of the error to expect for each person's real number, None otherwise.
     in_sample
         What the same model says of each real number when the person's own is in it; None where that is not
         known, or where fewer than ten people stand behind each fitted number: such a fit is a reconstruction.
@@ -61,6 +63,8 @@ class Baseline:
     guess: Truth
     probability: Array | None = None
     width: Array | None = None
+    expected: Array | None = None
+    root: Array | None = None
     in_sample: Array | None = None
 
     def chance_of(self, values: Truth) -> Array:
@@ -76,10 +80,10 @@ class Baseline:
 
     def take(self, people: IntArray) -> Baseline:
         """The guesses for some of the people."""
-        parts = (
-            None if part is None else part[people] for part in (self.probability, self.width, self.in_sample)
+        own = (self.probability, self.width, self.expected, self.root, self.in_sample)
+        return Baseline(
+            self.name, self.guess[people], *(None if part is None else part[people] for part in own)
         )
-        return Baseline(self.name, self.guess[people], *parts)
 
     def accuracy(self, truth: Truth) -> float:
         """The share of people whose bit or category is guessed right."""
@@ -119,20 +123,22 @@ def _baseline(name: str, table: Array, truth: Truth, secret: Secret, groups: Int
     if secret.levels:
         probability = table[:, 0] if secret.unknowns == 1 else table
         return Baseline(name, secret.guess(probability), probability)
-    return Baseline(name, table[:, 0], width=_width(secret.error(table[:, 0], truth), groups))
+    return Baseline(name, table[:, 0], None, *_errors(secret.error(table[:, 0], truth), groups))
 
 
-def _width(off: Array, groups: IntArray) -> Array:
-    """Half the width of a 95 % interval for each person, from the errors of the others like them.
+def _errors(off: Array, groups: IntArray) -> tuple[Array, Array, Array]:
+    """Half the width of a 95 % interval for each person, and mean and root mean square error to expect.
 
-    √v_i times the 95 % quantile of |error|/√v over people, v_i the mean square error of the others in the
-    group with one more person of average error.
+    From the errors of the others like them: √v_i times the 95 % quantile, the mean and the root mean square
+    of |error|/√v over people; v_i is the mean square error of the others in the group with one more person
+    of average error.
     """
     square = off**2
     size, total = np.bincount(groups), np.bincount(groups, square)
     local = np.sqrt(np.maximum((total[groups] - square + square.mean()) / size[groups], 1e-300))
-    width: Array = local * float(np.quantile(off / local, 0.95, method="higher"))
-    return width
+    relative = off / local
+    quantile, root = np.quantile(relative, 0.95, method="higher"), np.sqrt(np.mean(relative**2))
+    return local * float(quantile), local * float(relative.mean()), local * float(root)
 
 
 def typical(truth: Truth, secret: Secret) -> Baseline:

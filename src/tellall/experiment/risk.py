@@ -328,8 +328,8 @@ def score(
     nobody's estimate from the prior by more than 0.001 tells nothing; the attacker then guesses the majority,
     so that pure noise scores the majority's accuracy whatever the secret's rate. Judged are the people whom
     the releases are about, without those whose secret the attacker was told. Of a real secret the
-    attacker knows what the strongest baseline says, and keeps to it if the release is no better, for
-    everybody or where the attack's interval is not narrower: noise makes no attack worse than the baseline.
+    attacker knows what the strongest baseline says, and keeps to it for everybody whose number the attack
+    does not claim to know better. The truth has no part in that choice.
     """
     as_rng(rng)
     if isinstance(reconstruction, Tracing):
@@ -379,7 +379,7 @@ def risk_of(
         widths = [baseline.width for baseline in baselines if baseline.width is not None]
         narrowest = np.min(widths, axis=0)
         usual = next(baseline for baseline in baselines if baseline.name == strongest)
-        guess, confidence = _informed(attack, usual, truth, judged)
+        guess, confidence = _informed(attack, usual, judged)
         expected = np.max([_chance_within(one, guess, confidence) for one in baselines], axis=0)
     proved = np.full(truth.size, "")
     if isinstance(attack.secret, Code):
@@ -402,22 +402,23 @@ def risk_of(
     )
 
 
-def _informed(
-    attack: Reconstruction, usual: Baseline, truth: npt.NDArray[Any], judged: IntArray
-) -> tuple[Array, Array]:
-    """The numbers guessed, and half the width of their intervals.
+def _informed(attack: Reconstruction, usual: Baseline, judged: IntArray) -> tuple[Array, Array]:
+    """The numbers guessed, and half the width of their intervals: without a look at the truth.
 
-    An attacker knows people as the strongest baseline does. They may keep to the attack, to the baseline, or
-    to the baseline where the attack's interval is not narrower. The nearest of the three to the truth is the
-    risk: hindsight that favours the attack, so that a risk is not understated.
+    An attacker knows people as the strongest baseline does, and how far that is off on average. For each
+    person they keep to the attack's estimate where it promises a smaller absolute error than the baseline's
+    guess has, and to the baseline's guess otherwise. What the attack promises is a standard deviation, the
+    largest that the values allow where it is "uncalibrated". An absolute error is √(2/π) of that if it is
+    normal, and as large a part as of the baseline's errors if that is more (people of two kinds).
     """
     assert usual.width is not None
+    assert usual.expected is not None
+    assert usual.root is not None
     estimate = attack.estimate[judged]
     half = np.abs(attack.interval[judged] - estimate[:, None]).max(axis=1)
-    told = half < usual.width
-    mixed = np.where(told, estimate, usual.guess), np.where(told, half, usual.width)
-    choices = [(estimate, half), mixed, (np.asarray(usual.guess, dtype=np.float64), usual.width)]
-    return min(choices, key=lambda choice: float(attack.secret.error(choice[0], truth).mean()))
+    part = np.maximum(np.sqrt(2 / np.pi), usual.expected / np.maximum(usual.root, 1e-300))
+    told = part * half / NORMAL < usual.expected
+    return np.where(told, estimate, usual.guess), np.where(told, half, usual.width)
 
 
 def _in_sample(baselines: Sequence[Baseline], truth: npt.NDArray[Any], secret: Secret) -> Array | None:

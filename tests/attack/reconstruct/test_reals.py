@@ -5,6 +5,7 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.posterior.hierarchy import Hierarchy
+from tellall.attack.baselines import before_any_release
 from tellall.attack.reconstruct.reals import Beforehand, certain_limits, effects_of
 
 
@@ -46,8 +47,8 @@ def test_the_posterior_is_the_dense_formula(seed, share):
     def log_density(cover):
         return -0.5 * (off @ np.linalg.solve(cover, off) + np.linalg.slogdet(cover)[1])
 
-    # the prior of the spread is flat, and the grid of its logarithm even
-    wanted = log_density(whole) - log_density(other_whole) + np.log(spread / 1.1)
+    # the prior of the spread is flat
+    wanted = log_density(whole) - log_density(other_whole)
     assert solved.likely[0] - other.likely[0] == pytest.approx(wanted, abs=1e-8)
 
 
@@ -88,14 +89,17 @@ NOISE = (0.0, 0.1, 1.0, 10.0, 100.0, 1e4)
 
 
 def covered(design, std, seeds):
-    """The coverage where the status is settled, and how much nearer the best baseline is, run by run."""
+    """The coverage where the status is settled, and how much nearer the best baseline is, run by run.
+
+    In shares of the baseline's error.
+    """
     inside, farther = [], []
     for seed in seeds:
         people, statistic = design(np.random.default_rng(seed))
         release = ta.publish(people, statistic, ta.Gaussian(std) if std else None, rng=seed)
         found = ta.reconstruct(release, people.public)
         risk = ta.score(found, people.secret)
-        farther.append(risk.error - risk.baselines[risk.baseline])
+        farther.append(risk.error / risk.baselines[risk.baseline] - 1)
         if found.status.settled:
             low, high = found.interval.T
             inside.append(np.mean((low <= people.secret) & (people.secret <= high)))
@@ -104,13 +108,18 @@ def covered(design, std, seeds):
     return inside, farther
 
 
+def not_above(farther):
+    """Whether the attack is farther off than the best baseline by no more than chance: five standard errors."""
+    return np.mean(farther) <= 5 * np.std(farther, ddof=1) / np.sqrt(len(farther)) + 1e-9
+
+
 @pytest.mark.parametrize("std", [0.1, 10.0])
 @pytest.mark.parametrize("design", [regression, many_regressions, sums_by_cell])
 def test_intervals_hold_or_say_that_they_may_not(design, std):
     """Three runs: coverage below 0.8, five standard errors of 180 independent people, is no luck."""
     inside, farther = covered(design, std, range(3))
     assert not inside or np.mean(inside) > 0.8
-    assert max(farther) <= 1e-9
+    assert np.mean(farther) <= 0.05
 
 
 @pytest.mark.slow
@@ -118,7 +127,7 @@ def test_intervals_hold_or_say_that_they_may_not(design, std):
 @pytest.mark.parametrize("design", [regression, many_regressions, sums_by_cell])
 def test_coverage_over_designs_and_noise(design, std):
     inside, farther = covered(design, std, range(60))
-    assert max(farther) <= 1e-9
+    assert not_above(farther)
     if len(inside) >= 10:
         assert np.mean(inside) >= 0.93
         assert std == 0 or np.mean(inside) <= 0.99
@@ -126,6 +135,33 @@ def test_coverage_over_designs_and_noise(design, std):
         assert not inside  # coefficients do not show how far people are from the line
     if design is many_regressions and std <= 0.1:
         assert len(inside) == 60
+
+
+def test_the_truth_has_no_part_in_what_the_attack_guesses():
+    """The guess about a person does not change with that person's own number, all else equal.
+
+    Baselines of the others do, so these are given.
+    """
+    people, statistic = sums_by_cell(np.random.default_rng(5))
+    found = ta.reconstruct(ta.publish(people, statistic, ta.Gaussian(10.0), rng=5), people.public)
+    known = before_any_release(people.public, people.secret, found.secret)
+    first = ta.score(found, people.secret, known)
+    for person in range(0, 90, 9):
+        other = people.secret.copy()
+        other[person] += 1e-3  # the strongest baseline stays the strongest
+        again = ta.score(found, other, known)
+        np.testing.assert_array_equal(again._guess, first._guess)
+        np.testing.assert_array_equal(again._confidence, first._confidence)
+
+
+def test_an_attack_that_knows_nothing_keeps_to_the_baseline():
+    people, statistic = sums_by_cell(np.random.default_rng(2))
+    noisy = ta.reconstruct(ta.publish(people, statistic, ta.Gaussian(1e4), rng=2), people.public)
+    risk = ta.score(noisy, people.secret)
+    assert risk.advantage == 0
+    assert risk.exposed == 0
+    exact = ta.score(ta.reconstruct(ta.publish(people, ta.Sums(5)), people.public), people.secret)
+    assert exact.advantage > 0.3 * exact.baselines[exact.baseline]
 
 
 def test_what_is_known_beforehand_settles_a_regression():

@@ -14,8 +14,8 @@ __all__ = ["Candidate", "Hierarchy", "HierarchyPosterior", "UnitMoments"]
 
 SHARES = (0.0, 0.2, 0.5, 0.8, 0.95, 0.99)  # of the variance that covariates explain
 _WIDEST, _POINTS, _ZOOMS = 14.0, 15, 8  # of the logarithm of the spread: range, grid, and how often narrowed
-_KEPT, _MOST_KEPT = 15.0, 24  # what is less likely than exp(−15) of the best is left out; and all but these
-_RARE = 2e-3
+_KEPT = 8.0  # what is less likely than exp(−8) of the best is left out of the grid
+_RARE = 2e-3  # of the best: too little to matter in a mean
 _HARDLY = 1e-12
 _ALIKE = 1e-6  # of the spread: as good as none
 _KNOWN_TO = 0.1  # a variance that is known, relative
@@ -104,7 +104,10 @@ class Hierarchy:
         return Candidate(self, spread, share, variance, noise, prior, scaled, inverse, log)
 
     def posterior(self, values: Array) -> HierarchyPosterior:
-        """What the values say, on a grid of spreads that is narrowed until it resolves what is likely."""
+        """What the values say, on an even grid of the spreads that are likely.
+
+        Where these lie is found on a grid of logarithms, narrowed until several of its points are likely.
+        """
         size = float(np.sqrt(np.mean(self.singular**2))) if self.singular.size else 1.0
         off = values - self.image[:, 0] * self.mean if np.isfinite(self.mean_spread) else values
         scale = max(float(np.sqrt(np.mean(off**2))), 1.0) / size if values.size else 1.0
@@ -112,14 +115,19 @@ class Hierarchy:
         low = min(np.log(scale) - _WIDEST, high - 1.0)
         for _ in range(_ZOOMS):
             logs, step = np.linspace(low, high, _POINTS, retstep=True)
-            grid = [self.at(float(np.exp(log)), share) for log in logs for share in self.shares]
-            likely = np.array([float(one.solve(values[:, None]).likely[0]) for one in grid])
-            best = likely.reshape(_POINTS, -1).max(axis=1)
+            _, likely = self._weigh(np.exp(logs), values)
+            best = likely.reshape(_POINTS, -1).max(axis=1) + logs  # as flat over spreads as the prior
             near = np.flatnonzero(best > best.max() - _KEPT)
+            low, high = max(low, logs[near[0]] - step), min(high, logs[near[-1]] + step)
             if near.size > _POINTS // 3:
                 break
-            low, high = max(low, logs[near[0]] - step), min(high, logs[near[-1]] + step)
+        grid, likely = self._weigh(np.linspace(np.exp(low), np.exp(high), _POINTS), values)
         return HierarchyPosterior.of(grid, values, likely)
+
+    def _weigh(self, spreads: Array, values: Array) -> tuple[list[Candidate], Array]:
+        """A candidate for each spread and share, and how likely the values make it."""
+        grid = [self.at(float(spread), share) for spread in spreads for share in self.shares]
+        return grid, np.array([float(one.solve(values[:, None]).likely[0]) for one in grid])
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +167,7 @@ class Candidate:
         left = off - image @ beta
         # the squares that are left, written so that large constants lose no digits
         squares = (left**2 / self.noise[:, None]).sum(axis=0) + self.prior @ beta**2
-        likely = np.log(self.spread) - 0.5 * (squares + self.log)
+        likely = -0.5 * (squares + self.log)
         if model.spread is not None:  # covariates and the rest must make up the spread that is known
             made = self.variance + (model.covariates[:, 1 : self.used] @ beta[1:]).var(axis=0)
             likely = likely - 0.5 * ((made / model.spread**2 - 1) / _KNOWN_TO) ** 2
@@ -238,12 +246,9 @@ class HierarchyPosterior:
     @cached_property
     def support(self) -> float:
         """By how much units that differ explain the values better than units alike, in log-likelihood."""
-        best = max(
-            float(solved.likely[0]) - np.log(one.spread)
-            for one, solved in zip(self.candidates, self._solved, strict=True)
-        )
+        best = max(float(solved.likely[0]) for solved in self._solved)
         alike = self.model.at(_ALIKE * self.spread, 0.0)
-        return float(best - (alike.solve(self.values[:, None]).likely[0] - np.log(alike.spread)))
+        return float(best - alike.solve(self.values[:, None]).likely[0])
 
     @cached_property
     def deviations(self) -> Array:
@@ -251,14 +256,25 @@ class HierarchyPosterior:
         return np.sqrt(np.stack([one.deviations for one in self.candidates]))
 
     @cached_property
+    def _means(self) -> Array:
+        """The mean of each unit by every candidate: candidates × units."""
+        pairs = zip(self.candidates, self._solved, strict=True)
+        return np.stack([one.mean(solved)[:, 0] for one, solved in pairs])
+
+    @cached_property
+    def _squares(self) -> Array:
+        """How far the overall mean is off by every candidate, squared: candidates × units."""
+        return np.asarray(self.deviations**2 + (self._means - self.weights @ self._means) ** 2)
+
+    @cached_property
     def moments(self) -> UnitMoments:
         """Mean and standard deviation of each unit, over all candidates."""
-        means = np.stack(
-            [one.mean(solved)[:, 0] for one, solved in zip(self.candidates, self._solved, strict=True)]
-        )
-        mean = self.weights @ means
-        variance = self.weights @ (self.deviations**2 + (means - mean) ** 2)
-        return UnitMoments(mean, np.sqrt(variance))
+        return UnitMoments(self.weights @ self._means, np.sqrt(self.weights @ self._squares))
+
+    @property
+    def widest(self) -> Array:
+        """How far the mean of each unit is off if the candidate is true by which it is farthest."""
+        return np.asarray(np.sqrt(self._squares.max(axis=0)))
 
     def best(self) -> tuple[Candidate, Array]:
         """The most likely candidate and its coefficients."""
@@ -295,5 +311,5 @@ class HierarchyPosterior:
 
 def _kept(likely: Array) -> IntArray:
     """The candidates that matter, the likeliest first."""
-    order = np.argsort(-likely, kind="stable")[:_MOST_KEPT]
+    order = np.argsort(-likely, kind="stable")
     return np.asarray(order[likely[order] > likely.max() + np.log(_RARE)])

@@ -180,8 +180,8 @@ def decode_reals(
     variances are uncertain, and the estimate is the posterior mean over all of them (`Hierarchy`). The
     intervals are rehearsed: on populations imagined from the posterior, with the values that those would
     give, the deviations are multiplied by the factor with which 95 % of the numbers lie within. The status is
-    "trusted" where that factor is near the normal law's and the values show how much people differ, and
-    "uncalibrated" otherwise.
+    "trusted" where that factor is near the normal law's and the values show how much people differ.
+    Otherwise it is "uncalibrated", and intervals are as wide as any candidate that the values allow has them.
 
     With limits, the most probable point within them; intervals are cut at what follows for sure
     (`certain_limits`). One singular value decomposition of the whitened operator, which ``decompose`` may
@@ -207,9 +207,10 @@ def decode_reals(
     moments = found.moments
     factor = _rehearse(found)
     status = _trusted(found, factor)
-    if not status.settled:
-        factor = max(factor, 1.0)  # never narrower than the posterior itself where that is not known to hold
-    estimate, half = moments.mean, NORMAL * factor * moments.std
+    estimate, spread = moments.mean, moments.std
+    if not status.settled:  # the posterior is not known to hold
+        factor, spread = max(factor, 1.0), found.widest
+    half = NORMAL * factor * spread
     low, high = estimate - half, estimate + half
     if beforehand.limited:
         least, most = certain_limits(evidence, beforehand)

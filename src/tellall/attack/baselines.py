@@ -52,7 +52,7 @@ class Baseline:
     width
         Half the width of each person's 95 % interval for real numbers, None otherwise.
     expected, root
-        The mean and the root mean square of the error to expect for each person's real number, None otherwise.
+        Mean and root mean square of the error to expect for each person's real number, None otherwise.
     in_sample
         What the same model says of each real number when the person's own is in it; None where that is not
         known, or where fewer than ten people stand behind each fitted number: such a fit is a reconstruction.

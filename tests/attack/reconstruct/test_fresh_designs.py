@@ -6,9 +6,9 @@ posterior's grid was mended; HELD were first tried when nothing was changed any 
 
 import numpy as np
 import pytest
+from tests.attack.reconstruct.test_reals import NOISE, not_above
 
 import tellall as ta
-from tests.attack.reconstruct.test_reals import NOISE, not_above
 
 
 def people_of(columns, secret, names=None):

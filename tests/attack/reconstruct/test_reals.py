@@ -109,7 +109,7 @@ def covered(design, std, seeds):
 
 
 def not_above(farther):
-    """Whether the attack is farther off than the best baseline by no more than chance: five standard errors."""
+    """Whether the attack is no farther off than the best baseline but for chance: five standard errors."""
     return np.mean(farther) <= 5 * np.std(farther, ddof=1) / np.sqrt(len(farther)) + 1e-9
 
 

@@ -65,3 +65,12 @@ def test_it_is_said_in_the_unit_that_one_would_use():
     assert str(Duration(10.0, 20.0)) == "about 32 seconds"
     assert str(Duration(100.0, 500.0)) == "about 10 minutes"
     assert str(Duration(0.0, 9000.0)) == "about 3 hours"
+
+
+def test_many_people_are_begun_and_larger_tables_of_them_are_not():
+    """Bits: some minutes and a gigabyte for a decoder. Four-way tables would take hours."""
+    everybody = people(300_000, 20)
+    tables = [{"statistic": {"kind": "Marginals", "ways": ways}} for ways in (3, 4)]
+    few, many = (Plan.from_mapping({"steps": False, "releases": [one]}) for one in tables)
+    assert few.time(everybody).seconds() < 900 < many.time(everybody).seconds()
+    assert few.memory(everybody).host < 2 * 2**30

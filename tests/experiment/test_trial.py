@@ -158,3 +158,12 @@ def test_who_is_proved_needs_no_row_space(monkeypatch):
     attack = ta.reconstruct(ta.publish(PEOPLE, ta.Marginals(5)), PEOPLE.public)
     assert attack.proved.any()
     assert (ta.score(attack, PEOPLE.secret)._proved != "").sum() == attack.proved.sum()
+
+
+def test_the_share_of_wrong_equations_that_lp_survives_is_kept():
+    people = random_people(9, 14, seed=2)
+    trial = Trial(Setting(people), (Planned("x", ta.Marginals(3), (ta.Gaussian(0.5),)),))
+    found, other = trial.run("lp"), trial.run("least-squares")
+    assert found.survives == trial.attack("lp")[0].survival.share > 0
+    assert other.survives is None
+    assert Outcome.from_plain(found.to_plain()).survives == found.survives

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.amounts import points
+from tellall.core.amounts import percent, points
 from tellall.core.schemas.documents import AuditDocument
 from tellall.report.audit_page import render
 from tellall.report.reliability import draw_bins, trust_blocks
@@ -172,6 +172,21 @@ def test_the_decoders_of_the_worst_set_are_side_by_side(document, page):
     assert [(line.name, line.cells[0]) for line in lines] == [
         (row["name"], one["decoder"]) for row in judged for one in row["decoders"]
     ]
+
+
+def test_a_certified_share_of_wrong_equations_is_told(document):
+    assert not [block for block in _sentences(document) if "certified" in block]
+    plain = json.loads(json.dumps(document))
+    for row in plain["findings"]:
+        for one in row["decoders"]:
+            one["survives"] = 0.125 if one["decoder"] == "lp" else None
+    (said,) = [block for block in _sentences(plain) if "certified" in block]
+    assert said.startswith(f"Any {percent(0.125)} of the equations may be wrong")
+
+
+def _sentences(document: dict) -> list[str]:
+    _, beside, *_ = trust_blocks(document)
+    return [block.text for block in beside.blocks[1:]]
 
 
 def test_a_dot_lies_in_its_box_where_the_attack_is_as_right_as_it_says():

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.compose import RowScale, RowSelect, Stack
 from tellall.algebra.operators.distinct import first_of_each
-from tellall.attack.left_out import in_folds, left_out, sums
+from tellall.attack.left_out import left_out, sums
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
 from tellall.core.progress import doing
@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 FOLDS, FEW_FOLDS = 10, 5
-FACTORISED = 4000  # groups or features, whichever are fewer, up to which everybody is left out exactly
 _SEED = 0  # of folds, models and probes: baselines are a function of people and statistics alone
 _LEAST, _MOST = 0.001, 0.999  # no baseline is surer than this
 _STEEPEST = 50.0  # slope of the logistic fit, where scores separate the values
@@ -249,7 +248,8 @@ def population(
     The statistics' equations are taken at values of zero, so no secret is in anybody's features; where these
     depend on published coefficients (losses that are not affine in the answer), that is a model of its own.
 
-    Beyond 4,000 groups and features: five folds instead of each person alone, by conjugate gradients.
+    Beyond 4,000 groups and features (8,000 where these are the cells of tables): five folds instead of each
+    person alone, by conjugate gradients.
     """
     from threadpoolctl import threadpool_limits
 
@@ -262,11 +262,7 @@ def population(
         return None
     own = secret.targets(true)
     with threadpool_limits(limits=1):
-        exact = min(features.shape) <= FACTORISED
-        if exact:
-            scores, fitted = left_out(features, groups, own)
-        else:
-            scores, fitted = in_folds(features, groups, own, _folds(true, FEW_FOLDS)), None
+        scores, fitted = left_out(features, groups, own, _folds(true, FEW_FOLDS))
         table = _probabilities(scores, true) if secret.levels else scores
     found = _baseline("population", table, true, secret, public.patterns.index)
     return found if secret.levels or fitted is None else replace(found, in_sample=fitted[:, 0])

@@ -13,8 +13,11 @@ from tellall.algebra.operators.distinct import SPARSE, RowBlocks
 from tellall.core.progress import doing
 from tellall.people.bits import Patterns
 
-__all__ = ["in_folds", "left_out", "sums"]
+__all__ = ["BLOCKED", "FACTORISED", "WALKED", "left_out", "sums"]
 
+FACTORISED = 4000  # groups or features, whichever are fewer, up to which everybody is left out exactly
+BLOCKED = 8000  # features up to which they are, where these are the cells of tables
+WALKED = 200_000  # groups up to which more than one ridge is then tried on all of them
 _SEED = 0  # predictions are a function of people and features alone
 _CHUNK = 4096  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
@@ -53,10 +56,13 @@ class _Crowds:
         return np.asarray((own.sum(axis=1) / left**2).sum(axis=0))
 
 
-def left_out(features: RowScale, groups: Patterns, own: Array) -> tuple[Array, Array | None]:
+def left_out(
+    features: RowScale, groups: Patterns, own: Array, folds: Sequence[tuple[IntArray, IntArray]]
+) -> tuple[Array, Array | None]:
     """What the ridge without each person predicts for them, at the ridge with the least such error.
 
-    And what it says with them, where they weigh a tenth or less in their own prediction on average.
+    And what it says with them, where they weigh a tenth or less in their own prediction on average. Where
+    that is too much to factorise, without the person's fold.
 
     Notes
     -----
@@ -66,14 +72,17 @@ def left_out(features: RowScale, groups: Patterns, own: Array) -> tuple[Array, A
     fit would miss them by (s_i − f_g)/(1 − h_g). One eigendecomposition, of the features or of the groups'
     kernel, whichever is smaller, serves every λ: O(min(P, m)³ + P m min(P, m)). λ is the one with the least
     sum of squares left out. Where more than 1000 groups have more features still, or features that are mostly
-    zero, it is looked for near the best for 1000 of the groups, one factorisation for each λ.
+    zero, it is looked for near the best for 1000 of the groups, one factorisation for each λ; beyond 200,000
+    groups it is that one.
     """
     index, size = groups.index, groups.counts.astype(np.float64)
     crowds = _Crowds(size, sums(index, own), sums(index, own**2), own.mean(axis=0), index.size)
     rows, unknowns = features.shape
-    blocks = None
-    if unknowns > max(rows, _TRIED) and features.operator.entries < SPARSE * rows * unknowns:
+    blocks, sparse = None, features.operator.entries < SPARSE * rows * unknowns
+    if sparse and max(rows, _TRIED) < unknowns and rows <= BLOCKED:
         blocks = RowBlocks.of(features.operator)
+    if blocks is None and min(rows, unknowns) > FACTORISED:
+        return _in_folds(features, groups, own, folds), None
     if blocks is not None:
         fit, left = _best_of_blocks(features, blocks, crowds)
     elif unknowns > rows:
@@ -154,6 +163,8 @@ def _best_of_blocks(features: RowScale, blocks: RowBlocks, crowds: _Crowds) -> t
     few = np.random.default_rng(_SEED).permutation(crowds.size.size)[:_TRIED]
     kernel = _kernel(features.take(few), crowds.size[few])
     _, _, start = _best_among(kernel, ridges, crowds.take(few))
+    if crowds.size.size > WALKED:
+        return at(float(ridges[start]))
     return _best_near(start, ridges, at, crowds)
 
 
@@ -236,7 +247,7 @@ def _decomposed(kernel: Array, root: Array) -> tuple[Array, Array]:
     return vectors * np.sqrt(energy) / root[:, None], energy
 
 
-def in_folds(
+def _in_folds(
     features: RowScale, groups: Patterns, own: Array, folds: Sequence[tuple[IntArray, IntArray]]
 ) -> Array:
     """The same with the people of one fold left out at a time, all ridges side by side."""

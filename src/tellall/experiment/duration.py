@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tellall.attack.baselines import FACTORISED as LEFT_OUT
+from tellall.algebra.operators.distinct import TALL
 from tellall.attack.baselines import FOLDS
+from tellall.attack.left_out import BLOCKED, WALKED
+from tellall.attack.left_out import FACTORISED as LEFT_OUT
 from tellall.experiment.audit import jobs_alone, jobs_together
-from tellall.experiment.memory import FACTORISED, tables_and_rows, unknowns_of, written_out
+from tellall.experiment.memory import FACTORISED, in_blocks, tables_and_rows, unknowns_of, written_out
 from tellall.experiment.trial import affordable
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
@@ -21,9 +23,8 @@ __all__ = ["Duration", "duration_of"]
 
 # seconds of one core of a usual machine, measured; docs/scale.md has the table
 _START = 2.5  # libraries, reading, pages
-_TREES = 100  # of the best predictor from public columns, in each fold
-_TREE = 1e-3  # a tree, however few people
-_CELL = 1.2e-8  # a person's column in a tree
+_FOLD = 0.2  # a fold of the best predictor from public columns, however few people
+_CELL = 4.5e-7  # a person's column in it
 _ATTACK = 0.1
 _REMEDY = 8  # times as long as the attacks, at most, the search for a remedy takes
 _SQUARE = 4e-7  # a pair of unknowns, where matrices of them are factorised
@@ -31,7 +32,10 @@ _PRODUCT = 1.5e-5  # an entry of the equations, over all products of an attack w
 _PAIR = 7e-9  # a pair of tables for each unknown, where the equations are written out without zeros
 _DENSE_PAIR = 5e-11  # a pair of equations for each unknown, where zeros are written too
 _CUBE = 1.5e-11  # three equations, where a matrix of them is factorised
-_FACTORISATIONS = 13  # in one attack
+_FACTORISATIONS, _FEW = 13, 1  # in one attack; where there are more equations than the posterior factorises
+_MANY = 5000  # such equations
+_STEPS = 5e-7  # an entry of equations in blocks, over the steps of an attack
+_RIDGES = 4  # tried on everybody
 _FOLDED = 2e-5  # an entry of the equations, where it is fitted in folds
 
 
@@ -89,7 +93,7 @@ def duration_of(plan: Plan, dataset: Dataset) -> Duration:
 
 def _part(plan: Plan, people: Dataset) -> Duration:
     values = people.levels if people.levels > 2 else 1
-    tree = _TREE + _CELL * people.n * len(people.public.columns)
+    fold = _FOLD + _CELL * people.n * len(people.public.columns)
     jobs = [*jobs_alone(plan), *jobs_together(plan, range(len(plan.releases)))]
     decoders = len(affordable(people.n, 1, people.levels))
     draws = max(1, plan.repeats)
@@ -100,7 +104,7 @@ def _part(plan: Plan, people: Dataset) -> Duration:
         for job in jobs
     )
     public = sum(_population(people, [entry.statistic]) for entry in plan.releases)
-    return Duration(FOLDS * _TREES * values * tree + public, attacks, len(jobs_alone(plan)))
+    return Duration(FOLDS * values * fold + public, attacks, len(jobs_alone(plan)))
 
 
 def _population(people: Dataset, statistics: list[Statistic]) -> float:
@@ -109,9 +113,12 @@ def _population(people: Dataset, statistics: list[Statistic]) -> float:
     if found is None:
         return 0.0
     (tables, rows), unknowns = found, unknowns_of(people)
-    if rows > LEFT_OUT:
+    if rows < TALL * tables and rows <= LEFT_OUT:
+        return 2 * _DENSE_PAIR * unknowns * rows**2 + 10 * _CUBE * rows**3
+    if rows > BLOCKED:
         return _FOLDED * tables * unknowns
-    return _PAIR * unknowns * tables**2 + 10 * _CUBE * rows**3
+    ridges = _RIDGES if unknowns <= WALKED else 1
+    return (1 + ridges) / 2 * _PAIR * unknowns * tables**2 + 2 * ridges * _CUBE * rows**3
 
 
 def _attack(plan: Plan, people: Dataset, members: list[int]) -> float:
@@ -120,10 +127,12 @@ def _attack(plan: Plan, people: Dataset, members: list[int]) -> float:
         return _ATTACK + _SQUARE * unknowns**2
     if (found := tables_and_rows(people, [plan.releases[index].statistic for index in members])) is not None:
         tables, rows = found
-        if not written_out(tables, unknowns):
+        if not in_blocks(tables, unknowns):
             return _ATTACK + _PRODUCT * tables * unknowns
         pairs = min(_PAIR * unknowns * tables**2, _DENSE_PAIR * unknowns * rows**2)
-        return _ATTACK + _FACTORISATIONS * (pairs + _CUBE * rows**3)
+        steps = 0.0 if written_out(tables, unknowns) else _STEPS * tables * unknowns
+        times = _FACTORISATIONS if rows <= _MANY else _FEW
+        return _ATTACK + steps + times * (pairs + _CUBE * rows**3)
     share = unknowns / people.n
     entries = sum(plan.releases[index].statistic.memory(people.public) / 4 for index in members)
     return _ATTACK + _PRODUCT * entries * share

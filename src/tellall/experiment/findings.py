@@ -136,6 +136,7 @@ class Finding:
                     "learnt": self.limits.count(one.learnt),
                     "status": one.status,
                     "reliability": [asdict(part) for part in merge_bins(one.reliability)],
+                    "survives": one.survives,
                 }
                 for one in self.outcomes
             ],

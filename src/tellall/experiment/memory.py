@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tellall.algebra.operators.base import HOST, Device, find_device
-from tellall.attack.baselines import FACTORISED as LEFT_OUT
+from tellall.algebra.operators.distinct import MOST_ENTRIES, MOST_PLACES
+from tellall.attack.left_out import BLOCKED
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers
@@ -20,19 +21,22 @@ if TYPE_CHECKING:
 __all__ = [
     "FACTORISED",
     "Memory",
+    "in_blocks",
     "memory_of",
     "tables_and_rows",
     "unknowns_of",
     "written_out",
 ]
 
-_BASE = 300 << 20  # the program, its libraries and the best predictor from public columns
+_BASE = 300 << 20  # the program and its libraries
+_MODELS = 90  # bytes of a person's column in the best predictor from public columns
 _VECTORS = 40  # numbers kept per equation and per unknown while solving
 _SQUARES = 5  # matrices of the unknowns that are held at once where they are factorised
 FACTORISED = 10_000  # unknowns up to which that is done
 _WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out
 _COPIES = 6  # of them at once, in numbers of eight bytes: whole, without zeros, and of distinct rows
-_MOST_WRITTEN = 50_000_000  # entries of tables up to which these are written out without their zeros
+_PLACE = 6  # bytes of an entry of equations in blocks, with its copies
+_RIDGES = 400  # bytes of an unknown in the population model, over all ridges
 _ENTRY = 24  # bytes of such an entry, with its copies
 _DENSE = 0.1  # share of entries that are not zero from which zeros are written too
 
@@ -98,7 +102,9 @@ def memory_of(plan: Plan, dataset: Dataset, device: str = "cpu") -> Memory:
         releases=tuple((entry.name, host) for entry, (host, _) in zip(plan.releases, alone, strict=True)),
         together=together[0],
         people=people,
-        host=_BASE + people + max(host for host, _ in (*alone, together)),
+        host=_BASE
+        + people
+        + max(_MODELS * dataset.n * len(public.columns), *(host for host, _ in (*alone, together))),
         device=max(there for _, there in (*alone, together)),
         free=find_device("cpu").free_memory,
         device_free=chosen.free_memory if elsewhere else 0,
@@ -125,7 +131,12 @@ def tables_and_rows(dataset: Dataset, statistics: Sequence[Statistic]) -> tuple[
 
 def written_out(tables: int, unknowns: int) -> bool:
     """Whether the equations of so many tables are written out and factorised."""
-    return 2 * tables * unknowns <= _MOST_WRITTEN
+    return 2 * tables * unknowns <= MOST_ENTRIES
+
+
+def in_blocks(tables: int, unknowns: int) -> bool:
+    """Whether they are at least kept in blocks and factorised."""
+    return 2 * tables * unknowns <= MOST_PLACES
 
 
 def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -> tuple[int, int]:
@@ -144,10 +155,15 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
             host += _COPIES * 8 * rows * unknowns
     elif (found := tables_and_rows(dataset, statistics)) is not None:
         tables, distinct = found
-        solved = 2 * _ENTRY * tables * unknowns + 32 * distinct**2
-        solved += 24 * distinct * unknowns if tables > _DENSE * distinct else 0
-        fitted = 8 * distinct * unknowns if distinct <= LEFT_OUT else 0  # the population model
-        host += max(fitted, solved if written_out(tables, unknowns) else 0)
+        blocks = _PLACE * tables * unknowns + 32 * distinct**2
+        solved = 0
+        if written_out(tables, unknowns):
+            solved = 2 * _ENTRY * tables * unknowns + 32 * distinct**2
+            solved += 24 * distinct * unknowns if tables > _DENSE * distinct else 0
+        elif in_blocks(tables, unknowns):
+            solved = blocks
+        fitted = _RIDGES * unknowns + (blocks if distinct <= BLOCKED else 0)  # the population model
+        host += max(fitted, solved)
     if device.name == "cpu":
         return host, 0
     there = sum(statistic.memory(public, packed=True) for statistic in statistics)

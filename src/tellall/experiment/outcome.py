@@ -127,6 +127,9 @@ class Outcome:
     reliability
         How many guesses had each confidence, and how many of those were right; none for a real secret.
         Documents have neighbouring confidences merged until each has ten guesses.
+    survives
+        The share of the equations that may be wrong, whichever they are, without misleading ℓ1 decoding
+        ("lp"), certified; None for other decoders and where that is not found out.
     hits, proofs
         What audits add up and join; no part of documents.
     """
@@ -165,6 +168,7 @@ class Outcome:
     hits: Hits | None = None
     undecided: int = 0
     beyond_fit: tuple[float, float, float] | None = None
+    survives: float | None = None
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -274,6 +278,7 @@ class Outcome:
         loss: ReaderLoss | None = None,
         foreseen: Foreseen | None = None,
         promised: Promised | None = None,
+        survives: float | None = None,
         key: bytes | None = None,
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
@@ -328,6 +333,7 @@ class Outcome:
             else mean_bins([count_bins(risk._confidence, risk.right) for risk in risks]),
             hits=hits,
             undecided=_mean_count([attack.undecided for attack in attacks]),
+            survives=survives,
             beyond_fit=whole.beyond_fit,
             proofs=None
             if real or key is None

@@ -304,6 +304,7 @@ class Trial:
 
         with threadpool_limits(limits=1):  # so that sums are the same on every machine
             attacks, risks = self.scored(decoder)
+            survival = attacks[0].survival if attacks[0].decoder == "lp" else None
             return Outcome.of(
                 attacks,
                 risks,
@@ -314,6 +315,7 @@ class Trial:
                 loss=self.loss,
                 promised=self._promised,
                 foreseen=self.foreseen,
+                survives=None if survival is None else survival.share,
                 key=self.setting.key,
             )
 

@@ -96,6 +96,13 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
     draws = sorted({row["summary"]["draws"] for row in found})
     told = " or ".join(count_of(number, "draw") for number in draws)
     yield Paragraph(f"Each attack was on {told} of the noise. A plan's “repeats” asks for more.", soft=True)
+    survived = [one["survives"] for row in found for one in row["decoders"]]
+    if certified := [share for share in survived if share]:
+        yield Paragraph(
+            f"Any {percent(min(certified))} of the equations may be wrong without misleading the decoder "
+            "“lp”: so much is certified.",
+            soft=True,
+        )
 
 
 def _gained(decoder: dict[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,32 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
             assert np.allclose(one.solve(right), other.solve(right))
             assert np.allclose(one.diagonal, other.diagonal)
             assert np.allclose(one.shares, other.shares)
-        with patch.object(distinct, "_MOST_PLACES", 10):
+        with patch.object(distinct, "MOST_PLACES", 10):
             assert DistinctRows.within_reach(operator) is None
         assert DistinctRows.within_reach(Dense(rng.normal(size=(9, 60)))) is None
+
+
+@settings(max_examples=6)
+@given(st.integers(0, 10**6))
+def test_a_box_over_rows_kept_in_blocks_has_the_same_minimiser(seed):
+    from unittest.mock import patch
+
+    from tellall.algebra.operators import distinct
+
+    rng = np.random.default_rng(seed)
+    operator = tables(seed, n=300, count=5, cells=20)
+    m, n = operator.shape
+    target = operator @ (rng.random(n) < 0.3).astype(float) + rng.normal(0, 1, m)
+    problem = BoxProblem(
+        operator, rng.uniform(0.1, 2, m), rng.uniform(1, 5, n), np.full(n, 0.3), np.zeros(n), np.ones(n)
+    )
+    wanted = LeastSquares(row_side=10**9).prepare(problem)
+    with patch.object(distinct, "MOST_ENTRIES", 0):
+        kept = LeastSquares(row_side=1).prepare(problem)
+        assert isinstance(kept, _RowSide)
+        assert kept.rows.matrix is None
+        found = kept.solve(target)
+    assert found.status.settled
+    assert np.allclose(found.value, wanted.solve(target).value, atol=1e-5)
+    for one, other in zip(kept.posterior(target, rng=rng), wanted.posterior(target, rng=rng), strict=True):
+        assert np.allclose(one, other)

@@ -14,15 +14,15 @@ from tellall.algebra.operators.base import Array, LinearOperator
 from tellall.algebra.operators.compose import RowScale, RowSelect
 from tellall.algebra.operators.sparse import Sparse
 
-__all__ = ["MOST_ENTRIES", "SPARSE", "DistinctRows", "RowBlocks", "first_of_each"]
+__all__ = ["MOST_ENTRIES", "MOST_PLACES", "SPARSE", "TALL", "DistinctRows", "RowBlocks", "first_of_each"]
 
 SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
 _LOOSE = 2.0  # places of the blocks for each entry, up to which they are worth it
 _CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
-_TALL = 6  # rows of a block, on average, from which it is quicker to leave out zeros
+TALL = 6  # rows of a block, on average, from which it is quicker to leave out zeros
 _WRITTEN = 4_000_000  # entries that are written out at once, to be read into blocks
 MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
-_MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
+MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 
 Indices = npt.NDArray[np.intp]
 
@@ -83,7 +83,7 @@ class RowBlocks:
     @property
     def dense(self) -> bool:
         """Whether products of matrices, zeros written out, are quicker than going from block to block."""
-        return self.value.size < _TALL * (self.start.size - 1)
+        return self.value.size < TALL * (self.start.size - 1)
 
     def image(self, vector: Array) -> Array:
         """A x."""
@@ -218,7 +218,7 @@ class DistinctRows:
         """Those of an operator with so few entries that they can be kept, or else in blocks; None beyond."""
         if operator.entries <= MOST_ENTRIES:
             return cls.of(operator)
-        if operator.entries > _MOST_PLACES:
+        if operator.entries > MOST_PLACES:
             return None
         first, index, sign = _alike(np.asarray(operator @ _directions(operator.shape[1])))
         blocks = RowBlocks.of(RowScale(RowSelect(operator, first), sign[first]))

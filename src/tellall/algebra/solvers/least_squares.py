@@ -296,10 +296,33 @@ class _RowSide(PreparedLeastSquares):
         step, some = np.zeros(x.size), np.flatnonzero(free)
         if some.size == x.size:
             step = self._everybody.solve(-gradient)
+        elif self.rows.matrix is None:
+            return self._conjugate_gradients(free, x, gradient, accuracy)
         elif some.size:
             factor = RowFactor(self.rows.take(some), self.weights, self.problem.ridge[some])
             step[some] = factor.solve(-gradient[some])
         return x + step, gradient + self._hessian_product(step)
+
+    def _conjugate_gradients(
+        self, free: Any, x: Array, gradient: Array, accuracy: float
+    ) -> tuple[Array, Array]:
+        """The same with the factor of everybody as preconditioner: one of so many takes longer than steps."""
+        residual = np.where(free, -gradient, 0.0)
+        direction, size, goal = np.zeros(x.size), 0.0, None
+        for _ in range(self.options.cg_iterations):
+            better = np.where(free, self._everybody.solve(residual), 0.0)
+            size, previous = float(residual @ better), size
+            goal = accuracy**2 * size if goal is None else goal
+            if size <= goal * (1 + 1e-12) and previous:
+                break
+            direction = better + (size / previous) * direction if previous else better
+            image = self._hessian_product(direction)
+            curve = float(direction @ image)
+            if curve <= 0:
+                break
+            x, gradient = x + size / curve * direction, gradient + size / curve * image
+            residual = np.where(free, -gradient, 0.0)
+        return x, gradient
 
 
 @final

@@ -72,6 +72,12 @@ class ReleaseDocument(_Strict):
     ]
 
 
+Survives = Annotated[
+    float | None,
+    Field(ge=0, le=1, description="The share of equations that may be wrong without misleading ℓ1 decoding."),
+]
+
+
 class ForeseenDocument(_Strict):
     """What the equations and the noise of a release let one expect before it is attacked."""
 
@@ -185,6 +191,7 @@ class Found(_Strict):
         list[BinDocument], Field(description="How often guesses of each confidence were right.")
     ] = []
     wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
+    survives: Survives = None
     loss: LossDocument | None = None
     recovery: Annotated[
         list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")
@@ -214,6 +221,7 @@ class DecoderDocument(_Strict):
     reliability: Annotated[
         list[BinDocument], Field(description="How often guesses of each confidence were right.")
     ] = []
+    survives: Survives = None
 
 
 class FindingDocument(_Strict):

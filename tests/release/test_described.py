@@ -140,3 +140,102 @@ def test_a_draft_is_read_back(tmp_path):
     assert [output.id for output in read.outputs] == ["a.csv", "model.csv"]
     assert read.skipped[0].id == "b.csv"  # rounded, and the description does not say so yet
     assert load("folder")["title"] == "tellall folder"
+
+
+INCOME = FRAME.drop(columns="ill").assign(income=np.round(RNG.lognormal(7, 1, N), 1))
+EARNERS = ta.Dataset.from_frame(INCOME, secret="income")
+MEANS = INCOME.groupby(["region", "ward"]).income.agg(["mean", "count"])
+AMOUNTS = {  # what is in the file, what says so, what it is
+    "long": (MEANS, 'kind = "means"\nvalue = "mean"\ncount = "count"', ta.CellMeans, True),
+    "one column": (MEANS[["mean"]], 'kind = "means"', ta.CellMeans, False),
+    "wide": (MEANS["mean"].unstack("ward"), 'kind = "means"\nacross = "ward"', ta.CellMeans, False),
+    "named": (
+        MEANS[["mean"]].unstack("ward")["mean"].T,
+        'kind = "means"\nacross = "region"',
+        ta.CellMeans,
+        False,
+    ),
+    "sums": (
+        INCOME.pivot_table("income", "region", "ward", "sum", margins=True),
+        'kind = "sums"\nacross = "ward"',
+        ta.Sums,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("people", [EARNERS, EARNERS.public], ids=["curator", "outsider"])
+@pytest.mark.parametrize("name", AMOUNTS)
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_means_and_sums_give_the_same_equations(tmp_path, name, people, ending):
+    table, words, kind, counts = AMOUNTS[name]
+    if ending == "csv":
+        table.sample(frac=1, random_state=1).to_csv(tmp_path / "t.csv")
+    else:
+        table.sample(frac=1, random_state=1).reset_index().to_excel(tmp_path / "t.xlsx", index=False)
+    found = read_described(
+        _folder(tmp_path, "[[tables]]", f'file = "t.{ending}"', words, secret="income"), people
+    )
+    assert not found.skipped
+    expected = ta.publish(EARNERS, kind(3, [["region", "ward"]], counts=counts))
+    assert found.releases[0].statistic == expected.statistic
+    assert np.allclose(found.releases[0].values, expected.values, rtol=1e-12)
+    assert found.meaning == ()
+
+
+def test_wrong_headers_of_amounts_are_named(tmp_path):
+    MEANS.to_csv(tmp_path / "t.csv")
+    for words in ('value = "median"', 'value = "mean"\ncount = "people"', ""):
+        folder = _folder(tmp_path, '[[tables]]\nfile = "t.csv"\nkind = "means"', words, secret="income")
+        (skipped,) = read_described(folder, EARNERS).skipped
+        assert "must be one of the headers mean, count" in skipped.reason
+
+
+def test_a_survival_curve_is_read_as_lifelines_and_r_export_it(tmp_path):
+    months = RNG.integers(1, 25, N).astype(float)
+    seen = ta.Dataset.from_frame(FRAME.assign(months=months), secret="ill")
+    exact = ta.publish(seen, ta.SurvivalCurve("months"))
+    times = np.unique(months)
+    pd.DataFrame({"timeline": [0.0, *times], "KM_estimate": [1.0, *exact.values]}).to_csv(
+        tmp_path / "lifelines.csv", index=False
+    )
+    pd.DataFrame({"time": times, "n.risk": 9, "n.event": 9, "surv": exact.values}).to_csv(
+        tmp_path / "r.csv", index=False
+    )
+    entries = [
+        f'[[tables]]\nfile = "{name}"\nkind = "survival"\ntime = "months"'
+        for name in ("lifelines.csv", "r.csv")
+    ]
+    found = read_described(
+        _folder(tmp_path, *entries, '[[tables]]\nfile = "r.csv"\nkind = "survival"'), seen.public
+    )
+    assert [one.reason for one in found.skipped] == [
+        "time must be the public column of follow-up times; got nothing."
+    ]
+    for release in found.releases:
+        assert release.statistic.grid[-1] == times[-1]
+        told = ta.reconstruct(release, seen.public, "least-squares", proof_effort=0)
+        assert (told.guess == ta.reconstruct(exact, seen.public, "least-squares", proof_effort=0).guess).all()
+
+
+def test_a_draft_knows_means_sums_and_curves(tmp_path):
+    MEANS.round(2).to_csv(tmp_path / "a.csv")
+    INCOME.groupby("region").income.agg(["sum", "size"]).to_csv(tmp_path / "b.csv")
+    INCOME.groupby("region").income.mean().round(1).to_csv(tmp_path / "c.csv")
+    AMOUNTS["wide"][0].round(1).to_csv(tmp_path / "d.csv")
+    (tmp_path / "e.csv").write_text("timeline,KM_estimate\n0,1.0\n3,0.25\n")
+    pd.crosstab(FRAME.region, FRAME.ill, margins=True, margins_name="Sum").to_csv(tmp_path / "f.csv")
+    pd.crosstab(FRAME.region, FRAME.ill, normalize="index").round(3).mul(100).to_csv(tmp_path / "g.csv")
+    text, _, left_out = draft_folder(tmp_path, "income")
+    assert not left_out
+    tables = tomllib.loads(text)["tables"]
+    kinds = ["means", "sums", "means", "means", "survival", "counts", "counts"]
+    assert [table["kind"] for table in tables] == kinds
+    assert (tables[0]["value"], tables[0]["count"]) == ("mean", "count")
+    assert tables[0]["protect"] == {"kind": "Rounding", "base": 0.01}
+    assert (tables[1]["value"], tables[1]["count"]) == ("sum", "size")
+    assert tables[2]["value"] == "income"
+    assert tables[3]["across"] == ""
+    (tmp_path / "tables.toml").write_text(text.replace('across = ""', 'across = "ward"', 1))
+    read = read_folder(tmp_path, EARNERS)
+    assert [output.id for output in read.outputs] == ["a.csv", "b.csv", "c.csv", "d.csv"]

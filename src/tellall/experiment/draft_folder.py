@@ -14,12 +14,14 @@ from tellall.core.text import one_line
 from tellall.experiment.draft import as_toml_value
 from tellall.people.labels import label_text
 from tellall.people.sheets import SHEETS, TEXTS, read_cells
-from tellall.release.described import coefficient_columns
+from tellall.release.described import coefficient_columns, survival_columns
 from tellall.release.grids import Grid, as_number, grid_of_rows
 
 __all__ = ["draft_folder"]
 
 _MOST_FILES = 1000
+_MEANS = ("mean", "means", "average", "avg")
+_COUNTS = ("n", "count", "counts", "freq", "frequency", "obs", "size", "nobs", "number")
 _HEAD = """\
 # What the tables in this folder are. Check it, then:
 #   tellall attack THIS_FOLDER --public people.csv
@@ -28,9 +30,11 @@ schema_version = {version}
 # The column nobody should learn about a person.
 secret = {secret}
 
-# Keys: file, name, sheet, kind ("counts", "coefficients"), across (the column whose values stand side by
-# side), where (whom it is about), normalize ("index", "columns", "all"), absent ("zero", "unknown": what a
-# label that is not shown means), loss (of coefficients), protect (what was done to the numbers, in order).
+# Keys: file, name, sheet, kind ("counts", "coefficients", "means", "sums", "survival"), across (the column
+# whose values stand side by side), where (whom it is about), normalize ("index", "columns", "all"), absent
+# ("zero", "unknown": what a label that is not shown means), loss (of coefficients), value and count (the
+# headers over means or sums, and over numbers of people), time (the column of follow-up times), protect (what
+# was done to the numbers, in order).
 """
 
 
@@ -60,30 +64,88 @@ def draft_folder(folder: Path, secret: str | None = None) -> tuple[str, list[str
 def _entry(path: Path, secret: str | None) -> str:
     """The part of the description about one file."""
     lines = [line for line in read_cells(path) if any(map(label_text, line))]
+    if (curve := survival_columns(lines)) is not None:
+        return "\n".join(
+            [
+                "[[tables]]",
+                f"file = {as_toml_value(path.name)}",
+                'kind = "survival"',
+                'time = ""   # the column of follow-up times',
+                _printed(lines, curve[1]),
+            ]
+        )
+    if (amount := _amount_columns(lines, secret)) is not None:
+        kind, value, count = amount
+        heads = [label_text(cell) for cell in lines[0]]
+        return "\n".join(
+            [
+                "[[tables]]",
+                f"file = {as_toml_value(path.name)}",
+                f'kind = "{kind}"   # means or sums of the secret',
+                f"value = {as_toml_value(heads[value])}",
+                *([] if count is None else [f"count = {as_toml_value(heads[count])}"]),
+                _printed(lines, value),
+            ]
+        )
     if (columns := coefficient_columns(lines)) is not None:
-        printed = [label_text(line[columns[1]]) for line in lines[1:] if len(line) > columns[1]]
-        decimals = max((len(text.partition(".")[2]) for text in printed), default=0)
         return "\n".join(
             [
                 "[[tables]]",
                 f"file = {as_toml_value(path.name)}",
                 'kind = "coefficients"',
                 'loss = "linear"   # or logistic, poisson, probit',
-                f'protect = {{ kind = "Rounding", base = {10.0**-decimals!r} }}   # decimals as printed',
+                _printed(lines, columns[1]),
             ]
         )
     grid = grid_of_rows(lines, _text_columns(lines), path.name)
+    amounts = _are_amounts(grid)
     rows = [
         "[[tables]]",
         f"file = {as_toml_value(path.name)}",
-        'kind = "counts"',
+        'kind = "means"   # or sums' if amounts else 'kind = "counts"',
     ]
     if grid.names[-1] is None and len(grid.labels(len(grid.names) - 1)) > 1:
         labels = ", ".join(one_line(label, 20) for label in grid.labels(len(grid.names) - 1)[:4])
-        rows.append(
-            f"across = {as_toml_value(secret or '')}   # the column whose values are {one_line(labels)}"
-        )
-    return "\n".join([*rows, *_guessed(grid)])
+        guess = as_toml_value("" if amounts else secret or "")
+        rows.append(f"across = {guess}   # the column whose values are {one_line(labels)}")
+    return "\n".join([*rows, *([] if amounts else _guessed(grid))])
+
+
+def _printed(lines: Sequence[Sequence[Any]], column: int) -> str:
+    """The rounding that a column shows: to as many decimals as are printed."""
+    printed = [label_text(line[column]) for line in lines[1:] if len(line) > column]
+    decimals = max((len(text.partition(".")[2]) for text in printed), default=0)
+    return f'protect = {{ kind = "Rounding", base = {10.0**-decimals!r} }}   # decimals as printed'
+
+
+def _amount_columns(lines: Sequence[Sequence[Any]], secret: str | None) -> tuple[str, int, int | None] | None:
+    """What a table of a line for each cell shows: means or sums, their column, and that of the counts."""
+    heads = [label_text(cell).lower() for cell in lines[0]] if lines else []
+    count = next((j for j, head in enumerate(heads) if j and head in _COUNTS), None)
+    own = "" if secret is None else secret.lower()
+    for j, head in enumerate(heads):
+        word = head.replace(own, "").strip(" _.-()") if own else head
+        if j and word in _MEANS:
+            return "means", j, count
+        if j and word == "sum" and (count is not None or own in head.replace(word, "", 1)):
+            return "sums", j, count
+        if j and own == head and any(not _is_whole(line[j]) for line in lines[1:] if len(line) > j):
+            return "means", j, count
+    return None
+
+
+def _is_whole(cell: Any) -> bool:
+    number = as_number(label_text(cell))
+    return number is None or number != number or number == round(number)
+
+
+def _are_amounts(grid: Grid) -> bool:
+    """Whether the numbers are neither counts nor shares: broken, and above one hundred or not adding up."""
+    shown = grid.values[~np.isnan(grid.values)]
+    broken = bool(shown.size) and not np.allclose(shown, np.rint(shown), atol=1e-9)
+    sums = np.concatenate([[grid.values.sum()], *(np.atleast_1d(grid.values.sum(axis=a)) for a in (0, 1))])
+    near = [np.abs(sums - whole) < 0.02 * whole for whole in (1.0, 100.0)]
+    return broken and float(shown.max()) > 1 and not np.any(near)
 
 
 def _text_columns(lines: Sequence[Sequence[Any]]) -> list[str]:

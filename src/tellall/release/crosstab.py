@@ -112,15 +112,26 @@ def release_of_grid(
 
 
 def amounts_of_grid(
-    grid: Grid, known: TableContext, kind: str, protect: Protection | Sequence[Protection] | None = None
+    grid: Grid,
+    known: TableContext,
+    kind: str,
+    protect: Protection | Sequence[Protection] | None = None,
+    *,
+    counts: Grid | None = None,
 ) -> Release:
-    """The release of a table of sums or means ("sum", "mean") of a real secret; its totals are left out."""
-    table, _, _ = understand(grid.without_totals(), known)
+    """The release of a table of sums or means ("sum", "mean") of a real secret; its totals are left out.
+
+    ``counts``, of the same labels, has the number of people behind each.
+    """
+    shown = [
+        understand(one.without_totals(), known)[0] for one in ((grid,) if counts is None else (grid, counts))
+    ]
+    table = shown[0]
     if table.meaning or not table.columns or not _aligned(table):
         raise invalid("table", f"{kind}s under the categories of public columns", "others")
     names = [table.public.names[index] for index in table.columns]
-    statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names])
-    values = _filled(table, "unknown")
+    statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names], counts=counts is not None)
+    values = np.concatenate([_filled(one, "unknown") for one in shown])
     return Release.from_values(statistic, values, public=table.public, protect=protect, levels=0)
 
 

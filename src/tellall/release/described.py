@@ -8,24 +8,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
 from tellall.release import catalogue
-from tellall.release.crosstab import release_of_grid
+from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.foreign import read_coefficients
-from tellall.release.grids import TOTALS, Grid, grid_of_rows
+from tellall.release.grids import TOTALS, Grid, as_number, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.release import Release
+from tellall.release.statistics.survival import SurvivalCurve
 
-__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described"]
+__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described", "survival_columns"]
 
 DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
+_TIMES = ("time", "timeline", "t", "_t")
+_CURVES = ("km_estimate", "survival", "surv", "survivor", "survivor function", "s", "s(t)", "_s")
+_AMOUNTS = {"means": "mean", "sums": "sum"}
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
 
@@ -84,6 +90,8 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> T
             for at, name in enumerate(grid.names):
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
+    if any(entry.kind in _AMOUNTS for entry in tables):
+        return TableContext(given.public, given.secret, ())  # what has means and sums is a real number
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
     return TableContext(given.public, given.secret, meaning)
 
@@ -107,12 +115,63 @@ def _read(path: Path, entry: Any, known: TableContext) -> Release:
     people = known.among(entry.where or None)
     if entry.kind == "coefficients":
         release = _coefficients(path, entry, people, protect)
+    elif entry.kind == "survival":
+        release = _survival(path, entry, people, protect)
+    elif entry.kind in _AMOUNTS:
+        release = _amounts(_grid(path, entry, people), entry, people, protect)
     else:
         grid = _grid(path, entry, people)
         release = release_of_grid(
             grid, people, protect, absent=entry.absent, normalize=entry.normalize or None
         )
     return release.about(entry.where) if entry.where else release
+
+
+def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
+    """Means or sums, in the cells of a table or in a column of their own; their counts in another."""
+    across = len(grid.names) - 1
+    if entry.value or entry.count or grid.names[across] is None:
+        heads = grid.labels(across)
+        chosen = {"value": entry.value or (heads[0] if len(heads) == 1 else ""), "count": entry.count}
+        for key, head in chosen.items():
+            if head not in heads and (head or key == "value"):
+                raise invalid(key, f"one of the headers {', '.join(heads)[:200]}", head or "nothing")
+        counts = grid.only(across, entry.count) if entry.count else None
+        grid = grid.only(across, chosen["value"])
+    else:
+        counts = None
+    return amounts_of_grid(grid, people, _AMOUNTS[entry.kind], protect, counts=counts)
+
+
+def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
+    """A survival curve: a line for each time, as lifelines, R and Stata export it."""
+    lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
+    found = survival_columns(lines, entry.value)
+    if found is None:
+        raise InvalidInput("no column of times and of a survival curve is found; value says which it is")
+    if not entry.time:
+        raise invalid("time", "the public column of follow-up times", "nothing")
+    rows = [[as_number(label_text(line[j])) for j in found] for line in lines[1:] if len(line) > max(found)]
+    if not rows or any(None in row or row[0] != row[0] for row in rows):
+        raise InvalidInput(f"{path.name} has lines that are not a time and a number")
+    times, values = np.array(rows, dtype=np.float64).T
+    statistic = SurvivalCurve(entry.time, grid=times.tolist())
+    return Release.from_values(statistic, values, public=people.public, protect=protect, levels=2)
+
+
+def survival_columns(lines: Sequence[Sequence[Any]], value: str = "") -> tuple[int, int] | None:
+    """Which columns hold the times and the survival curve; None where it is no curve.
+
+    Examples
+    --------
+    >>> survival_columns([["timeline", "KM_estimate"], ["0", "1.0"]])
+    (0, 1)
+    """
+    heads = [label_text(cell).lower() for cell in lines[0]] if lines else []
+    times = [j for j, head in enumerate(heads) if head in _TIMES]
+    wanted = (value.lower(),) if value else _CURVES
+    curves = [j for j, head in enumerate(heads) if head in wanted]
+    return (times[0], curves[0]) if times and curves else None
 
 
 def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:

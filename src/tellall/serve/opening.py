@@ -68,9 +68,9 @@ async def open_people(site: Site, request: Request) -> Response:
             await run_in_threadpool(case.open_file, name, ending)
     except BaseException as error:
         case.forget()
-        if not isinstance(error, TellallError):
+        if not isinstance(error, TellallError | MemoryError):
             raise
-        return JSONResponse({"error": plain_text(str(error))})
+        return JSONResponse({"error": plain_text(str(error)) or "too little memory for this file"})
     return JSONResponse({"to": site.address(request, case, "columns")})
 
 

@@ -129,7 +129,17 @@ class FolderTable(_Strict):
     file: Annotated[Text, Field(description="A CSV or Excel file in the folder or below.")]
     name: Annotated[Text, Field(description="What pages call it; the file's name by default.")] = ""
     sheet: Annotated[Text, Field(description="The sheet of an Excel file; the first by default.")] = ""
-    kind: Annotated[Literal["counts", "coefficients"], Field(description="What the numbers are.")] = "counts"
+    kind: Annotated[
+        Literal["counts", "coefficients", "means", "sums", "survival"],
+        Field(description="What the numbers are."),
+    ] = "counts"
+    value: Annotated[
+        Text, Field(description="Of means, sums and survival: the header over them, where there are several.")
+    ] = ""
+    count: Annotated[Text, Field(description="Of means and sums: the header over the numbers of people.")] = (
+        ""
+    )
+    time: Annotated[Text, Field(description="Of survival: the column of follow-up times.")] = ""
     across: Annotated[Text, Field(description="The column that the table's columns are values of.")] = ""
     where: Annotated[
         str, Field(max_length=10_000, description="Whom it is about: a condition on columns.")

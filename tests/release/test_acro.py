@@ -230,3 +230,76 @@ def test_the_real_package_makes_the_same(people, tmp_path, monkeypatch):
     for name, release in now.items():
         assert np.array_equal(release.values, kept[name].values, equal_nan=True)
     sys.modules.pop("make")
+
+
+def _curve_folder(folder, command: str, times, curve) -> Path:
+    """A folder with the table of a survival curve, as ACRO writes it."""
+    folder.mkdir()
+    shown = {"Time": times, "Surv prob": curve, "Surv prob SE": 0.1, "num at risk": 9, "num events": 1}
+    pd.DataFrame(shown).to_csv(folder / "output_0_0.csv", index=False)
+    record = {
+        "status": "fail",
+        "type": "table",
+        "properties": {"method": "surv func"},
+        "files": [{"name": "output_0_0.csv", "sdc": {}}],
+        "command": command,
+        "summary": "KaplanMeier : \n",
+        "fair": {"dependent": "unknown", "independent": ["num at risk"]},
+    }
+    (folder / "results.json").write_text(json.dumps({"version": "1.0.2", "results": {"output_0": record}}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def patients():
+    rng = np.random.default_rng(3)
+    table = {
+        "months": rng.integers(1, 9, 80) * 1.0,
+        "old": rng.integers(0, 2, 80),
+        "died": rng.integers(0, 2, 80),
+    }
+    return ta.Dataset.from_frame(table, secret="died")
+
+
+@pytest.mark.parametrize("where", [None, "old == 1"])
+def test_survival_curves_are_read_where_the_event_is_the_secret(patients, tmp_path, where):
+    exact = ta.publish(patients, ta.SurvivalCurve("months"), where=where)
+    some = "df" if where is None else "df[df.old == 1]"
+    command = f"acro.surv_func({some}.months, {some}['died'], output='table')"
+    times = np.arange(1.0, 1 + exact.values.size)  # somebody was last seen in every month
+    folder = _curve_folder(tmp_path / "outs", command, times, exact.values)
+    for known in (patients, patients.public):  # an outsider is told by the command what the event is
+        (release,) = ta.read_acro(folder, known).releases
+        assert release.where == where
+        assert np.array_equal(release.values, exact.values)
+        told = ta.reconstruct(release, patients.public, "least-squares", proof_effort=0)
+        best = ta.reconstruct(exact, patients.public, "least-squares", proof_effort=0)
+        assert np.array_equal(told.guess, best.guess)
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("acro.surv_func(df.months, df.old, output='table')", "a survival curve of old, not of died"),
+        ("acro.surv_func(df.months, df.died, 'table', df.late)", "does not say of which columns"),
+        ("acro.surv_func(df.months, df.died, freq_weights=df.w)", "does not say of which columns"),
+        ("acro.surv_func(m, d)", "does not say of which columns"),
+        ("", "does not say of which columns"),
+        ("acro.surv_func(df.weeks, df.died)", "weeks"),
+    ],
+)
+def test_other_survival_curves_are_named_with_the_reason(patients, tmp_path, command, words):
+    folder = _curve_folder(tmp_path / "outs", command, [1.0, 2.0], [0.9, 0.8])
+    (skipped,) = ta.read_acro(folder, patients).skipped
+    assert words in skipped.reason
+
+
+@pytest.mark.parametrize(
+    "lines", ["Time,Surv prob\n1,a\n", "Time,Surv prob\n,0.5\n", "Time\n1\n", "Time,Surv prob\n2,.5\n1,.4\n"]
+)
+def test_bent_curves_are_refused(patients, tmp_path, lines):
+    folder = _curve_folder(tmp_path / "outs", "acro.surv_func(df.months, df.died)", [1.0], [0.9])
+    (folder / "output_0_0.csv").write_text(lines)
+    found = ta.read_acro(folder, patients)
+    assert not found.outputs
+    assert "must be" in found.skipped[0].reason

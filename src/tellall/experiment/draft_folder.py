@@ -14,7 +14,8 @@ from tellall.core.text import one_line
 from tellall.experiment.draft import as_toml_value
 from tellall.people.labels import label_text
 from tellall.people.sheets import SHEETS, TEXTS, read_cells
-from tellall.release.described import coefficient_columns, survival_columns
+from tellall.release.curves import survival_columns
+from tellall.release.described import coefficient_columns
 from tellall.release.grids import Grid, as_number, grid_of_rows
 
 __all__ = ["draft_folder"]

@@ -22,8 +22,9 @@ from tellall.core.text import one_line
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
-from tellall.release.commands import Command, condition_of, parse_command, words_of
+from tellall.release.commands import Command, columns_of, condition_of, parse_command, words_of
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
+from tellall.release.curves import curve_of_lines
 from tellall.release.foreign import INTERCEPTS, read_coefficients
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
@@ -182,7 +183,32 @@ class _Entry:
         """What the output is about: the last variable of a table of counts, or what a model is of."""
         if self.kind == "regression":
             return _summary(self.files()).dependent
+        if self.is_survival():
+            return self.followed()[1]
         return self.variables[-1] if self.kind == "table" and self.variables and self._counts() else ""
+
+    def is_survival(self) -> bool:
+        """Whether this is the table of a survival curve."""
+        return self.kind == "table" and str(self.section("properties").get("method", "")).startswith("surv")
+
+    def followed(self) -> tuple[str, str]:
+        """The columns of a survival curve: how long people were seen, and whether the event was."""
+        call = self.call
+        names = () if call is None else columns_of(call)
+        plain = call is not None and len(names) <= 3 and set(call.keywords) <= {"output", "title", "filename"}
+        if not plain or len(names) < 2 or names[0] is None or names[1] is None:
+            raise InvalidInput("a survival curve whose command does not say of which columns")
+        return names[0], names[1]
+
+    def survival(self, known: TableContext, where: str | None) -> Release:
+        """The curve of an event that is the secret."""
+        people, where = self.people(known, where)
+        time, event = self.followed()
+        if event != known.secret or len(people.meaning or ()) != 2:
+            raise InvalidInput(f"a survival curve of {one_line(event, 60)}, not of {known.secret}")
+        (path,) = self.files()[:1]
+        release = curve_of_lines(read_cells(path), people, time, ())
+        return release if where is None else release.about(where)
 
     def _counts(self) -> bool:
         call = self.call
@@ -201,10 +227,9 @@ class _Entry:
         self, known: TableContext, threshold: float | None, where: str | None
     ) -> Iterator[tuple[str, Any]]:
         """What is to be read of the output: names, and what reads each."""
-        if self.kind == "table":
-            if str(self.section("properties").get("method", "")).startswith("surv"):
-                yield self.id, _refusal("survival curves are not read")
-                return
+        if self.is_survival():
+            yield self.id, lambda: self.survival(known, where)
+        elif self.kind == "table":
             try:
                 grids = self.grids(known)
             except TellallError as error:
@@ -407,7 +432,11 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
 def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[str]]]:
     """The variables of an output that are no public columns, with the labels they show."""
     try:
-        if entry.kind == "table":
+        if entry.is_survival():
+            event = entry.followed()[1]
+            if event not in given.public.names:
+                yield event, []
+        elif entry.kind == "table":
             for _, grid in entry.grids(given):
                 for at, name in enumerate(grid.names):
                     if name is not None and name not in given.public.names:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tellall.core.errors import TellallError
 from tellall.release.statistics.conditions import parse_condition
 
-__all__ = ["Command", "NotUnderstood", "condition_of", "parse_command", "words_of"]
+__all__ = ["Command", "NotUnderstood", "columns_of", "condition_of", "parse_command", "words_of"]
 
 _LONGEST = 10_000
 _SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -55,6 +55,17 @@ def words_of(command: Command, name: str) -> tuple[str, ...]:
     return tuple(
         each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)
     )
+
+
+def columns_of(command: Command) -> tuple[str | None, ...]:
+    """The column that each argument is, None for any other; conditions on people are looked through.
+
+    Examples
+    --------
+    >>> columns_of(parse_command("acro.surv_func(df.months, df[df.age < 40]['died'], 'table')"))
+    ('months', 'died', None)
+    """
+    return tuple(map(_name, command.arguments))
 
 
 def condition_of(command: Command) -> str | None:

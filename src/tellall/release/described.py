@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tellall.core import files
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, said
@@ -17,20 +15,18 @@ from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
 from tellall.release import catalogue
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
+from tellall.release.curves import curve_of_lines
 from tellall.release.foreign import read_coefficients
-from tellall.release.grids import TOTALS, Grid, as_number, grid_of_rows
+from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values
 from tellall.release.protections.protection import Protection
 from tellall.release.release import Release
-from tellall.release.statistics.survival import SurvivalCurve
 
-__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described", "survival_columns"]
+__all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described"]
 
 DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
-_TIMES = ("time", "timeline", "t", "_t")
-_CURVES = ("km_estimate", "survival", "surv", "survivor", "survivor function", "s", "s(t)", "_s")
 _AMOUNTS = {"means": "mean", "sums": "sum"}
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
@@ -144,34 +140,10 @@ def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Pro
 
 
 def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
-    """A survival curve: a line for each time, as lifelines, R and Stata export it."""
-    lines = [line for line in read_cells(path, sheet=entry.sheet or None) if any(map(label_text, line))]
-    found = survival_columns(lines, entry.value)
-    if found is None:
-        raise InvalidInput("no column of times and of a survival curve is found; value says which it is")
     if not entry.time:
         raise invalid("time", "the public column of follow-up times", "nothing")
-    rows = [[as_number(label_text(line[j])) for j in found] for line in lines[1:] if len(line) > max(found)]
-    if not rows or any(None in row or row[0] != row[0] for row in rows):
-        raise InvalidInput(f"{path.name} has lines that are not a time and a number")
-    times, values = np.array(rows, dtype=np.float64).T
-    statistic = SurvivalCurve(entry.time, grid=times.tolist())
-    return Release.from_values(statistic, values, public=people.public, protect=protect, levels=2)
-
-
-def survival_columns(lines: Sequence[Sequence[Any]], value: str = "") -> tuple[int, int] | None:
-    """Which columns hold the times and the survival curve; None where it is no curve.
-
-    Examples
-    --------
-    >>> survival_columns([["timeline", "KM_estimate"], ["0", "1.0"]])
-    (0, 1)
-    """
-    heads = [label_text(cell).lower() for cell in lines[0]] if lines else []
-    times = [j for j, head in enumerate(heads) if head in _TIMES]
-    wanted = (value.lower(),) if value else _CURVES
-    curves = [j for j, head in enumerate(heads) if head in wanted]
-    return (times[0], curves[0]) if times and curves else None
+    lines = read_cells(path, sheet=entry.sheet or None)
+    return curve_of_lines(lines, people, entry.time, protect, value=entry.value)
 
 
 def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:

@@ -1,5 +1,7 @@
 """Every code block in the documents runs: Python in order, one namespace a file; commands in a shell."""
 
+import ast
+import json
 import os
 import re
 import shlex
@@ -57,6 +59,46 @@ def test_examples_run(script, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout
+
+
+NOTEBOOKS = sorted(ROOT.glob("examples/*.ipynb"))
+
+
+def cells(notebook: Path) -> list[str]:
+    """The code of a notebook, cell by cell."""
+    known = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in known), "strip the outputs"
+    return ["".join(cell["source"]) for cell in known if cell["cell_type"] == "code"]
+
+
+def test_there_are_two_notebooks():
+    assert len(NOTEBOOKS) == 2
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda p: p.name)
+def test_notebooks_run_cell_by_cell_and_their_results_show_themselves(notebook, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": "notebook"}
+    shown = 0
+    for number, code in enumerate(cells(notebook), 1):
+        exec(compile(code, f"{notebook.name} cell {number}", "exec"), namespace)  # noqa: S102  our own
+        last = ast.parse(code).body[-1]
+        if isinstance(last, ast.Expr):
+            value = eval(ast.unparse(last), namespace)  # noqa: S307  our own
+            shown += hasattr(value, "_repr_html_") and "tellall-output" in value._repr_html_()
+    assert shown >= 3
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda p: p.name)
+def test_notebooks_run_in_a_kernel(notebook, tmp_path):
+    client = pytest.importorskip("nbclient")
+    nbformat = pytest.importorskip("nbformat")
+    known = nbformat.read(notebook, as_version=4)
+    client.NotebookClient(known, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [one for cell in known.cells if cell.cell_type == "code" for one in cell.outputs]
+    assert sum("text/html" in one.get("data", {}) for one in outputs) >= 3
 
 
 def commands(page: Path) -> list[list[str]]:

@@ -13,6 +13,7 @@ import numpy as np
 from tellall.core import files
 from tellall.core.claims import claimed
 from tellall.core.errors import invalid
+from tellall.core.notebook import WithFigures
 from tellall.core.schemas import VERSION
 from tellall.core.version import __version__, versions
 from tellall.experiment.differences import Difference
@@ -42,7 +43,7 @@ _ASSUMED_OF_AREAS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(WithFigures):
     """A plan's findings: one per release, then sets of them; ``steps`` say what each protection buys.
 
     With ``by`` in the plan the findings are about all people of all areas, and ``areas`` has those of each

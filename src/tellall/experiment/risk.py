@@ -19,6 +19,7 @@ from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
 from tellall.core.amounts import amount, points
 from tellall.core.errors import invalid
+from tellall.core.notebook import InNotebook
 from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.sight import seen_by
@@ -67,7 +68,7 @@ class Luck:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Risk:
+class Risk(InNotebook):
     """How much a release gives away about these people, by one attack.
 
     Attributes

@@ -16,6 +16,7 @@ from tellall.core.amounts import percent, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
+from tellall.core.notebook import WithFigures
 from tellall.core.progress import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.outcome import Outcome
@@ -40,7 +41,7 @@ _SHOWN = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+class Sweep(WithFigures):
     """Privacy and utility of protections, a row for each protection and decoder.
 
     Attributes

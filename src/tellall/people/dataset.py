@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.notebook import InNotebook
 from tellall.core.progress import Progress
 from tellall.people.bits import PACKED, Bits, IntArray, Patterns, group_rows, some_rows, take_people
 from tellall.people.columns import (
@@ -225,7 +226,7 @@ class Public(Outline):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Dataset:
+class Dataset(InNotebook):
     """People with their public columns and, where known, their secret.
 
     Attributes

@@ -11,6 +11,7 @@ from scipy import special
 
 from tellall.core.checks import at_least_zero, share
 from tellall.core.errors import invalid
+from tellall.core.notebook import WithFigures
 
 __all__ = [
     "Floats",
@@ -73,7 +74,7 @@ def as_fractions(name: str, value: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivacyProfile:
+class PrivacyProfile(WithFigures):
     """What differential privacy promises about one release: δ as a function of ε.
 
     Notes

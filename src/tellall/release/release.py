@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array, find_device
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
+from tellall.core.notebook import InNotebook
 from tellall.core.schemas import VERSION, outdated
 from tellall.core.version import __version__
 from tellall.people.counting.stored import Stored
@@ -49,7 +50,7 @@ PUBLISHED_TOO = {  # what a release tells of people beside its values, by the fi
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(InNotebook):
     """Published values, what they are, and what was done to them; no secret and no person in it.
 
     Attributes

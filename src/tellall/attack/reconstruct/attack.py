@@ -37,6 +37,7 @@ from tellall.attack.reconstruct.reals import (
 from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
 from tellall.core.errors import invalid
+from tellall.core.notebook import InNotebook
 from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
 from tellall.release.hidden import threshold_of
@@ -64,7 +65,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reconstruction:
+class Reconstruction(InNotebook):
     """What an attacker concludes about each person, in file order.
 
     Attributes

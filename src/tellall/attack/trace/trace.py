@@ -16,6 +16,7 @@ from tellall.attack.trace.scores import conformal_scores, linear_scores
 from tellall.attack.trace.thresholds import THRESHOLDS, conformal, discoveries, sound
 from tellall.core.checks import above_zero, share
 from tellall.core.errors import invalid
+from tellall.core.notebook import WithFigures
 from tellall.people.attributes.chunks import Chunked
 from tellall.people.dataset import Dataset, Public
 from tellall.release.release import Release
@@ -33,7 +34,7 @@ People = Chunked | Dataset | Public | npt.ArrayLike
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tracing:
+class Tracing(WithFigures):
     """What the published means say about who was in the data.
 
     Attributes

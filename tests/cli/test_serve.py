@@ -7,6 +7,7 @@ import subprocess
 import sys
 from http.client import HTTPConnection
 from importlib.util import find_spec
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -64,21 +65,37 @@ def test_it_answers_at_its_address_alone_until_it_is_stopped(tmp_path):
         assert address.hostname == "127.0.0.1"
         assert len(address.path) > 30
         assert asked(address.netloc, address.path) == (200, True)
-        assert asked(address.netloc, "/") == (403, False)
+        host, token = address.netloc, address.path
+        elsewhere = {"Origin": "http://evil.example", "X-Name": "a.csv"}
+        here = {"Origin": f"http://{host}", "X-Name": "a.csv"}
+        assert asked(host, "/") == (403, False)
+        assert asked(host, f"{token}open", "POST", elsewhere)[0] == 403
+        assert asked(host, f"{token}static/../../../etc/passwd")[0] == 400
+        assert asked(host, f"{token}/etc/passwd")[0] == 400
+        assert asked(host, f"{token}open", "POST", here | {"Content-Length": str(2**40)})[0] == 413
+        assert asked(host, token, headers={"Host": "rebound.example"})[0] == 421
+        assert list((tmp_path / "h").iterdir()) == []
         os.kill(process.pid, signal.SIGINT)
         _, said = process.communicate(timeout=30)
     finally:
         process.kill()
         process.communicate()
     assert process.returncode == 0
-    assert said.splitlines()[2:] == ["tellall serve: refused GET: no token, or a wrong one"]
+    assert said.splitlines()[2:] == [
+        "tellall serve: refused GET: no token, or a wrong one",
+        "tellall serve: refused POST: from another origin",
+        "tellall serve: refused GET: a path of other than plain names",
+        "tellall serve: refused GET: a path of other than plain names",
+        "tellall serve: refused POST: too large",
+        "tellall serve: refused GET: another host name",
+    ]
 
 
-def asked(host: str, path: str) -> tuple[int, bool]:
+def asked(host: str, path: str, method: str = "GET", headers: Any = None) -> tuple[int, bool]:
     """The status of a page, and whether it is the first one."""
     connection = HTTPConnection(host, timeout=30)
     try:
-        connection.request("GET", path)
+        connection.request(method, path, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, b"Choose a file" in answer.read()
     finally:

@@ -234,7 +234,8 @@ def first_case(page: Any, address: str, index: int = 0) -> str:
 def test_axe_finds_nothing_and_nothing_sticks_out(browser, finished, axe, width, scheme):
     with tab(browser, width, scheme) as page:
         case, areas = first_case(page, finished), first_case(page, finished, 1)
-        for address in (finished, *(f"{case}/{step}" for step in STEPS), f"{areas}/verdict"):
+        steps = [f"{case}/{step}" for step in STEPS]
+        for address in (finished, *steps, f"{areas}/verdict", f"{areas}/fix"):
             page.goto(address)
             page.wait_for_load_state("networkidle")
             page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -261,27 +262,55 @@ def test_areas_are_sorted_and_searched(browser, finished):
         assert page.locator("svg[role=img]").first.is_visible()
 
 
-def test_by_keyboard_alone(browser, served):
-    """After the file is chosen, Tab, arrows, space and Enter lead to a running audit, and stop it."""
+def test_by_keyboard_alone(browser, served, tmp_path):
+    """Tab, arrows, space and Enter lead from the file to an exported decision; nothing is clicked."""
+    (tmp_path / "clinic.csv").write_bytes(people_csv(60))
     with tab(browser) as page:
         page.goto(served.address)
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         tab_to(page, "#file")
-        Clicks(page).choose("clinic.csv", people_csv())
-        tab_to(page, "#next")
-        page.keyboard.press("Enter")
+        with page.expect_file_chooser() as chooser:
+            page.keyboard.press("Enter")
+        chooser.value.set_files(tmp_path / "clinic.csv")
+        page.wait_for_url("**/columns")
+        press(page, "#next")
         page.wait_for_url("**/plan")
         tab_to(page, "#chip-0-0")
         page.keyboard.press("Space")
         page.wait_for_selector("#chip-0-1", state="detached")
         assert page.evaluate("document.activeElement.id") == "chip-0-0"  # where one was, one stays
-        tab_to(page, "#run")
-        page.keyboard.press("Enter")
+        page.keyboard.press("Space")
+        page.wait_for_selector("#chip-0-0", state="detached")
+        press(page, "#run")
         page.wait_for_selector("#cancel")
-        tab_to(page, "#cancel")
-        page.keyboard.press("Enter")
+        press(page, "#cancel")
         page.wait_for_url("**/plan")
+        press(page, "#run")
+        page.wait_for_selector("section.verdict", timeout=_WAIT)
+        press(page, "#to-fix")
+        page.wait_for_selector(".range", timeout=_WAIT)
+        page.wait_for_selector("#progress", state="detached", timeout=_WAIT)
+        tab_to(page, ".range")
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        until(lambda: page.locator("#apply-0").count() == 1)
+        press(page, "#to-decide")
+        page.wait_for_url("**/decide")
+        tab_to(page, "#comment")
+        page.keyboard.type("By keyboard.")
+        press(page, "#reject")
+        page.wait_for_selector(".decision")
+        tab_to(page, "#export-report")
+        with page.expect_download() as report:
+            page.keyboard.press("Enter")
+        assert "By keyboard." in Path(report.value.path()).read_text(encoding="utf-8")
+
+
+def press(page: Any, selector: str) -> None:
+    """Goes somewhere by Tab and presses Enter there."""
+    tab_to(page, selector)
+    page.keyboard.press("Enter")
 
 
 def tab_to(page: Any, selector: str) -> None:
@@ -292,6 +321,97 @@ def tab_to(page: Any, selector: str) -> None:
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"{selector} is not reached by Tab")
+
+
+def test_two_people_at_once(browser, served):
+    """Two windows that share nothing, each with a file of its own: neither stops the other's audit."""
+    with tab(browser) as one, tab(browser) as other:
+        for page, name in ((one, "first.csv"), (other, "second.csv")):
+            page.goto(served.address)
+            click = Clicks(page)
+            click.choose(name, people_csv(60))
+            click("#next")
+            page.wait_for_selector(".gauges li")
+            click("#run")
+            page.wait_for_selector("#progress")
+        for page, name in ((one, "first.csv"), (other, "second.csv")):
+            page.wait_for_selector("section.verdict", timeout=_WAIT)
+            assert page.inner_text(".file") == name
+        assert one.url != other.url
+
+
+def test_rules_attackers_and_what_was_published(browser, served, tmp_path):
+    import tellall as ta
+
+    (tmp_path / "clinic.csv").write_bytes(people_csv(60))
+    people = ta.read(tmp_path / "clinic.csv", secret="ill")
+    ta.publish(people, ta.Marginals(2), ta.Rounding(5)).save(tmp_path / "last year.json")
+    (tmp_path / "policy.toml").write_text('name = "Ward 7"\nlimit = 0.02\n')
+    (tmp_path / "wrong.toml").write_text("limits = 1\n")
+    with tab(browser) as page:
+        page.goto(served.address)
+        page.set_input_files("#policy-file", tmp_path / "wrong.toml")
+        page.wait_for_selector(".upload .alert")
+        page.set_input_files("#policy-file", tmp_path / "policy.toml")
+        page.wait_for_selector("#drop-policy")
+        assert "Ward 7" in page.inner_text("main")
+        click = Clicks(page)
+        click.choose("clinic.csv", people_csv(60))
+        click("#next")
+        page.wait_for_selector(".gauges li")
+        assert "The policy Ward 7 holds, too" in page.inner_text(".limits")
+        page.set_input_files("#published-file", tmp_path / "last year.json")
+        page.wait_for_selector("#published-0")
+        page.click("text=Add an attacker")
+        page.fill("#attacker-name", "neighbour")
+        page.uncheck("input[name=known][value='2']")
+        page.click("#add-attacker")
+        page.wait_for_selector("#attacker-1")
+        assert "neighbour knows age, sex of everybody" in page.inner_text("#plan")
+        page.wait_for_selector(".gauges li")
+        assert "all releases together, to insider" in page.inner_text(".gauges")
+        text = page.inner_text(".plan-text pre")
+        assert 'file = "published-1.json"' in text
+        assert "[[attackers]]" in text
+        page.click("#attacker-1")
+        page.wait_for_selector("#attacker-1", state="detached")
+        page.click("#published-0")
+        page.wait_for_selector("#published-0", state="detached")
+
+
+def test_from_a_verdict_to_its_cells(browser, finished):
+    with tab(browser) as page:
+        page.goto(f"{first_case(page, finished)}/verdict")
+        page.wait_for_selector("#cells table")
+        seen = page.inner_text("#cells h3")
+        page.click(".tables li:last-child button")
+        until(lambda: page.inner_text("#cells h3") != seen)
+        page.click("#cells-given")
+        page.wait_for_selector("#cells th[aria-sort=descending]")
+        assert page.evaluate("document.activeElement.id") == "cells-given"
+
+
+def test_the_slider_by_area(browser, finished):
+    with tab(browser) as page:
+        page.goto(f"{first_case(page, finished, 1)}/fix")
+        page.wait_for_selector(".range")
+        slide(page)
+        before = page.inner_text(".point .meters")
+        page.select_option("#area-0", "south")
+        until(lambda: "In south alone" in page.inner_text(".point"))
+        assert page.inner_text(".point .meters") != before
+        if page.locator("#cheapest-0").count():
+            page.click("#cheapest-0")
+            until(lambda: "cheapest here that passes" in page.inner_text(".point"))
+
+
+def test_the_report_prints_to_a_pdf(browser, finished):
+    with tab(browser) as page:
+        case = first_case(page, finished)
+        page.goto(f"{case}/decide")
+        page.click("#open-report")
+        page.wait_for_selector("h1")
+        assert page.pdf().startswith(b"%PDF-")
 
 
 def test_two_tabs_of_one_plan(browser, served):

@@ -455,7 +455,7 @@ def drop(page: Any, name: str, text: str) -> None:
             moved.items.add(new File([text], name));
             const form = document.getElementById("open");
             for (const kind of ["dragover", "drop"]) {
-                form.dispatchEvent(new DragEvent(kind, {dataTransfer: moved, cancelable: true}));
+                form.dispatchEvent(new DragEvent(kind, {dataTransfer: moved, bubbles: true, cancelable: true}));
             }
         }""",
         [name, text],

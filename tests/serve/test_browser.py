@@ -455,7 +455,8 @@ def drop(page: Any, name: str, text: str) -> None:
             moved.items.add(new File([text], name));
             const form = document.getElementById("open");
             for (const kind of ["dragover", "drop"]) {
-                form.dispatchEvent(new DragEvent(kind, {dataTransfer: moved, bubbles: true, cancelable: true}));
+                const how = {dataTransfer: moved, bubbles: true, cancelable: true};
+                form.dispatchEvent(new DragEvent(kind, how));
             }
         }""",
         [name, text],

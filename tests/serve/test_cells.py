@@ -38,7 +38,7 @@ def test_cells_of_every_table_add_up_to_everybody(audited):
     case = audited.case()
     known = case.read("learnt.json")["releases"]
     assert [one["name"] for one in known] == ["tables"]
-    assert known[0]["tables"] == [["age"], ["sex"], ["region"]]
+    assert sorted(one["name"] for one in known[0]["tables"]) == ["age", "region", "sex"]
     whole = len(known[0]["learnt"])
     for place in range(3):
         found = cells.looked_at(case, {"release": "0", "of": str(place), "sort": "given"})["table"]
@@ -52,7 +52,8 @@ def test_the_page_goes_from_release_to_cell(audited):
     page = Tags.of(audited.get(f"{audited.here}/verdict").text).text
     assert "Tables and columns of “tables”" in page
     assert "Cells of" in page
-    panel = audited.get(f"{audited.here}/cells?release=0&of=2")
+    names = [one["name"] for one in audited.case().read("learnt.json")["releases"][0]["tables"]]
+    panel = audited.get(f"{audited.here}/cells?release=0&of={names.index('region')}")
     text = " ".join(Tags.of(panel.text).text.split())
     assert "Cells of region 4 cells with somebody in them; 4 with fewer than 10 people." in text
     assert "Tables and columns" not in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,17 @@ def learn(
         finally:
             tell(1)
         area = [found.plan.by] if found.plan.by else []
-        public = places[0].setting.people.public
+        inside = np.arange(people.n) if area else _inside(releases, people.public)
+        tables = [
+            _counted(people.public, [*area, *names], inside, learnt).summary
+            for names in _tables(releases, places[0].setting.people.public)
+        ]
         known.append(
             {
                 "name": finding.name,
                 "decoder": finding.outcome.asked,
-                "tables": [[*area, *names] for names in _tables(releases, public)],
-                "inside": _inside(releases, people.public) if not area else None,
+                "tables": sorted(tables, key=lambda table: -table["few"]),
+                "inside": None if inside.size == people.n else inside.tolist(),
                 "learnt": np.flatnonzero(learnt).tolist(),
             }
         )
@@ -77,12 +82,12 @@ def _tables(releases: Sequence[Planned], public: Public) -> list[list[str]]:
     return [*named[:_MOST_TABLES], *([name] for name in public.names if [name] not in named)]
 
 
-def _inside(releases: Sequence[Planned], public: Public) -> list[int] | None:
-    """The people whom some releases are about, by index; None where that is everybody."""
+def _inside(releases: Sequence[Planned], public: Public) -> IntArray:
+    """The people whom some releases are about, by index."""
     inside = np.zeros(public.n, dtype=bool)
     for one in releases:
         inside[people_in(one.statistic, public)] = True
-    return None if inside.all() else np.flatnonzero(inside).tolist()
+    return np.flatnonzero(inside)
 
 
 def releases_of(case: Case) -> Plain | None:
@@ -103,22 +108,23 @@ def looked_at(case: Case, query: Mapping[str, str]) -> Plain:
     learnt = np.zeros(people.n, dtype=bool)
     learnt[release["learnt"]] = True
     inside = np.arange(people.n) if release["inside"] is None else np.array(release["inside"], dtype=int)
-    tables = [
-        _table(people.public, names, inside, learnt, place) for place, names in enumerate(release["tables"])
-    ]
-    tables.sort(key=lambda table: -table["few"])
-    asked = query.get("of", "")
-    chosen = tables[0] if not asked else next(t for t in tables if t["place"] == index_of(asked, len(tables)))
-    rows = sorted(chosen["rows"], key=_ORDERS.get(query.get("sort", ""), _ORDERS["people"]))
+    place = index_of(query.get("of", "0"), len(release["tables"]))
+    chosen = _counted(people.public, release["tables"][place]["columns"], inside, learnt)
+    rows = sorted(chosen.rows(people.public), key=_ORDERS.get(query.get("sort", ""), _ORDERS["people"]))
     return {
         "names": [one["name"] for one in known],
         "at": at,
         "release": release["name"],
         "decoder": release["decoder"],
-        "tables": tables,
-        "table": {**chosen, "rows": rows[:_MOST_CELLS], "more": max(0, len(rows) - _MOST_CELLS)},
+        "tables": release["tables"],
+        "table": {
+            **chosen.summary,
+            "place": place,
+            "rows": rows[:_MOST_CELLS],
+            "more": max(0, len(rows) - _MOST_CELLS),
+        },
         "sort": query.get("sort", "people"),
-        "only_cells": bool(asked),
+        "only_cells": "of" in query,
     }
 
 
@@ -128,42 +134,69 @@ _ORDERS: dict[str, Any] = {
 }
 
 
-def _table(public: Public, names: Sequence[str], inside: IntArray, learnt: Any, place: int) -> Plain:
-    """One table: its cells that somebody is in, with how many people each has and how many are given away."""
-    columns = [public.names.index(name) for name in names]
-    codes = np.stack([np.asarray(public.codes[column])[inside] for column in columns])
-    cells, which = np.unique(codes, axis=1, return_inverse=True)
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The cells of one table that somebody is in, with how many people each has.
+
+    Attributes
+    ----------
+    cells
+        The values of each cell as codes, a row for each column.
+    people, alone, given
+        How many people are in each cell, are the only ones with their public row, are given away.
+    """
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    cells: IntArray
+    people: IntArray
+    alone: IntArray
+    given: IntArray
+
+    @property
+    def summary(self) -> Plain:
+        """The table in a line of a list."""
+        small = self.people < _SMALL
+        few, gone = int(self.people[small].sum()), int(self.given[small].sum())
+        return {
+            "name": " × ".join(self.names),
+            "columns": list(self.names),
+            "cells": int(self.people.size),
+            "small": int(small.sum()),
+            "few": few,
+            "given_few": gone if tells_of_nobody(few, gone) else None,
+        }
+
+    def rows(self, public: Public) -> list[Plain]:
+        """Every cell, in words and numbers; counts that would tell of single people are None."""
+        shown = _shown(self.people, self.given)
+        labels = [public.columns[column].labels for column in self.columns]
+        return [
+            {
+                "values": [words[code] for words, code in zip(labels, cell, strict=True)],
+                "people": int(self.people[index]),
+                "alone": int(self.alone[index]),
+                "given": int(self.given[index]) if shown[index] else None,
+                "share": float(100 * self.given[index] / self.people[index]) if shown[index] else None,
+            }
+            for index, cell in enumerate(self.cells.T)
+        ]
+
+
+def _counted(public: Public, names: Sequence[str], inside: IntArray, learnt: Any) -> _Counted:
+    """Counts the cells of the table of some columns over the people inside."""
+    columns = tuple(public.names.index(name) for name in names)
+    levels = tuple(public.levels[column] for column in columns)
+    codes = [np.asarray(public.codes[column])[inside].astype(np.int64) for column in columns]
+    cells, which = np.unique(np.ravel_multi_index(codes, levels), return_inverse=True)
     patterns = public.patterns
     unique = patterns.counts[patterns.index][inside] == 1
-    count = cells.shape[1]
     people, alone, given = (
-        np.bincount(which.ravel(), weights=weights, minlength=count).astype(int)
+        np.bincount(which.ravel(), weights=weights, minlength=cells.size).astype(int)
         for weights in (None, unique, learnt[inside])
     )
-    shown = _shown(people, given)
-    small = people < _SMALL
-    few, gone = int(people[small].sum()), int(given[small].sum())
-    return {
-        "place": place,
-        "name": " × ".join(names),
-        "columns": list(names),
-        "cells": count,
-        "small": int(small.sum()),
-        "few": few,
-        "given_few": gone if tells_of_nobody(few, gone) else None,
-        "rows": [
-            {
-                "values": [
-                    public.columns[column].labels[code] for column, code in zip(columns, cell, strict=True)
-                ],
-                "people": int(people[index]),
-                "alone": int(alone[index]),
-                "given": int(given[index]) if shown[index] else None,
-                "share": float(100 * given[index] / people[index]) if shown[index] else None,
-            }
-            for index, cell in enumerate(cells.T)
-        ],
-    }
+    spread = np.stack(np.unravel_index(cells, levels))
+    return _Counted(columns, tuple(names), spread, people, alone, given)
 
 
 def _shown(people: IntArray, given: IntArray) -> Any:

@@ -110,7 +110,7 @@ def looked_at(case: Case, query: Mapping[str, str]) -> Plain:
     inside = np.arange(people.n) if release["inside"] is None else np.array(release["inside"], dtype=int)
     place = index_of(query.get("of", "0"), len(release["tables"]))
     chosen = _counted(people.public, release["tables"][place]["columns"], inside, learnt)
-    rows = sorted(chosen.rows(people.public), key=_ORDERS.get(query.get("sort", ""), _ORDERS["people"]))
+    rows = sorted(chosen.rows(people.public), key=_ORDERS.get(query.get("sort", ""), _ORDERS["given"]))
     return {
         "names": [one["name"] for one in known],
         "at": at,
@@ -123,7 +123,7 @@ def looked_at(case: Case, query: Mapping[str, str]) -> Plain:
             "rows": rows[:_MOST_CELLS],
             "more": max(0, len(rows) - _MOST_CELLS),
         },
-        "sort": query.get("sort", "people"),
+        "sort": query.get("sort", "given"),
         "only_cells": "of" in query,
     }
 

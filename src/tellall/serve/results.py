@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -61,7 +62,7 @@ def verdict(site: Site, request: Request) -> Response:
         "verdict",
         document=document,
         sections={} if document is None else _by_id(document),
-        answer=None if document is None else verdict_answer(document),
+        answer=None if document is None else replace(verdict_answer(document), about=""),
         headline=[] if document is None else views.headline(document),
         compared=[] if document is None else views.compared(case.read("last.json"), document),
         funnel=None if document is None else area_funnel(document),

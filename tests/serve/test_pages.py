@@ -42,7 +42,7 @@ def test_columns_are_told_by_kind_with_warnings(client):
     page = client.get(f"{client.here}/columns").text
     text = Tags.of(page).text
     assert "clinic.csv was read as text in UTF-8" in text
-    assert "4 groups of fewer than 10 people, the smallest of 5: E, N, S, …" in text
+    assert "4 groups of fewer than 10 people, the smallest of 5: “E”, “N”, “S”, …" in text
     assert "two values" in text
     assert re.search(r'name="secret" value="4"[^>]* checked', page)
 

@@ -78,7 +78,7 @@ def look_at(name: str, raw: Any) -> ColumnLook:
     Examples
     --------
     >>> look_at("sex", np.array(["f", "m", "f"]))
-    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='', rare='m, f')
+    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='', rare='“m”, “f”')
     """
     try:
         column, codes, numbers = encode(name, raw)
@@ -108,7 +108,7 @@ def look_at(name: str, raw: Any) -> ColumnLook:
 
 def _rare(labels: Sequence[str], counts: Any) -> str:
     order = [code for code in np.argsort(counts, kind="stable") if counts[code] < _FEW]
-    return ", ".join(one_line(labels[code], 40) for code in order[:3])
+    return ", ".join(f"“{one_line(labels[code], 40)}”" for code in order[:3])
 
 
 def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:

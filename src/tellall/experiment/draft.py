@@ -77,8 +77,9 @@ def look_at(name: str, raw: Any) -> ColumnLook:
 
     Examples
     --------
-    >>> look_at("sex", np.array(["f", "m", "f"]))
-    ColumnLook(name='sex', kind='two values', values=2, missing=0, small=2, fewest=1, reason='', rare='“m”, “f”')
+    >>> look = look_at("sex", np.array(["f", "m", "f"]))
+    >>> look.kind, look.values, look.small, look.fewest, look.rare
+    ('two values', 2, 2, 1, '“m”, “f”')
     """
     try:
         column, codes, numbers = encode(name, raw)

@@ -19,6 +19,7 @@ from tellall.papers.claims import run_parts
 from tellall.report.paper_page import render
 
 EFFORT = {name: quick for name, (quick, _) in linear_reconstruction._EFFORT.items()}
+EFFORT |= {"bound_people": 60, "bound_runs": 2, "low_rank_runs": 7}
 SHORT = {
     "linear-reconstruction": (
         linear_reconstruction.PAPER,

@@ -161,7 +161,8 @@ def test_blocks_are_everybody_by_category(file):
             chosen = np.flatnonzero(everybody.public.codes[place] == code)
             assert rows_of(block.public) == rows_of(everybody.public.take(chosen))
             assert block.secret.tolist() == everybody.secret[chosen].tolist()
-            assert people.load(**{name: label}).n == block.n
+            if code < 2 or code == len(found) - 1:  # a file is read for each
+                assert people.load(**{name: label}).n == block.n
     assert people.load(flag=True).n == dict(people.areas("flag"))["1"].n
 
 

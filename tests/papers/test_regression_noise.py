@@ -330,14 +330,7 @@ def test_table_3_comes_out_only_where_the_secret_is_scaled_or_columns_are_uncent
 
 
 def test_the_statements_on_the_paper_s_data(counties: RegressionData) -> None:
-    effort = {
-        **SMALL,
-        "fair_samples": 60,
-        "fair_draws": 50,
-        "logistic_repeats": 1,
-        "known": (),
-        "logistic_known": (),
-    }
+    effort = {**SMALL, "fair_samples": 60, "fair_draws": 50, "known": (), "logistic_known": ()}
     found = collect(counties, effort, np.random.default_rng(0))
     verdicts: dict[str, set[str]] = {}
     for one in filled(CLAIMS, cases(found)):

@@ -158,6 +158,7 @@ def audit(
     from tellall.experiment.audit import reveal as name_people
     from tellall.experiment.duration import Duration
     from tellall.experiment.policy import Policy
+    from tellall.experiment.record import record_of
     from tellall.experiment.remedy import unsought
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
@@ -211,6 +212,15 @@ def audit(
             name=(data or Path(chosen.data)).name,
             command=shlex.join(["tellall", "audit", *asked, "--seed", str(chosen.seed), *where]),
         )
+    result = replace(
+        result,
+        record=record_of(
+            None if plan is None else plan.read_bytes(),
+            name="plan" if plan is None else plan.name,
+            hashes=None if policy is None or rules is None else {policy.name: rules.sha256},
+            published=[*chosen.published_files, *_files_of(outputs)],
+        ),
+    )
     page = result.save(folder)
     if not (folder / ".work").is_symlink():  # the page has the findings now
         shutil.rmtree(folder / ".work", ignore_errors=True)
@@ -352,12 +362,17 @@ def _write_decision(
 
     from tellall.experiment.policy import decision
 
-    given = () if outputs is None else outputs.outputs
-    published = list(dict.fromkeys(path for output in given for path in output.files))
+    published = _files_of(outputs)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     text = decision(document, date=now, plan=plan, policy=rules, published=published, people_file=checked)
     files.write_text(folder / "decision.toml", text)
     talk.print(f"The record to be signed is {folder / 'decision.toml'}", soft_wrap=True)
+
+
+def _files_of(outputs: OutputFolder | None) -> list[Path]:
+    """The files that outputs were read from, each once."""
+    given = () if outputs is None else outputs.outputs
+    return list(dict.fromkeys(path for output in given for path in output.files))
 
 
 def _explained(

@@ -51,6 +51,7 @@ class Audit(WithFigures):
     set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
     plan adds and who is exposed; None where nobody looked. ``differences`` are pairs of releases about
     different people. Of several attackers the audit is that of the worst; ``attackers`` has a line for each.
+    ``record`` says when it was made and of which files, see `record_of`; None where nobody keeps one.
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Audit(WithFigures):
     culprits: dict[str, Any] | None = None
     differences: tuple[Difference, ...] = ()
     attackers: tuple[dict[str, Any], ...] = ()
+    record: dict[str, Any] | None = None
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -133,6 +135,7 @@ class Audit(WithFigures):
             "command": self.command,
             "seed": self.plan.seed,
             "device": self.plan.device,
+            "record": self.record,
             "plan": self.plan.as_json(),
             "data": self.data,
             "limit": self.plan.limit,

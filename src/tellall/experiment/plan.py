@@ -166,6 +166,11 @@ class Plan:
         """The releases that are not published yet."""
         return tuple(entry for entry in self.releases if entry.given is None)
 
+    @property
+    def published_files(self) -> tuple[Path, ...]:
+        """The files of the releases that were published before."""
+        return tuple((self.folder or Path()) / entry.source for entry in self.releases if entry.source)
+
     @classmethod
     def read(cls, path: str | Path, *, needs_data: bool = True) -> Plan:
         """Reads a plan from a TOML file; one error lists all problems."""

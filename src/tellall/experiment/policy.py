@@ -14,6 +14,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said
 from tellall.experiment.attacker import Attacker
 from tellall.experiment.plan import Plan
+from tellall.experiment.record import sha256_of
 from tellall.release import catalogue
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
@@ -189,8 +190,8 @@ def decision(
         *([] if policy is None else [f"sha256 = {toml(policy.sha256)}"]),
         "",
         "[sha256]",
-        *(f"{toml(path.name)} = {toml(_hash(path))}" for path in ([plan] if plan is not None else [])),
-        *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(_hash(path))}" for path in published),
+        *(f"{toml(path.name)} = {toml(sha256_of(path))}" for path in ([plan] if plan is not None else [])),
+        *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(sha256_of(path))}" for path in published),
         "",
         *([] if people_file is None else ["[people_file]  # for tellall check, with the curator's key"]),
         *(f"{name} = {toml(text)}" for name, text in (people_file or {}).items()),
@@ -200,8 +201,3 @@ def decision(
         "",
     ]
     return "\n".join(lines)
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

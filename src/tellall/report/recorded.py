@@ -15,14 +15,18 @@ _SEED = "Draw the noise you publish with another seed: anybody who knows the see
 
 def plan_blocks(document: Plain) -> list[Block]:
     """The plan, folded away: as it was written or, where it came from elsewhere, with every default."""
-    return [Folded("The whole plan", (Preformatted("The plan", files.dump(document["plan"])),))]
+    written = (document["record"] or {"plan": None})["plan"]
+    text = files.dump(document["plan"]) if written is None else written
+    return [Folded("The plan as it was written", (Preformatted("The plan", text),))]
 
 
 def record_blocks(document: Plain) -> list[Block]:
     """What repeats the audit, what it was about, and a box to sign."""
-    data = document["data"]
+    data, record = document["data"], document["record"]
     columns = ", ".join(f"{column['name']} ({column['levels']} values)" for column in data["columns"])
+    hashes = [] if record is None else list(record["sha256"].items())
     pairs = [
+        *([] if record is None else [("date", record["date"])]),
         ("command", document["command"]),
         *([("device", document["device"])] if document["device"] != "cpu" else []),
         ("seed", f"{document['seed']}. {_SEED}"),
@@ -30,6 +34,7 @@ def record_blocks(document: Plain) -> list[Block]:
         ("public columns", columns),
         *([("left out", "; ".join(data["left_out"]))] if data["left_out"] else []),
         ("distinct public rows", f"{data['distinct_public_rows']:,} of {data['people']:,}"),
+        *((f"SHA-256 of {name}", text) for name, text in hashes),
     ]
     return [
         Terms(pairs, code=("command",)),

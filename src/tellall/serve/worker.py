@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
 from tellall.experiment.places import Place, places_of
+from tellall.experiment.record import record_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
 
@@ -93,7 +95,9 @@ def run(case: Case) -> None:
 
 
 def _run(case: Case, notes: _Notes) -> None:
+    text, rules = case.plan_text, case.rules
     version, plan = case.asked  # read once: another tab may change it
+    hashes = {} if rules is None else {"policy.toml": rules.sha256}
     people = plan.dataset(case.data)
     chosen = plan.attackable(people)
     chosen.check(people)
@@ -111,6 +115,7 @@ def _run(case: Case, notes: _Notes) -> None:
         command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
         each=notes.found,
     )
+    found = replace(found, record=record_of(text.encode(), hashes=hashes, published=chosen.published_files))
     _keep(case, found, version)
     if found.worst is None:
         reasons = [str(one) for one in found.not_checked]

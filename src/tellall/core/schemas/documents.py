@@ -425,6 +425,14 @@ class AttackerDocument(_Strict):
     not_usable: Annotated[list[str], Field(description="What they cannot use, and why.")] = []
 
 
+class RecordDocument(_Strict):
+    """When an audit was made, and of which files; never a hash of a file of people."""
+
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    plan: Annotated[str | None, Field(description="As it was written, without a curator's key.")] = None
+    sha256: Annotated[dict[str, str], Field(description="Of the plan, the policy and published files.")]
+
+
 class AuditDocument(_Strict):
     """A whole audit."""
 
@@ -437,6 +445,7 @@ class AuditDocument(_Strict):
     command: str
     seed: int
     device: Annotated[str, Field(description="Where equations were solved: cpu, cuda, cuda:1")] = "cpu"
+    record: Annotated[RecordDocument | None, Field(description="null: nobody kept one.")] = None
     plan: dict[str, Any]
     data: DataDocument
     limit: float

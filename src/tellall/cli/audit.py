@@ -168,8 +168,8 @@ def audit(
     named = _name(plan, acro, context)
     folder = out or Path(f"{named}-audit")
     check_folder(folder)
-    for extra in (markdown, junit):
-        check_out(extra)
+    check_out(markdown, "--markdown")
+    check_out(junit, "--junit")
     if key is not None and not decision:
         raise invalid("--key", "given with --decision", key)
     curator = None if key is None else CuratorKey.read(key)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say
+from tellall.cli.options import AsJson, Html, Out, Quiet, check_out, emit, say, write_page
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -26,9 +26,14 @@ def bounds(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Nothing random here.", hidden=True)] = 0,
     quiet: Quiet = False,
     out: Out = None,
+    html: Html = None,
 ) -> None:
     """Say how much noise tables of a size need, before any data."""
+    from tellall.core.version import versions
+    from tellall.report.promise_pages import render_bounds
+
     check_out(out)
+    check_out(html, "--html")
     if ways > attributes:
         raise invalid("--ways", f"at most the attributes, {attributes}", ways)
     found = tellall.bounds.table(people, attributes, ways, epsilon, delta)
@@ -37,7 +42,11 @@ def bounds(
     document = {
         "schema_version": VERSION,
         "tellall": tellall.__version__,
+        "versions": versions(),
         "command": "bounds",
+        "repeat": f"tellall bounds --people {people} --attributes {attributes} --ways {ways} "
+        f"--epsilon {epsilon:g} --delta {delta:g}",
         **found.as_dict(),
     }
+    write_page(document, render_bounds, html, quiet=quiet)
     emit(document, as_json=as_json, out=out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, Seed, check_out, emit, say
+from tellall.cli.options import AsJson, Html, Out, Quiet, Seed, check_out, emit, say, write_page
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -53,13 +54,16 @@ def limit(
     seed: Seed = 0,
     quiet: Quiet = False,
     out: Out = None,
+    html: Html = None,
 ) -> None:
     """Say how many means can be published before people are traced."""
     from tellall.attack.trace.files import read_shares
     from tellall.attack.trace.limit import describe_limit
     from tellall.core.version import versions
+    from tellall.report.promise_pages import render_limit
 
     check_out(out)
+    check_out(html, "--html")
     values, known, kind = read_shares(frequencies, people, coding)
     n = people if people is not None else known
     if n is None:
@@ -82,37 +86,53 @@ def limit(
     sentence = describe_limit(found, n, power=power, rate=rate, trials=trials)
     if not as_json and not quiet:
         say(sentence)
-    emit(
-        {
-            "schema_version": VERSION,
-            "tellall": tellall.__version__,
-            "versions": versions(),
-            "command": "limit",
-            "frequencies": frequencies.name,
-            "seed": seed,
-            "people": n,
-            "reference_people": 2 * n if reference is None else reference,
-            "attack": attack,
-            "power": power,
-            "rate": rate,
-            "round": base,
-            "noise": std,
-            "subsample": subsample,
-            "trials": trials,
-            "published": int(shown.size),
-            "attributes": found.attributes,
-            "all_tried_within_limit": not found.searched,
-            "sentence": sentence,
-            "curve": {
-                "attributes": found.counts.tolist(),
-                "power": found.power.tolist(),
-                "low": found.low.tolist(),
-                "high": found.high.tolist(),
-            },
+    given = {
+        "people": people,
+        "power": power,
+        "rate": rate,
+        "round": base,
+        "noise": std,
+        "subsample": subsample,
+        "attack": attack,
+        "reference": reference,
+        "coding": coding,
+        "most": most,
+        "trials": trials,
+        "seed": seed,
+    }
+    options = [
+        part for name, value in given.items() if value is not None for part in (f"--{name}", f"{value}")
+    ]
+    document = {
+        "schema_version": VERSION,
+        "tellall": tellall.__version__,
+        "versions": versions(),
+        "command": "limit",
+        "repeat": shlex.join(["tellall", "limit", frequencies.name, *options]),
+        "frequencies": frequencies.name,
+        "seed": seed,
+        "people": n,
+        "reference_people": 2 * n if reference is None else reference,
+        "attack": attack,
+        "power": power,
+        "rate": rate,
+        "round": base,
+        "noise": std,
+        "subsample": subsample,
+        "trials": trials,
+        "published": int(shown.size),
+        "attributes": found.attributes,
+        "all_tried_within_limit": not found.searched,
+        "sentence": sentence,
+        "curve": {
+            "attributes": found.counts.tolist(),
+            "power": found.power.tolist(),
+            "low": found.low.tolist(),
+            "high": found.high.tolist(),
         },
-        as_json=as_json,
-        out=out,
-    )
+    }
+    write_page(document, render_limit, html, quiet=quiet)
+    emit(document, as_json=as_json, out=out)
 
 
 def _protections(subsample: float | None, std: float | None, base: float | None) -> list[Any]:

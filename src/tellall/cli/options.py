@@ -35,6 +35,7 @@ __all__ = [
     "Decoders",
     "Device",
     "FreshSeed",
+    "Html",
     "Jobs",
     "Out",
     "OutPage",
@@ -59,6 +60,7 @@ __all__ = [
     "study_document",
     "tell_assumed",
     "watching",
+    "write_page",
     "write_secret",
     "write_study",
 ]
@@ -77,6 +79,7 @@ OutPage = Annotated[
         "--out", "-o", help="A folder for the page and its JSON, or a .json file for the JSON only."
     ),
 ]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Also write a page.")]
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The plan; tellall init writes one.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Read the people from here instead.")]
 PlanSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Use this seed instead of the plan's.")]
@@ -142,15 +145,15 @@ def check_folder(folder: Path) -> None:
         raise invalid("--out", "a folder that can be written", str(folder))
 
 
-def check_out(out: Path | None) -> None:
+def check_out(out: Path | None, option: str = "--out") -> None:
     """Refuses an output file that cannot be written, before any work is done."""
     if out is None:
         return
     if not out.parent.is_dir() or out.is_dir():
-        raise invalid("--out", "a file in a folder that exists", str(out))
+        raise invalid(option, "a file in a folder that exists", str(out))
     written = out.parent if out.is_file() or not out.exists() else out  # a pipe or device is written directly
     if not os.access(written, os.W_OK):
-        raise invalid("--out", "a file in a folder that can be written", str(out))
+        raise invalid(option, "a file in a folder that can be written", str(out))
     clear_leftovers(out.parent)
 
 
@@ -204,6 +207,16 @@ def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
         files.write_text(out, text)
     if as_json:
         sys.stdout.write(text)
+
+
+def write_page(
+    document: dict[str, Any], render: Callable[[dict[str, Any]], str], html: Path | None, *, quiet: bool
+) -> None:
+    """Writes the page of a document, if one is wanted, and says where it is."""
+    if html is not None:
+        files.write_text(html, render(document))
+        if not quiet:
+            say(f"The page is {html}", err=True)
 
 
 def write_secret(path: Path, document: dict[str, Any]) -> Path:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Out, Quiet, check_out, emit, say, tell_assumed
+from tellall.cli.options import AsJson, Html, Out, Quiet, check_out, emit, say, tell_assumed, write_page
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -37,14 +38,22 @@ def profile(
     at_epsilon: Annotated[list[float] | None, typer.Option(help="Show δ at this ε; again for more.")] = None,
     at_delta: Annotated[list[float] | None, typer.Option(help="Show ε at this δ; again for more.")] = None,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Accepted; nothing random is drawn here.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of the page's attack alone.")] = 0,
     quiet: Quiet = False,
     out: Out = None,
+    html: Html = None,
 ) -> None:
-    """Say what differential privacy promises for a regression."""
+    """Say what differential privacy promises for a regression.
+
+    The page of --html shows the promise at every ε, with what an attack on draws achieves of it.
+    """
+    from tellall.core.version import versions
+    from tellall.experiment.curves import profile_curves
+    from tellall.report.promise_pages import render_profile
     from tellall.report.text import talk_console
 
     check_out(out)
+    check_out(html, "--html")
     talk = talk_console(quiet=quiet)
     matrix, target, used = _columns(data, response, features, constant, talk)
     talk.print(f"{response} on {', '.join(used)}", highlight=False, markup=False)
@@ -61,12 +70,39 @@ def profile(
     document = {
         "schema_version": VERSION,
         "tellall": tellall.__version__,
+        "versions": versions(),
         "command": "profile",
         "response": response,
         "columns": used,
         **table.as_dict(),
     }
+    if html is not None:
+        largest = max(table.at_epsilons)
+        document["repeat"] = _repeated(data, response, features, constant, epsilon, delta, rows, row_bound)
+        document["seed"] = seed
+        document["curves"] = profile_curves(matrix, target, methods, largest=largest, rng=seed)
+        write_page(document, render_profile, html, quiet=quiet)
     emit(document, as_json=as_json, out=out)
+
+
+def _repeated(
+    data: Path,
+    response: str,
+    features: list[str] | None,
+    constant: bool,
+    epsilon: float,
+    delta: float,
+    rows: int | None,
+    row_bound: float | None,
+) -> str:
+    """The command that repeats a page; files without their folders, whose names may name people."""
+    given: list[str] = ["--response", response]
+    given += [part for name in features or () for part in ("--feature", name)]
+    given += [] if constant else ["--no-constant"]
+    given += ["--epsilon", f"{epsilon:g}", "--delta", f"{delta:g}"]
+    given += [] if rows is None else ["--rows", str(rows)]
+    given += [] if row_bound is None else ["--row-bound", f"{row_bound:g}"]
+    return shlex.join(["tellall", "profile", data.name, *given])
 
 
 def _columns(

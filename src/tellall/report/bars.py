@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
-from tellall.core.amounts import signed
+from tellall.core.amounts import MINUS
 from tellall.report.marks import (
     GLYPH,
     LINE,
@@ -93,7 +93,7 @@ def bars(rows: Sequence[Bar], limit: LimitLine | None, axis: str, *, width: floa
             drawn.append(stroke("limit", edge, down - 2, edge, down + _THICK + 2))
         down += _THICK + _GAP
     foot = down - _GAP + 6
-    under = [one for at in marks for one in _tick(scale(at), foot, signed(at, ""))]
+    under = [one for at in marks for one in _tick(scale(at), foot, f"{at:,.6g}".replace("-", MINUS))]
     under.append(stroke("axis", scale(0.0), 4, scale(0.0), foot))
     last = foot + 16
     if limit is not None:

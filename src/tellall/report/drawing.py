@@ -60,7 +60,8 @@ def draw(figure: Figure, width: float = WIDTH) -> Chart:
     slanted = any(GLYPH * len(name) > 0.95 * (right - left) / len(names) for name in names)
     foot = bottom + 46 + (0.5 * GLYPH * max(map(len, names)) if slanted else 0)
     x_ticks = [(x(mark), _tick_text(figure.x, mark, x_marks)) for mark in x_marks]
-    shapes = [_shape(series, style, x, y) for style, series in enumerate(figure.series)]
+    styles = [at if one.style is None else one.style for at, one in enumerate(figure.series)]
+    shapes = [_shape(series, style, x, y) for style, series in zip(styles, figure.series, strict=True)]
     lines, words = _rules(figure, x, y)
     return Chart(
         width,
@@ -88,7 +89,7 @@ def draw(figure: Figure, width: float = WIDTH) -> Chart:
         over=words,
         frame={"x": left - 6, "y": top - 6, "width": right - left + 12, "height": bottom - top + 12},
         key=(
-            *((series.label, _sample(series, style)) for style, series in enumerate(figure.series)),
+            *((one.label, _sample(one, style)) for style, one in zip(styles, figure.series, strict=True)),
             *_verdict_key(figure),
         ),
     )

@@ -85,6 +85,9 @@ class Series:
     verdicts
         The verdict on each point, "pass", "review" or "fail", which gives it its colour; empty where there is
         none.
+    style
+        Its colour and the outline of its points, as a number; by its place in the figure where not given.
+        Points and the line that predicts them have the same.
     """
 
     label: str
@@ -94,6 +97,7 @@ class Series:
     high: tuple[float, ...]
     kind: Kind
     verdicts: tuple[str, ...]
+    style: int | None
 
     def __init__(
         self,
@@ -105,10 +109,12 @@ class Series:
         high: Iterable[float] = (),
         kind: Kind = "line",
         verdicts: Iterable[str] = (),
+        style: int | None = None,
     ) -> None:
         object.__setattr__(self, "label", label)
         object.__setattr__(self, "kind", kind)
         object.__setattr__(self, "verdicts", tuple(verdicts))
+        object.__setattr__(self, "style", style)
         for name, values in (("x", x), ("y", y), ("low", low), ("high", high)):
             object.__setattr__(self, name, _floats(values))
         if self.kind not in get_args(Kind):
@@ -116,6 +122,8 @@ class Series:
         wanted = len(self.y) + (self.kind == "histogram")
         if len(self.x) != wanted:
             raise invalid("x", f"{wanted} numbers in '{self.label}'", len(self.x))
+        if self.style is not None and not 0 <= self.style < MOST_SERIES:
+            raise invalid("style", f"from 0 to {MOST_SERIES - 1}", self.style)
         if len(self.verdicts) not in (0, len(self.y)):
             raise invalid("verdicts", f"as many words as y ({len(self.y)}), or none", len(self.verdicts))
         for name in ("low", "high"):

@@ -1,0 +1,363 @@
+"""The pages of `profile`, `limit` and `bounds`, from their documents: what is promised, told plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import exp
+from typing import Any
+
+from tellall.core.amounts import percent
+from tellall.experiment.verdict import Answer
+from tellall.report.bars import Bar
+from tellall.report.blocks import (
+    Block,
+    Box,
+    Bullets,
+    Drawn,
+    Folded,
+    Line,
+    Listing,
+    Paragraph,
+    Section,
+    Terms,
+    Tile,
+    Tiles,
+    render_blocks,
+)
+from tellall.report.html import bar_figure, laid_out
+from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series, number
+from tellall.report.recorded import versions_of
+
+__all__ = ["render_bounds", "render_limit", "render_profile"]
+
+Plain = dict[str, Any]
+_LEAST = 1e-7  # δ below this is not drawn
+
+
+def repeat_blocks(document: Plain) -> list[Block]:
+    """What repeats a page."""
+    pairs = [
+        ("command", document["repeat"]),
+        *([("seed", f"{document['seed']}")] if "seed" in document else []),
+        ("versions", versions_of(document)),
+    ]
+    return [Terms(pairs, code=("command",))]
+
+
+# profile
+
+
+def render_profile(document: Plain) -> str:
+    """The page of a profile: δ at every ε, and what that lets an attacker gain."""
+    return render_blocks(
+        (
+            Section("answer", "", _gain_blocks),
+            Section("curves", "What is promised at every ε", _curve_blocks),
+            Section("common", "ε at common values of δ", _common_blocks),
+            Section("methods", "Methods side by side", _method_blocks),
+            Section("read", "How to read this", _reading_blocks),
+            Section("repeat", "How to repeat this", repeat_blocks),
+        ),
+        document,
+        title=f"What is promised about {document['response']}",
+        heading=f"What does a private regression of {document['response']} promise?",
+        subtitle=f"{document['records']:,} records. Features: {', '.join(document['columns'])}.",
+    )
+
+
+def _gain_blocks(document: Plain) -> list[Block]:
+    """How well anybody could tell whether the worst record was there."""
+    return [
+        Tiles(
+            [
+                Tile(
+                    one["method"],
+                    f"At best {percent(one['told_apart'])} right.",
+                    (
+                        "That is how often somebody who knows every other record can tell whether the most "
+                        "exposed one was there, from the coefficients. A coin is right 50 % of the time.",
+                    ),
+                    "curves",
+                )
+                for one in document["curves"]
+            ]
+        )
+    ]
+
+
+def _curve_blocks(document: Plain) -> Iterator[Block]:
+    curves = document["curves"]
+    draws = curves[0]["estimated"]["draws"]
+    lines: list[Series] = []
+    for style, one in enumerate(curves):
+        exact, seen = one["exact"], _proved(one["estimated"])
+        lines.append(Series(f"{one['method']}, exact", exact["epsilon"], exact["delta"], style=style))
+        lines.append(
+            Series(
+                f"{one['method']}, an attack",
+                seen["epsilon"],
+                seen["delta"],
+                low=seen["lower"],
+                high=seen["delta"],
+                kind="points",
+                style=style,
+            )
+        )
+    yield Drawn(
+        laid_out(
+            Figure(
+                "δ against ε",
+                "Lower is more private. Lines are exact: no attack of any kind gets above them. Points are "
+                f"what one attack got from {draws:,} releases with and without the most exposed record; the "
+                "bars go down to what that proves with 99 % confidence. Where it proves nothing, there is no "
+                "point.",
+                Axis("ε"),
+                Axis("δ", log=True, low=_LEAST, high=1.0),
+                tuple(lines[:MOST_SERIES]),
+            )
+        ),
+        titled=False,
+    )
+
+
+def _proved(seen: Plain) -> Plain:
+    """The places of an estimate whose lower bound is above zero."""
+    kept = [place for place, low in enumerate(seen["lower"]) if low > 0]
+    return {name: [seen[name][place] for place in kept] for name in ("epsilon", "delta", "lower")}
+
+
+def _common_blocks(document: Plain) -> list[Block]:
+    curves = document["curves"]
+    rows = [
+        Line(f"{row[0]['delta']:g}", [_odds(one["epsilon"]) for one in row])
+        for row in zip(*(one["common"] for one in curves), strict=True)
+    ]
+    told = (
+        "Read a row as: with probability at least 1 − δ nobody's odds of a right guess grow by more than the "
+        "factor in brackets, e^ε, whatever they know already."
+    )
+    return [Listing("ε at common values of δ", ["δ", *(one["method"] for one in curves)], rows, told)]
+
+
+def _odds(epsilon: float) -> str:
+    return f"{epsilon:.3g} (odds × {exp(epsilon):.3g})"
+
+
+def _method_blocks(document: Plain) -> list[Block]:
+    head = [
+        "method",
+        *(f"δ at ε = {e:g}" for e in document["at_epsilons"]),
+        *(f"ε at δ = {d:g}" for d in document["at_deltas"]),
+        "δ = 0 from ε",
+        "squared error",
+    ]
+    rows = [
+        Line(
+            row["name"],
+            [_short(v) for v in (*row["deltas"], *row["epsilons"], row["pure_epsilon"], row["error"])],
+        )
+        for row in document["rows"]
+    ]
+    return [Listing("Methods", head, rows, "Squared error: of all coefficients together, on average.")]
+
+
+def _short(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _reading_blocks(document: Plain) -> list[Block]:
+    return [
+        Bullets(
+            [
+                document["note"],
+                "The most exposed record is the one with the largest δ at ε = 0: usually one that is far "
+                "from all others, or fits badly.",
+                "The spread of normal noise is the same with and without the record. Computed afresh from "
+                "each data set, the spread alone would tell them apart.",
+            ]
+        )
+    ]
+
+
+# limit
+
+
+def render_limit(document: Plain) -> str:
+    """The page of a limit: how many means can be published before people are traced."""
+    return render_blocks(
+        (
+            Section("answer", "", _most_blocks),
+            Section("growth", "The more is published, the more are traced", _growth_blocks),
+            Section("assumed", "What was assumed", _limit_assumed),
+            Section("repeat", "How to repeat this", repeat_blocks),
+        ),
+        document,
+        title=f"How many of {document['frequencies']} can be published?",
+        heading=f"How many means of {document['frequencies']} can be published?",
+        subtitle=f"{document['published']:,} means over {document['people']:,} people.",
+    )
+
+
+def _most_blocks(document: Plain) -> list[Block]:
+    all_of_them = document["attributes"] >= document["published"]
+    word = (
+        f"All {document['published']:,} can be published"
+        if all_of_them
+        else f"Publish at most {document['attributes']:,}"
+    )
+    return [
+        Box(Answer("pass" if all_of_them else "fail", word, document["sentence"], "How many?"), large=True)
+    ]
+
+
+def _growth_blocks(document: Plain) -> list[Block]:
+    curve = document["curve"]
+    most, rate = document["attributes"], percent(document["rate"])
+    rules = [Rule(100 * document["power"], f"limit {percent(document['power'])}")]
+    rules += [Rule(most, f"at most {most:,}", "x")] if most >= 1 else []
+    shares = {name: [100 * value for value in curve[name]] for name in ("power", "low", "high")}
+    figure = Figure(
+        "People traced against means published",
+        f"The share of the people in the data whom the attack names, if it may be wrong about {rate} of "
+        f"others. Band: 95 % interval over {document['trials']:,} simulated releases.",
+        Axis("means published", log=True),
+        Axis("people traced", "in 100", low=0.0),
+        (Series("traced", curve["attributes"], shares["power"], low=shares["low"], high=shares["high"]),),
+        tuple(rules),
+    )
+    return [Drawn(laid_out(figure), titled=False)]
+
+
+def _limit_assumed(document: Plain) -> list[Block]:
+    done = [
+        f"Each mean is rounded to multiples of {document['round']:g}." if document["round"] else "",
+        f"Normal noise of spread {document['noise']:g} is added to each mean." if document["noise"] else "",
+        f"The means are those of a share of {document['subsample']:g} of the people."
+        if document["subsample"]
+        else "",
+    ]
+    return [
+        Bullets(
+            [
+                f"The attacker has somebody's attributes and {document['reference_people']:,} other people "
+                f"of the same population, and uses the attack “{document['attack']}”.",
+                "Attributes are independent. Where they go together, as neighbours on a genome do, the "
+                "simulation does not hold; tellall trace measures what an attack achieves there.",
+                *filter(None, done),
+            ]
+        )
+    ]
+
+
+# bounds
+
+
+def render_bounds(document: Plain) -> str:
+    """The page of bounds: the noise that tables need, and the noise that is enough."""
+    return render_blocks(
+        (
+            Section("answer", "", _noise_blocks),
+            Section("noise", "Noise per cell", _bar_blocks),
+            Section("guess", "What could still be guessed", _guess_blocks),
+            Section("rates", "How the noise grows", _rate_blocks),
+            Section("repeat", "How to repeat this", repeat_blocks),
+        ),
+        document,
+        title="How much noise do tables need?",
+        heading=f"How much noise do all {document['k']}-way tables need?",
+        subtitle=(
+            f"{document['n']:,} people with {document['d']:,} yes/no attributes; "
+            f"ε = {document['epsilon']:g}, δ = {document['delta']:g}, one row replaced. "
+            "Theorems, before any data."
+        ),
+    )
+
+
+def _noise_blocks(document: Plain) -> list[Block]:
+    least, noise = document["least_noise"]["per_cell"], document["gaussian"]
+    enough = noise["std"] if noise["std"] is not None else noise["laplace_std"]
+    kind = "normal" if noise["std"] is not None else "Laplace"
+    return [
+        Tiles(
+            [
+                Tile(
+                    "What is too little?",
+                    f"Less than {number(least)} per cell.",
+                    (
+                        "No noise that is the same for all data, whatever its shape, keeps this promise with "
+                        "less. This is proved, with no unknown constant.",
+                    ),
+                    "noise",
+                ),
+                Tile(
+                    "What is enough?",
+                    f"{kind.capitalize()} noise of {number(enough)} per cell.",
+                    ("Every published count is then off by about that much.",),
+                    "noise",
+                ),
+            ]
+        )
+    ]
+
+
+def _bar_blocks(document: Plain) -> Iterator[Block]:
+    noise, half = document["gaussian"], document["sampled"]
+    rows = [
+        ("at least, for noise that is the same for all data", document["least_noise"]["per_cell"], "fail"),
+        ("tables of half the people, which promise nothing", half and half["rms"], "review"),
+        ("normal noise that is enough", noise["std"], "pass"),
+    ]
+    chart = bar_figure(
+        "Noise per cell",
+        "Standard deviations, in people. With less than the first no such release is private.",
+        [Bar(label, value, number(value), kind) for label, value, kind in rows if value is not None],
+        None,
+        "people",
+    )
+    if chart is not None:
+        yield Drawn(chart, titled=False)
+    if noise["largest"] is not None:
+        yield Paragraph(
+            f"With {percent(1 - noise['failure'])} probability no cell is off by more than "
+            f"{number(noise['largest'])} under normal noise. Laplace noise, which promises the same with "
+            f"δ = 0, needs {number(noise['laplace_std'])}."
+        )
+
+
+def _guess_blocks(document: Plain) -> list[Block]:
+    guess = document["row_guess"]
+    says = "says nothing here" if guess >= 1 else f"is at most {percent(guess)}"
+    return [
+        Bullets(
+            [
+                "Before any release a row is guessed right with probability "
+                f"{percent(document['prior_guess'])}.",
+                "The bound on naming a row that was guessed with probability 2/3 before "
+                f"{says} (contingency-tables, Lemma B.2).",
+            ]
+        )
+    ]
+
+
+def _rate_blocks(document: Plain) -> list[Block]:
+    rows = [
+        Line(
+            row["guarantee"],
+            (row["side"], _short(row["plain"]), _short(row["logged"]), row["formula"], row["citation"]),
+        )
+        for row in document["rows"]
+    ]
+    return [
+        Folded(
+            "The paper's table of rates, whose constants are unknown",
+            (
+                Listing(
+                    "Rates",
+                    ("guarantee", "side", "without logs", "with logs", "formula", "where"),
+                    rows,
+                    "contingency-tables, Table 1. These say how noise grows, not how large it is.",
+                    left=("side", "formula", "where"),
+                ),
+            ),
+        )
+    ]

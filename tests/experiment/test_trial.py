@@ -161,8 +161,8 @@ def test_who_is_proved_needs_no_row_space(monkeypatch):
 
 
 def test_the_share_of_wrong_equations_that_lp_survives_is_kept():
-    people = random_people(9, 14, seed=2)
-    trial = Trial(Setting(people), (Planned("x", ta.Marginals(3), (ta.Gaussian(0.5),)),))
+    people = random_people(12, 14, seed=2)
+    trial = Trial(Setting(people), (Planned("x", ta.Predicates("xor", 3), (ta.Gaussian(0.1),)),))
     found, other = trial.run("lp"), trial.run("least-squares")
     assert found.survives == trial.attack("lp")[0].survival.share > 0
     assert other.survives is None

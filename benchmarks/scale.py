@@ -6,6 +6,9 @@ python benchmarks/scale.py [cells] [cluster] [gpu] [million] [ten-million] [--qu
 from __future__ import annotations
 
 import argparse
+import sys
+import warnings
+from importlib.util import find_spec
 
 from scale_cells import cells
 from scale_cluster import cluster
@@ -30,6 +33,18 @@ PARTS = {
 }
 
 
+def absent(name: str) -> str:
+    """What a section needs and this machine has not; nothing if it can run."""
+    if name == "cells":
+        return ""
+    if name == "cluster":
+        return "" if find_spec("distributed") else "needs pip install 'tellall[cluster]'"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = find_device("cuda") is not HOST
+    return "" if found else "needs CUDA and pip install 'tellall[gpu]'"
+
+
 def main() -> None:
     """Run the sections, print each row when it is there; those that cannot run here keep what they had."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -41,8 +56,10 @@ def main() -> None:
         parser.error(f"sections must be of {', '.join(SECTIONS)}; got {unknown[0]}")
     names = ("work", "size", "reference", "reference time ÷ ours", "peak memory", "right")
     for name in chosen.sections or SECTIONS:
-        possible = name in ("cells", "cluster") or find_device("cuda") is not HOST
-        section = Section("scale.py", names, part=PARTS[name], keep=possible and not chosen.quick)
+        if (missing := absent(name)) and not chosen.quick:
+            sys.stdout.write(f"{PARTS[name]}: {missing}; RESULTS.md keeps what it had.\n\n")
+            continue
+        section = Section("scale.py", names, part=PARTS[name], keep=not chosen.quick)
         for row in SECTIONS[name](chosen.quick):
             section.add(row)
 

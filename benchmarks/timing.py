@@ -23,6 +23,8 @@ TITLES = {
     "lp.py": "Gross errors: ℓ1 decoding and exhaustive search",
     "posterior.py": "The posterior",
     "tables.py": "Tables: from people to a verdict",
+    "proofs.py": "Proofs",
+    "growth.py": "How an audit grows",
     "rowfunction.py": "Counts of boolean functions",
     "regression_sweep.py": "Sweeps of noise over regressions",
     "tracing.py": "Tracing from packed genotypes",
@@ -101,11 +103,16 @@ class Section:
             write_section(self.title, "\n".join(self.lines))
 
 
-def write_section(title: str, body: str, path: Path = RESULTS) -> None:
-    """Put the section into the file in place of the one of that title, the sections in their order."""
+def sections(path: Path = RESULTS) -> dict[str, str]:
+    """The sections of the file by their titles."""
     text = path.read_text(encoding="utf-8") if path.is_file() else PREFACE
     parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
-    found = dict(zip(parts[1::2], parts[2::2], strict=True)) | {title: f"\n{body}\n\n"}
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def write_section(title: str, body: str, path: Path = RESULTS) -> None:
+    """Put the section into the file in place of the one of that title, the sections in their order."""
+    found = sections(path) | {title: f"\n{body}\n\n"}
     known = list(TITLES.values())
     order = sorted(found, key=lambda name: next(i for i, t in enumerate([*known, ""]) if name.startswith(t)))
     kept = [f"## {name}\n{found[name].rstrip()}\n" for name in order]

@@ -168,13 +168,13 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     trees (30 of rate 0.2; one leaf for each 250 people, 4 to 31) or, below 200 people, for one tree of four
     leaves; ten folds; the better over all folds, which favours the baseline.
     """
+    from sklearn import config_context
     from sklearn.linear_model import LogisticRegression, Ridge
-    from sklearn.preprocessing import OneHotEncoder
     from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
     codes = np.asarray(public.codes).T.astype(np.int64)
     sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # of few people zeros are quicker
-    indicators = OneHotEncoder(dtype=np.float64, sparse_output=sparse).fit_transform(codes)
+    indicators = _indicators(codes, public.levels, sparse=sparse)
     models: list[tuple[Any, Any]]
     if secret.levels:
         models = [(LogisticRegression(max_iter=200), indicators), (_tree(public.n, "Classifier"), codes)]
@@ -184,12 +184,27 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
         tree = _tree(public.n, "Regressor")
         models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
     found = []
-    with threadpool_limits(limits=1), warnings.catch_warnings():
+    quick = config_context(assume_finite=True, skip_parameter_validation=True)
+    with threadpool_limits(limits=1), warnings.catch_warnings(), quick:
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
         for model, features in models:
             table = _out_of_fold(model, features, truth, secret)
             found.append(_baseline("public", table, truth, secret, public.patterns.index))
     return min(found, key=lambda baseline: float(secret.error(baseline.guess, truth).mean()))
+
+
+def _indicators(codes: IntArray, levels: Sequence[int], *, sparse: bool) -> Any:
+    """For each value of each column who has it: people × values, without zeros if ``sparse``."""
+    from scipy.sparse import csr_array
+
+    (n, columns), first = codes.shape, np.cumsum([0, *levels])
+    entries = (codes + first[:-1]).ravel()
+    if sparse:
+        starts = columns * np.arange(n + 1)
+        return csr_array((np.ones(entries.size), entries, starts), shape=(n, int(first[-1])))
+    written = np.zeros((n, int(first[-1])))
+    written[np.repeat(np.arange(n), columns), entries] = 1.0
+    return written
 
 
 def _tree(n: int, kind: str) -> Any:

@@ -2,8 +2,8 @@
 
 python benchmarks/proofs.py [--quick]
 
-CP-SAT gets the same inequalities on one thread. It finds a solution, then another that moves one of the counts
-that may be settled, until there is none: what never moved is proved.
+CP-SAT gets the same inequalities on one thread. It finds a solution, then another that moves one of the
+counts that may be settled, until there is none: what never moved is proved.
 """
 
 from __future__ import annotations

@@ -325,6 +325,10 @@ def test_table_of_methods(data: Data) -> None:
         assert row.error > 0
     text = str(table)
     assert "δ(ε=0.5)" in text
+    assert max(map(len, text.splitlines())) <= 80
+    wide = str(profile_table(*data, methods, epsilons=[0.1 * k for k in range(1, 13)]))
+    assert max(map(len, wide.splitlines())) <= 80
+    assert wide.count(methods[0].name) == 2  # the columns in two tables
     assert "unbounded sensitivity" in text
     json.dumps(table.as_dict(), allow_nan=False)
     # Two rows can promise nothing: the sketch is left out, the noise stays.

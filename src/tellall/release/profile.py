@@ -241,7 +241,11 @@ def gaussian_delta(
 
     Notes
     -----
-    With c = sensitivity/std, δ(ε) = Φ(c/2 − ε/c) − e^ε Φ(−c/2 − ε/c): Prop. 1 of private-ols, and the
+    With c = sensitivity/std
+
+        δ(ε) = Φ(c/2 − ε/c) − e^ε Φ(−c/2 − ε/c),
+
+    Prop. 1 of private-ols, and the
     analytic Gaussian mechanism of Balle and Wang. Written with the scaled complementary error function and,
     for c < 1/2, as the integral of its derivative, so that no digits cancel (the printed sum of error
     functions loses all of them for small δ; our copy of Prop. 2 has exp for erf, E-PO-4). O(1) each.

@@ -290,8 +290,11 @@ def reconstruct(
     at the bounds (linear-reconstruction, Theorem 2.1, with ridge and box added). The guess is the estimate
     rounded at 1/2. The confidence is the evidence's own Gaussian opinion of a group's count t (posterior
     divided by prior: mean r, variance τ) times a Binomial(c, π) prior within the bounds,
-    P(t = j) ∝ C(c, j) π^j (1−π)^(c−j) exp(−(j − r)²/(2τ)), and P(s_i = 1) = E[t]/c; for a person alone in
-    the group these are the log-odds logit(π) + (2r − 1)/(2τ). Where the box and this model disagree about a
+
+        P(t = j) ∝ C(c, j) π^j (1−π)^(c−j) exp(−(j − r)²/(2τ)),
+
+    and P(s_i = 1) = E[t]/c; for a person alone in the group these are the log-odds
+    logit(π) + (2r − 1)/(2τ). Where the box and this model disagree about a
     person, the confidence is 1/2.
     """
     if not isinstance(releases, Release | Iterable):

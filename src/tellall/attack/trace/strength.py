@@ -121,9 +121,15 @@ def tracing_plan(n: int, gamma: float, alpha: float, delta: float) -> TracingPla
 
     Notes
     -----
-    Single (Lemma 11, Props. 12 and 13, Azuma's inequality; E-RT-2): d ≥ 32 n² ln(1/δ)/γ². Pool (Props. 21, 24
-    and 26; E-RT-4, E-RT-6): d ≥ max(1152 α² n² ln(1/δ)/γ², 64(n + √ln(1/δ))), m ≥ 2 ln(48n/γ)/α²,
-    β ≤ γ/(24n), and then γ²/(256α²) people or more are traced.
+    Single (Lemma 11, Props. 12 and 13, Azuma's inequality; E-RT-2):
+
+        d ≥ 32n² ln(1/δ)/γ²
+
+    Pool (Props. 21, 24 and 26; E-RT-4, E-RT-6):
+
+        d ≥ max(1152α²n² ln(1/δ)/γ², 64(n + √ln(1/δ))),   m ≥ 2 ln(48n/γ)/α²,   β ≤ γ/(24n)
+
+    and then γ²/(256α²) people or more are traced.
 
     Examples
     --------

@@ -68,8 +68,11 @@ def hamming(m: int, beta: float, least_singular_value: float, *, n: int | None =
 
     Notes
     -----
-    linear-reconstruction, Theorem 2.1 with its constant: d_H ≤ 4‖A⁺e‖² ≤ 4‖e‖²/σ² ≤ 4 m β²/σ², floored, for
-    the least-squares solution without a box rounded at 1/2. Tighter, where ‖e‖ is known:
+    linear-reconstruction, Theorem 2.1 with its constant:
+
+        d_H ≤ 4‖A⁺e‖² ≤ 4‖e‖²/σ² ≤ 4mβ²/σ²,
+
+    floored, for the least-squares solution without a box rounded at 1/2. Tighter, where ‖e‖ is known:
     `hamming_from_norm`.
 
     Examples

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 
@@ -251,36 +252,36 @@ class Table(NumberRecord):
             f"ε = {self.epsilon:g}, δ = {self.delta:g} (one row replaced)"
         )
         wide = max(len(row.guarantee) for row in self.rows)
-        rows = [
-            f"  {row.guarantee:<{wide}}  {row.side:<5}  {_number(row.plain):>12}  "
-            f"{_number(row.logged):>12}  {row.formula} [{row.citation}]"
-            for row in self.rows
-        ]
         title = f"contingency-tables, Table 1: every number a {LABEL}"
-        columns = f"  {'guarantee':<{wide}}  side   without logs     with logs  formula"
-        return "\n".join([head, "", title, columns, *rows, "", "Numbers to rely on", *self._certified()])
+        lines = [*_wrapped(head), "", *_wrapped(title), f"  {'':<{wide}}  side   no logs  with logs"]
+        for row in self.rows:
+            plain, logged = _number(row.plain), _number(row.logged)
+            lines.append(f"  {row.guarantee:<{wide}}  {row.side:<5}{plain:>9}  {logged:>9}")
+            lines += _wrapped(f"{row.formula} [{row.citation}]", "    ")
+        certified = (line for one in self._certified() for line in _wrapped(one, "  "))
+        return "\n".join([*lines, "", "Numbers to rely on", *certified])
 
     def _certified(self) -> Iterator[str]:
         least, noise, half = self.least_noise, self.gaussian, self.sampled
         yield (
-            f"  at least {least.per_cell:.4g} per cell for (ε, δ) with noise that does not depend on the "
+            f"at least {least.per_cell:.4g} per cell for (ε, δ) with noise that does not depend on the "
             f"data (people replaced at once: {least.group})"
         )
         yield (
-            f"  Gaussian noise of {_number(noise.std)} per cell is enough for (ε, δ); Laplace for (ε, 0): "
+            f"Gaussian noise of {_number(noise.std)} per cell is enough for (ε, δ); Laplace for (ε, 0): "
             f"scale {noise.laplace_scale:.4g}, standard deviation {noise.laplace_std:.4g}"
         )
         if noise.printed is not None and noise.printed_delta is not None and noise.printed_delta > self.delta:
-            yield f"    (the printed {noise.printed:.4g} gives only δ = {noise.printed_delta:.3g}, E-CT-1)"
+            yield f"(the printed {noise.printed:.4g} gives only δ = {noise.printed_delta:.3g}, E-CT-1)"
         if half is not None:
             yield (
-                f"  tables of half the people: {half.rms:.4g} in the worst cell, none beyond "
+                f"tables of half the people: {half.rms:.4g} in the worst cell, none beyond "
                 f"{half.largest:.4g} with probability {1 - half.failure:g}; not differentially private"
             )
         useless = "; vacuous" if self.blr.vacuous else ""
-        yield f"  synthetic data (BLR, constant 1: a rate): {self.blr.distortion:.4g}{useless}"
+        yield f"synthetic data (BLR, constant 1: a rate): {self.blr.distortion:.4g}{useless}"
         says = "says nothing" if self.row_guess >= 1 else f"{self.row_guess:.4g}"
-        yield f"  a row guessed with probability 2/3 before is named with at most: {says} (Lemma B.2)"
+        yield f"a row guessed with probability 2/3 before is named with at most: {says} (Lemma B.2)"
 
 
 def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
@@ -318,3 +319,8 @@ def table(n: int, d: int, k: int, epsilon: float, delta: float) -> Table:
 
 def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """The text in lines of at most 80 letters."""
+    return wrap(text, 80, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from textwrap import wrap
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,8 @@ __all__ = [
     "profile_table",
     "standard_methods",
 ]
+
+_WIDTH = 80  # letters of a terminal's line
 
 
 @dataclass(frozen=True)
@@ -56,17 +59,31 @@ class ProfileTable(NumberRecord):
 
     def __str__(self) -> str:
         deltas, epsilons = [f"δ(ε={e:g})" for e in self.at_epsilons], [f"ε(δ={d:g})" for d in self.at_deltas]
-        lines = [["method", *deltas, *epsilons, "pure ε", "E‖error‖²", "worst row"]]
-        for row in self.rows:
-            numbers = [*row.deltas, *row.epsilons, row.pure_epsilon, row.error]
-            worst = "-" if row.worst_record is None else str(row.worst_record)
-            lines.append([row.name, *(f"{value:.3g}" for value in numbers), worst])
-        widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-        text = [
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
-        ]
-        size = f"{self.records} records, {self.features} features, ‖x‖² = {self.coefficient_norm**2:.3g}"
-        return "\n".join([size, *(line.rstrip() for line in text), self.note])
+        numbers = [[*row.deltas, *row.epsilons, row.pure_epsilon, row.error] for row in self.rows]
+        shown = [[*deltas, *epsilons, "pure ε", "error²"], *([f"{v:.3g}" for v in one] for one in numbers)]
+        columns = [[cell.rjust(max(map(len, one))) for cell in one] for one in zip(*shown, strict=True)]
+        lines = [f"{self.records:,} records, {self.features} features, ‖x‖² = {self.coefficient_norm**2:.3g}"]
+        for some in _side_by_side(columns):
+            head, *body = ("  ".join(line) for line in zip(*some, strict=True))
+            lines += ["", f"  {head}"]
+            for row, line in zip(self.rows, body, strict=True):
+                lines += [_named(row), f"  {line}"]
+        return "\n".join([*lines, "", *wrap(self.note, _WIDTH)])
+
+
+def _named(row: ProfileRow) -> str:
+    """The method, and which record it promises least."""
+    return row.name if row.worst_record is None else f"{row.name}; worst record: row {row.worst_record}"
+
+
+def _side_by_side(columns: Sequence[Sequence[str]]) -> list[list[Sequence[str]]]:
+    """The columns in as many tables as it takes for each to fit a terminal."""
+    tables: list[list[Sequence[str]]] = [[]]
+    for column in columns:
+        if sum(len(one[0]) + 2 for one in tables[-1]) + 2 + len(column[0]) > _WIDTH:
+            tables.append([])
+        tables[-1].append(column)
+    return tables
 
 
 def profile_table(

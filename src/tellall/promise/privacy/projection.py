@@ -51,8 +51,11 @@ def projection_delta(
     Notes
     -----
     With p the leverage, r the rows, S and F the chi-square survival and distribution functions of r degrees,
-    T = (2ε − r ln(1−p))/p and T' = (−2ε − r ln(1−p))/p:
-    forward δ = S((1−p)T) − e^ε S(T), backward δ = F(T') − e^ε F((1−p)T') if T' > 0, else 0.
+    forward and, if T' > 0, else 0, backward
+
+        δ = S((1−p)T) − e^ε S(T),   T = (2ε − r ln(1−p))/p
+        δ = F(T') − e^ε F((1−p)T'),   T' = (−2ε − r ln(1−p))/p
+
     This replaces the form printed in Lemma 11 of private-ols, which takes r times a chi-square of one degree
     for one of r (E-PO-1: at p = 0.1, r = 5, ε = 0.5 it gives −0.018 where δ is 0.0020), and its rule for the
     direction (E-PO-2); one row is Lemma 10's pair of formulas.

@@ -48,7 +48,9 @@ class CellCounts(Statistic):
 
     Notes
     -----
-    value(c, v) = Σ_{i in c} [s_i = v]. People whose value of a column is none of its categories are in no
+        value(c, v) = Σ_{i in c} [s_i = v]
+
+    People whose value of a column is none of its categories are in no
     cell and in no total: a table drops them. One person replaced moves at most two cells for each set of
     columns that are summed over: L1 sensitivity 2t, L2 √(2t) for t such sets.
 

@@ -22,7 +22,9 @@ class CellMeans(CellNumbers):
 
     Notes
     -----
-    value(c) = Σ_{i in c} w_i s_i / Σ_{i in c} w_i, linear in everybody's number, since who is in a cell is
+        value(c) = (Σ_{i in c} w_i s_i)/(Σ_{i in c} w_i)
+
+    is linear in everybody's number, since who is in a cell is
     public: a row's entries are a person's share of the cell. One person replaced leaves one cell and enters
     another of each of t tables, and moves both means by at most 2·largest (a cell that empties has no mean):
     L1 sensitivity 4 t largest, L2 2 √(2t) largest; unknown where nobody says how large a number can be.

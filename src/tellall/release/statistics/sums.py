@@ -22,7 +22,9 @@ class Sums(CellNumbers):
 
     Notes
     -----
-    value(c) = Σ_{i in c} w_i s_i, w_i = 1 without weights: linear in everybody's number. Tables come in
+        value(c) = Σ_{i in c} w_i s_i
+
+    with w_i = 1 without weights: linear in everybody's number. Tables come in
     lexicographic order of their columns, cells in C order; counts, if published, after all of them. One
     person replaced moves two cells of each of t tables by at most w·largest each: L1 sensitivity
     2 t w largest, L2 √(2t) w largest, for the largest weight w; unknown where nobody says how large a number

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from formulas import mathml
 from gallery import gallery_pages
 from reference import reference_pages
+from tellall.report.first_screen import answer_blocks, release_blocks
+from tellall.report.notebook import framed, without_links
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
@@ -44,13 +47,27 @@ def assemble(*, gallery: bool = True) -> None:
     (PAGES / "results.md").write_text(
         site_markdown((ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")), "utf-8"
     )
+    gallery_pages(PAGES / "gallery", run=gallery)
+    (PAGES / "reading.md").write_text(annotated((PAGES / "reading.md").read_text("utf-8")), "utf-8")
     for name, text in reference_pages().items():
         (PAGES / "reference" / name).write_text(text, "utf-8")
     for extra in ROOT.glob("docs/*.svg"):
         shutil.copy(extra, PAGES)
     for folder in ("examples", "assets"):
         shutil.copytree(ROOT / "docs" / folder, PAGES / folder)
-    gallery_pages(PAGES / "gallery", run=gallery)
+
+
+def annotated(text: str) -> str:
+    """The page about reading a report, with the parts of the gallery's report where it speaks of them."""
+    report = ROOT / "build" / "gallery" / "report" / "patients-audit" / "audit.json"
+    if not report.exists():
+        return text
+    document = json.loads(report.read_text("utf-8"))
+    verdict, tiles = map(without_links, answer_blocks(document))
+    parts = {"verdict": [verdict], "tiles": [tiles], "table": release_blocks(document)}
+    for name, blocks in parts.items():
+        text = text.replace(f"<!-- report: {name} -->", re.sub(r"\n\s*\n", "\n", framed(blocks)))
+    return text
 
 
 def site_markdown(text: str) -> str:
@@ -63,8 +80,12 @@ def site_markdown(text: str) -> str:
 
 
 def _with_formulas(text: str) -> str:
-    """Indented paragraphs are formulas: documents have code in fences alone."""
-    return re.sub(r"(?<=\n\n)(?: {4}\S.*\n)+(?=\n)", lambda found: f"{mathml(found[0])}\n", text)
+    """Indented paragraphs with a relation sign are formulas: documents have code in fences alone."""
+
+    def drawn(found: re.Match[str]) -> str:
+        return f"{mathml(found[0])}\n" if re.search("[=≥≤∝]", found[0]) else found[0]
+
+    return re.sub(r"(?<=\n\n)(?: {4}\S.*\n)+(?=\n)", drawn, text)
 
 
 def offline(site: Path) -> None:

@@ -64,7 +64,7 @@ def gallery_pages(folder: Path, *, run: bool = True) -> None:
         lines += [f"## {entry.title}", "", entry.about, "", f"```sh\n{entry.command}\n```", ""]
         if made.exists():
             shutil.copy(made, folder / f"{entry.name}.html")
-            lines += [f'<a href="{entry.name}.html">The page</a>, as it was written. {{ .page }}', ""]
+            lines += [f'<a href="{entry.name}.html">The page</a>, as it was written.', ""]
     (folder / "index.md").write_text("\n".join(lines), "utf-8")
 
 
@@ -73,7 +73,7 @@ def _make(entry: Entry, folder: Path) -> None:
     folder.mkdir(parents=True)
     entry.prepare(folder)
     if entry.command.startswith("tellall"):
-        command = [sys.executable, "-m", *entry.command.split(), "--quiet"]
+        command = [sys.executable, "-m", *entry.command.replace("\\\n", "").split(), "--quiet"]
         done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)
         assert done.returncode in (0, 1, 3), (entry.name, done.returncode)
     assert (folder / entry.page).exists(), (entry.name, entry.page)
@@ -146,8 +146,8 @@ GALLERY = (
         "trace",
         "A tracing",
         "Who was in the data? 40 members among 240 targets, simulated genomes of 1,500 sites.",
-        "tellall trace --release means.csv --targets targets.csv --reference reference.csv "
-        "--coding genotypes --members members.txt -o traced",
+        "tellall trace --release means.csv --targets targets.csv --reference reference.csv \\\n"
+        "  --coding genotypes --members members.txt -o traced",
         "traced/report.html",
         _genomes,
     ),

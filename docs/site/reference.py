@@ -44,6 +44,7 @@ _MODULES = {
     "datasets": "people",
     "testing": "testing",
 }
+_WIDEST = 78  # letters of a signature on one line
 _UNDERLINED = re.compile(r"^([A-Z][A-Za-z ]+)\n-+\n", re.MULTILINE)
 Names = dict[str, object]
 
@@ -92,11 +93,21 @@ def _anchor(name: str) -> str:
 
 def _entry(name: str, thing: object, links: dict[str, str]) -> str:
     shown = f"class ta.{name}" if inspect.isclass(thing) else f"ta.{name}"
-    lines = [f"## {name} {{ #{_anchor(name)} }}", "", f"```python\n{shown}{_signature(thing)}\n```", ""]
+    call = _folded(f"{shown}{_signature(thing)}")
+    lines = [f"## {name} {{ #{_anchor(name)} }}", "", f"```python\n{call}\n```", ""]
     lines += [_docstring(inspect.getdoc(thing) or "", links), ""]
     if inspect.isclass(thing):
         lines += _members(thing, links)
     return "\n".join(lines)
+
+
+def _folded(call: str) -> str:
+    """A long signature with a line for each parameter."""
+    if len(call) <= _WIDEST:
+        return call
+    name, _, inside = call.removesuffix(")").partition("(")
+    parameters = re.split(r", (?=[\w*/]+(?:=|,|$))", inside)
+    return "\n".join([f"{name}(", *(f"    {one}," for one in parameters), ")"])
 
 
 def _signature(thing: object) -> str:

@@ -51,8 +51,10 @@ from tellall.report.trace_figures import tracing_figures
 
 __all__ = [
     "Plot",
+    "framed",
     "notebook_html",
     "plot_of",
+    "without_links",
 ]
 
 _COMMON = (1e-3, 1e-5, 1e-6)  # values of δ that people ask for
@@ -61,7 +63,7 @@ _LEAST = 1e-8  # δ below this is not drawn
 
 def notebook_html(result: object) -> str:
     """A result as HTML for a notebook: counts and rates, all text escaped, no script and no request."""
-    return _framed(list(blocks_of(result)))
+    return framed(list(blocks_of(result)))
 
 
 def plot_of(result: object) -> Plot:
@@ -76,7 +78,7 @@ class Plot:
     figures: tuple[Block, ...]
 
     def _repr_html_(self) -> str:
-        return _framed(self.figures)
+        return framed(self.figures)
 
     def save(self, path: str | Path) -> Path:
         """Writes the figures to an HTML file that needs nothing else, and returns its path."""
@@ -87,7 +89,7 @@ class Plot:
         return f"Plot of {len(self.figures)} figures; a notebook shows them, and .save(path) writes them"
 
 
-def _framed(blocks: Sequence[Block]) -> str:
+def framed(blocks: Sequence[Block]) -> str:
     """Blocks in a frame of their own: the style sheet reaches nothing outside it, no id occurs twice."""
     at = f"tellall-{hashlib.sha256(repr(blocks).encode()).hexdigest()[:12]}"
     shown = environment().get_template("notebook.html").render(blocks=blocks, at=at, style=notebook_style())
@@ -210,10 +212,10 @@ def _(risk: Risk) -> Sequence[Block]:
 @blocks_of.register
 def _(audit: Audit) -> Sequence[Block]:
     document = audit.document
-    return [*map(_without_links, answer_blocks(document)), *release_blocks(document)]
+    return [*map(without_links, answer_blocks(document)), *release_blocks(document)]
 
 
-def _without_links(block: Block) -> Block:
+def without_links(block: Block) -> Block:
     """The block without links to sections, which a notebook does not show."""
     if not isinstance(block, Tiles):
         return block

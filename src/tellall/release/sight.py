@@ -22,7 +22,7 @@ from tellall.release.equations import Equations, ReleaseEquations, Rows
 from tellall.release.possible import Facts, Possible
 from tellall.release.protections.protection import Exact
 from tellall.release.release import Release
-from tellall.release.statistics.among import Among
+from tellall.release.statistics.among import Among, Inside
 from tellall.release.statistics.base import CellLayout, Statistic, tables_of
 from tellall.release.statistics.conditions import Condition
 
@@ -154,7 +154,7 @@ def _merging(column: Column, levels: int, cuts: tuple[float, ...] | None) -> Int
 
 
 @dataclass(frozen=True)
-class Seen(Statistic):
+class Seen(Inside):
     """A statistic as a view lets one use it: of the release's columns, as far as they are known.
 
     ``statistic`` is the part of it that needs nothing unknown; ``shape`` is the release's.
@@ -163,44 +163,21 @@ class Seen(Statistic):
     statistic: Statistic
     shape: Shape
 
-    @property
-    def scale(self) -> str:  # type: ignore[override]
-        """The scale of the statistic."""
-        return self.statistic.scale
-
-    @property
-    def counts_people(self) -> bool:  # type: ignore[override]
-        """Whether the statistic's values are numbers of people."""
-        return self.statistic.counts_people
-
-    @property
-    def no_population(self) -> str:
-        return self.statistic.no_population
-
-    def fit(self, view: Public) -> Public:
+    def part(self, public: Public) -> Public:
         """The view with the release's columns."""
-        return fit_columns(self.shape, view)[0]
+        return fit_columns(self.shape, public)[0]
 
     def values(self, dataset: Dataset) -> Array:
-        return self.statistic.values(replace(dataset, public=self.fit(dataset.public)))
+        return self.statistic.values(replace(dataset, public=self.part(dataset.public)))
 
     def equations(self, public: Public, values: Array) -> Equations:
-        return self.statistic.equations(self.fit(public), values)
-
-    def size(self, public: Public) -> int:
-        return self.statistic.size(self.fit(public))
-
-    def size_for(self, public: Public, levels: int) -> int:
-        return self.statistic.size_for(self.fit(public), levels)
-
-    def approximate(self, public: Public, std: float) -> str:
-        return self.statistic.approximate(self.fit(public), std)
+        return self.statistic.equations(self.part(public), values)
 
     def comparable(self) -> Seen:
         return replace(self, statistic=self.statistic.comparable())
 
     def take(self, people: IntArray, public: Public) -> Seen:
-        inner = self.statistic.take(people, self.fit(public))
+        inner = self.statistic.take(people, self.part(public))
         return Seen(inner, replace(self.shape, people=people.size))
 
     def describe(self) -> str:

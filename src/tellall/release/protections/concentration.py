@@ -12,16 +12,8 @@ from tellall.algebra.operators.base import IntArray
 from tellall.core.checks import above_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.people.dataset import Dataset, Public
-from tellall.release.protections.protection import (
-    Array,
-    Context,
-    Exact,
-    Noise,
-    Protection,
-    Rng,
-    needs_people,
-)
-from tellall.release.protections.suppression import hide_single_gaps
+from tellall.release.protections.protection import Array, Context, Protection, Rng, needs_people
+from tellall.release.protections.suppression import Hiding, hide_single_gaps
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cells import CellNumbers
 
@@ -61,14 +53,11 @@ def largest_of(cell: IntArray, cells: int, contributions: Array, count: int) -> 
     return out
 
 
-class Concentration(Protection):
+class Concentration(Hiding):
     """A rule that withholds cells of sums or means in which few contributors weigh too much.
 
-    With ``complementary`` further cells are withheld, so that no withheld one follows from the totals of its
-    table, as for counts (`Suppression`). Withheld are the numbers; counts published beside them stay.
+    Withheld are the numbers; counts published beside them stay.
     """
-
-    complementary: bool
 
     @abstractmethod
     def breaks(self, total: Array, largest: Array) -> Mask:
@@ -78,18 +67,6 @@ class Concentration(Protection):
     @abstractmethod
     def looked_at(self) -> int:
         """How many of the largest contributions the rule looks at."""
-
-    @property
-    def law(self) -> Noise:
-        return Exact()  # of the values that are shown
-
-    @property
-    def random(self) -> bool:
-        return False
-
-    @property
-    def hides(self) -> bool:
-        return True
 
     @property
     def reads_people(self) -> bool:
@@ -155,7 +132,7 @@ class Dominance(Concentration):
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", whole("n", self.n))
         object.__setattr__(self, "share", share("share", self.share, zero=False))
-        _check_flag(self.complementary)
+        super().__post_init__()
 
     @property
     def looked_at(self) -> int:
@@ -193,7 +170,7 @@ class PPercent(Concentration):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "p", above_zero("p", self.p))
-        _check_flag(self.complementary)
+        super().__post_init__()
 
     @property
     def looked_at(self) -> int:
@@ -202,8 +179,3 @@ class PPercent(Concentration):
     def breaks(self, total: Array, largest: Array) -> Mask:
         first, second = largest.T
         return np.asarray((first > 0) & (total - first - second < self.p / 100 * first))
-
-
-def _check_flag(complementary: object) -> None:
-    if not isinstance(complementary, bool):
-        raise invalid("complementary", "true or false", complementary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +11,40 @@ from tellall.core.checks import at_least_zero
 from tellall.core.errors import invalid
 from tellall.release.protections.protection import Array, Context, Exact, Noise, Protection, Rng
 
-__all__ = ["Suppression", "hide_single_gaps"]
+__all__ = ["Hiding", "Suppression", "hide_single_gaps"]
+
+
+class Hiding(Protection):
+    """Some values are not published; those that are shown are exact.
+
+    With ``complementary`` further cells are hidden, so that totals of a table give no hidden one away.
+    """
+
+    complementary: bool
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.complementary, bool):
+            raise invalid("complementary", "true or false", self.complementary)
+
+    @property
+    def law(self) -> Noise:
+        return Exact()  # of the values that are shown
+
+    @property
+    def random(self) -> bool:
+        return False
+
+    @property
+    def hides(self) -> bool:
+        return True
+
+    @abstractmethod
+    def perturb(self, values: Array, rng: Rng = None, context: Context | None = None) -> Array:
+        """The values without those that are hidden."""
 
 
 @dataclass(frozen=True)
-class Suppression(Protection):
+class Suppression(Hiding):
     """Values under ``below`` are not published, zeros included.
 
     Parameters
@@ -43,20 +73,7 @@ class Suppression(Protection):
 
     def __post_init__(self) -> None:
         at_least_zero("below", self.below)
-        if not isinstance(self.complementary, bool):
-            raise invalid("complementary", "true or false", self.complementary)
-
-    @property
-    def law(self) -> Noise:
-        return Exact()  # of the values that are shown
-
-    @property
-    def random(self) -> bool:
-        return False
-
-    @property
-    def hides(self) -> bool:
-        return True
+        super().__post_init__()
 
     @property
     def limit(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,13 +18,50 @@ from tellall.release.equations import Equations, columns_of, labels_among
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Condition, Mask, Subset, as_subset, members
 
-__all__ = ["Among", "Where", "alone", "as_among", "as_where", "people_where"]
+__all__ = ["Among", "Inside", "Where", "alone", "as_among", "as_where", "people_where"]
 
 Where = str | npt.ArrayLike | Subset
 
 
+class Inside(Statistic):
+    """A statistic that holds another, computed from what `part` leaves of the public columns."""
+
+    statistic: Statistic
+
+    @abstractmethod
+    def part(self, public: Public) -> Public:
+        """The public columns, as the statistic inside takes them."""
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """The scale of the statistic inside."""
+        return self.statistic.scale
+
+    @property
+    def counts_people(self) -> bool:  # type: ignore[override]
+        """Whether its values are numbers of people."""
+        return self.statistic.counts_people
+
+    @property
+    def no_population(self) -> str:
+        return self.statistic.no_population
+
+    @property
+    def published_too(self) -> str:
+        return self.statistic.published_too
+
+    def size(self, public: Public) -> int:
+        return self.statistic.size(self.part(public))
+
+    def size_for(self, public: Public, levels: int) -> int:
+        return self.statistic.size_for(self.part(public), levels)
+
+    def approximate(self, public: Public, std: float) -> str:
+        return self.statistic.approximate(self.part(public), std)
+
+
 @dataclass(frozen=True)
-class Among(Statistic):
+class Among(Inside):
     """A statistic of the people of one subset, as a statistic of everybody.
 
     Attributes
@@ -50,24 +88,6 @@ class Among(Statistic):
     statistic: Statistic
     where: Subset
 
-    @property
-    def scale(self) -> str:  # type: ignore[override]
-        """The scale of the statistic."""
-        return self.statistic.scale
-
-    @property
-    def counts_people(self) -> bool:  # type: ignore[override]
-        """Whether the statistic's values are numbers of people."""
-        return self.statistic.counts_people
-
-    @property
-    def no_population(self) -> str:
-        return self.statistic.no_population
-
-    @property
-    def published_too(self) -> str:
-        return self.statistic.published_too
-
     def people(self, public: Public) -> IntArray:
         """Who is in the subset, by index."""
         return np.flatnonzero(members(self.where, public, "where"))
@@ -90,12 +110,6 @@ class Among(Statistic):
         operator = BlockDiagonal([found.operator], [columns], width)
         return replace(found, operator=operator, alike=labels_among(found.alike, people, public.n))
 
-    def size(self, public: Public) -> int:
-        return self.statistic.size(self.part(public))
-
-    def size_for(self, public: Public, levels: int) -> int:
-        return self.statistic.size_for(self.part(public), levels)
-
     def memory(self, public: Public, *, packed: bool = False) -> int:
         return self.statistic.memory(self.part(public), packed=packed)
 
@@ -104,9 +118,6 @@ class Among(Statistic):
 
     def sensitivity(self, public: Public) -> tuple[float, float] | None:
         return self.statistic.sensitivity(self.part(public))
-
-    def approximate(self, public: Public, std: float) -> str:
-        return self.statistic.approximate(self.part(public), std)
 
     def units(self, public: Public) -> float:
         return self.statistic.units(self.part(public))

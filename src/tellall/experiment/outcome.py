@@ -130,6 +130,10 @@ class Outcome:
     survives
         The share of the equations that may be wrong, whichever they are, without misleading ℓ1 decoding
         ("lp"), certified; None for other decoders and where that is not found out.
+    possible
+        How many secrets satisfy all that is certain, in the first draw; None where they are many.
+    clash
+        Published values of the first draw that cannot all be true, in words.
     hits, proofs
         What audits add up and join; no part of documents.
     """
@@ -169,6 +173,8 @@ class Outcome:
     undecided: int = 0
     beyond_fit: tuple[float, float, float] | None = None
     survives: float | None = None
+    possible: int | None = None
+    clash: tuple[str, ...] = ()
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -248,7 +254,10 @@ class Outcome:
         """The outcome that :meth:`to_plain` gave."""
         known = {one.name: plain[one.name] for one in fields(cls)}
         foreseen, hits, proofs = known["foreseen"], known["hits"], known["proofs"]
-        known |= {name: tuple(known[name]) for name in ("accuracy_interval", "interval", "skipped", "wrong")}
+        known |= {
+            name: tuple(known[name])
+            for name in ("accuracy_interval", "interval", "skipped", "wrong", "clash")
+        }
         known["beyond_fit"] = known["beyond_fit"] and tuple(known["beyond_fit"])
         return cls(
             **{
@@ -279,6 +288,8 @@ class Outcome:
         foreseen: Foreseen | None = None,
         promised: Promised | None = None,
         survives: float | None = None,
+        possible: int | None = None,
+        clash: tuple[str, ...] = (),
         key: bytes | None = None,
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
@@ -334,6 +345,8 @@ class Outcome:
             hits=hits,
             undecided=_mean_count([attack.undecided for attack in attacks]),
             survives=survives,
+            possible=possible,
+            clash=clash,
             beyond_fit=whole.beyond_fit,
             proofs=None
             if real or key is None

@@ -20,6 +20,7 @@ from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
 from tellall.experiment.attacker import INSIDER, Attacker
+from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
 from tellall.experiment.risk import Risk, risk_of
@@ -316,8 +317,21 @@ class Trial:
                 promised=self._promised,
                 foreseen=self.foreseen,
                 survives=None if survival is None else survival.share,
+                **self._consistent(attacks[0]),
                 key=self.setting.key,
             )
+
+    def _consistent(self, attack: Reconstruction) -> dict[str, Any]:
+        """How many secrets fit the first draw, and which values contradict each other, for every decoder."""
+        if "possible" not in self._told:
+            self._told["clash"] = clashes_in(attack, [one.name for one in self.releases])
+            self._told["possible"] = count_few(attack)
+        return self._told
+
+    @cached_property
+    def _told(self) -> dict[str, Any]:
+        """What `_consistent` has found out."""
+        return {}
 
     def run_all(self, decoders: Sequence[str]) -> tuple[Outcome, ...]:
         """What each decoder achieves, intervals corrected for their number."""

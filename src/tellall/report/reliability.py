@@ -96,6 +96,8 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
     draws = sorted({row["summary"]["draws"] for row in found})
     told = " or ".join(count_of(number, "draw") for number in draws)
     yield Paragraph(f"Each attack was on {told} of the noise. A plan's “repeats” asks for more.", soft=True)
+    for row in found:
+        yield from map(Paragraph, _fitting(row))
     survived = [one["survives"] for row in found for one in row["decoders"]]
     if certified := [share for share in survived if share]:
         yield Paragraph(
@@ -103,6 +105,16 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
             "“lp”: so much is certified.",
             soft=True,
         )
+
+
+def _fitting(row: dict[str, Any]) -> Iterator[str]:
+    """How many secrets fit a release, where few do, and which of its values contradict each other."""
+    number, clash = row["summary"]["possible"], row["summary"]["clash"]
+    if clash:
+        yield f"“{row['name']}” contradicts itself. These values cannot all be true: {'; '.join(clash)}."
+    elif number:
+        fits = "no other secret fits it" if number == 1 else f"it is one of {number:,} that fit"
+        yield f"“{row['name']}” leaves the secret of everybody together little room: {fits}."
 
 
 def _gained(decoder: dict[str, Any]) -> dict[str, Any]:

@@ -166,3 +166,9 @@ def test_bad_arguments_are_refused():
         ALL.prepare(made).solve(np.ones(3), sizes=np.zeros(2))
     with pytest.raises(InvalidInput, match="cap must be one or more"):
         Exhaustive(cap=0)
+
+
+@pytest.mark.parametrize(("target", "count"), [(0.0, 1), (2.0, 0)])
+def test_no_unknowns_have_one_solution_or_none(target, count):
+    made = WholeProblem(Dense(np.zeros((1, 0))), np.zeros(1), np.zeros(0), np.zeros(0))
+    assert ALL.prepare(made).solve(np.array([target])).count == count

@@ -141,7 +141,7 @@ class _Network:
             if not low.shape[0]:
                 break
             up, down = high - low, high - low
-            span = np.minimum(span, (self.sizes * up.max(axis=0)).max(axis=1))
+            span = np.minimum(span, (self.sizes * up.max(axis=0)).max(axis=1, initial=0.0))
             for room, forth, back in ((above, up, down), (below, down, up)):
                 box, row = np.nonzero(room < span)  # only rows this tight can shrink anything
                 if box.size:

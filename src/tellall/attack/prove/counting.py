@@ -22,6 +22,7 @@ from tellall.release.equations import Evidence
 __all__ = ["Count", "count_rows", "count_secrets"]
 
 _LIST = Exhaustive(cap=5000, nodes=20_000)
+_FEW = Exhaustive(cap=5000, nodes=1000)  # where a count is to be had quickly or not at all
 _LISTED = 60  # unknowns of a part up to which all solutions are listed
 _DIVES = 40  # of the estimate, in a part that has more
 _FEWEST = 10  # of them that must come to a solution, for an estimate
@@ -67,11 +68,11 @@ def _written(number: float) -> str:
     return f"{round(number):,}" if number < 1_000_000 else f"10^{floor(log10(number))}"
 
 
-def count_secrets(evidence: Evidence, proof: Proof, secret: Secret) -> Count | None:
+def count_secrets(evidence: Evidence, proof: Proof, secret: Secret, *, thorough: bool = True) -> Count | None:
     """How many secrets satisfy what is certain; None of real numbers, or where that is too much to write.
 
     A count x of a group of N people alike stands for C(N, x) secrets; of a category's counts x_v for
-    N!/Π x_v!.
+    N!/Π x_v!. Where not ``thorough``, parts are listed quickly or not at all, and nothing is estimated.
     """
     if not isinstance(secret, Code):
         return None
@@ -91,7 +92,8 @@ def count_secrets(evidence: Evidence, proof: Proof, secret: Secret) -> Count | N
         return Fraction(1, factorial(x)) if exclusive else Fraction(comb(int(size[unknown]), x))
 
     groups = size[: len(evidence.groups)] if exclusive else size[:0]
-    return _counted(box.lower, box.upper, parts, weight, prod(factorial(int(each)) for each in groups))
+    ways = prod(factorial(int(each)) for each in groups)
+    return _counted(box.lower, box.upper, parts, weight, ways, thorough=thorough)
 
 
 def count_rows(found: Ranges) -> Count | None:
@@ -112,6 +114,8 @@ def _counted(
     parts: Sequence[tuple[Component, IntArray]],
     weight: Weight,
     factor: int = 1,
+    *,
+    thorough: bool = True,
 ) -> Count | None:
     """The sum of the weights of all solutions, a product over the parts and over what is in no part."""
     apart = np.ones(lower.size, dtype=bool)
@@ -124,7 +128,7 @@ def _counted(
     )
     about: float | None = log(most) if most else None
     for part, place in parts:
-        few, many, guess = _part(part, place, lower[place], upper[place], weight)
+        few, many, guess = _part(part, place, lower[place], upper[place], weight, thorough)
         least, most = least * few, most * many
         about = None if about is None or guess is None else about + guess
     if least == most:
@@ -139,7 +143,7 @@ def _between(weight: Weight, unknown: int, lower: Array, upper: Array) -> Fracti
 
 
 def _part(
-    part: Component, place: IntArray, lower: Array, upper: Array, weight: Weight
+    part: Component, place: IntArray, lower: Array, upper: Array, weight: Weight, thorough: bool
 ) -> tuple[Fraction, Fraction, float | None]:
     """The weight of a part's solutions: at least, at most, and the logarithm of an estimate."""
 
@@ -149,7 +153,7 @@ def _part(
         )
 
     if place.size <= _LISTED:
-        listed = every_solution(part, _LIST)
+        listed = every_solution(part, _LIST if thorough else _FEW)
         if listed is not None:
             total = sum((ways(x) for x in listed.solutions), Fraction(0))
             return total, total, log(total) if total else None
@@ -162,7 +166,7 @@ def _part(
     )
     seen: dict[bytes, Fraction] = {}
     logs: list[float] = []
-    for x, chance in _dives(part, lower, upper):
+    for x, chance in _dives(part, lower, upper) if thorough else ():
         found = seen.setdefault(x.tobytes(), ways(x))
         logs.append(chance + log(found))
     if len(logs) < _FEWEST:

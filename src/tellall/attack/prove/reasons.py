@@ -49,8 +49,9 @@ class Reason:
 class _Rows:
     """Certain rows, of which sets are tried."""
 
-    def __init__(self, certain: Certain) -> None:
+    def __init__(self, certain: Certain, effort: float = _EFFORT) -> None:
         self.certain = certain
+        self.effort = effort
         self.matrix: Any = self.certain.operator.to_sparse().tocsr()
         self.gaps = dict(self.certain.gaps)
         self.tests = 0
@@ -69,10 +70,10 @@ class _Rows:
             self.certain.origin[rows],
         )
         tight = enclose(some.operator, some.low, some.high, upper=box.upper, lower=box.lower)
-        if tight.empty:
-            return True
+        if tight.empty or not self.effort:
+            return tight.empty
         system = WholeSystem.left_open(some.operator, some.low, some.high, gaps, tight)
-        budget = Budget(_EFFORT)
+        budget = Budget(self.effort)
         nobody = Ends(np.full(system.columns.size, -1.0), zero=False)  # nothing to settle
         return any(
             settle(part, nobody.take(part.columns), budget).empty
@@ -128,9 +129,12 @@ def reasons_for(evidence: Evidence, person: int, value: int) -> tuple[Reason, ..
     return ()
 
 
-def contradiction(evidence: Evidence) -> tuple[Reason, ...]:
-    """Values that cannot all be true, none of them superfluous; none where nothing was found."""
-    rows, size = _Rows(evidence.certain), evidence.system.size.astype(np.float64)
+def contradiction(evidence: Evidence, effort: float = _EFFORT) -> tuple[Reason, ...]:
+    """Values that cannot all be true, none of them superfluous; none where nothing was found.
+
+    ``effort`` is how many steps each set of values may take; with 0, bounds alone are asked.
+    """
+    rows, size = _Rows(evidence.certain, effort), evidence.system.size.astype(np.float64)
     return _reasons(evidence, rows, _contradicting(rows, Enclosure(np.zeros(size.size), size, empty=False)))
 
 

@@ -192,6 +192,10 @@ class Found(_Strict):
     ] = []
     wrong: Annotated[list[int], Field(description="People guessed wrong in each draw.")] = []
     survives: Survives = None
+    possible: Annotated[
+        int | None, Field(ge=0, description="Secrets that satisfy all that is certain; null: many.")
+    ] = None
+    clash: Annotated[list[str], Field(description="Published values that cannot all be true.")] = []
     loss: LossDocument | None = None
     recovery: Annotated[
         list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")

@@ -85,7 +85,7 @@ def test_a_release_of_masks_and_conditions_comes_back_as_it_was(tmp_path):
     assert len(subsets[0]["bits"]) == 6  # 21 bits in three bytes
 
 
-@pytest.mark.parametrize("decoder", ["auto", *DECODERS])
+@pytest.mark.parametrize("decoder", ["auto", *(one for one in DECODERS if one != "exhaustive")])
 @pytest.mark.parametrize("source", ["real", "generated"])
 def test_a_counting_query_transcript_gives_all_73_people(decoder, source, tmp_path):
     """3994 counts that a commercial engine gave about 73 bank clients, noise of sd 3.3; and others."""
@@ -100,8 +100,6 @@ def test_a_counting_query_transcript_gives_all_73_people(decoder, source, tmp_pa
         answers, truth = transcript["answers"].astype(float), transcript["truth"]
     public = ta.Dataset.from_arrays(np.arange(people)[:, None]).public
     release = ta.Release.from_values(ta.SubsetCounts(masks), answers, public=public, noise=ta.Gaussian(3.3))
-    if decoder == "exhaustive":
-        pytest.skip("2^73 secrets cannot be listed")
     attack = ta.reconstruct(release, public, decoder=decoder, rng=0)
     assert np.array_equal(attack.guess, truth)
 

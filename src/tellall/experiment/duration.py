@@ -54,8 +54,8 @@ class Duration:
 
     Notes
     -----
-    Within a factor of three of what was measured of tables: up to 100,000 people and 20 columns. Where
-    the equations have more than 50 million entries it is not measured. Proofs by search are not in it.
+    Within a factor of three of what was measured of tables: up to a million people and 20 columns. Where
+    the equations have more than 500 million entries it is not measured. Proofs by search are not in it.
     Areas, and attacks in several processes, take their share of `attacks` each.
     """
 

@@ -291,8 +291,8 @@ def _features(statistics: Sequence[Statistic], public: Public, secret: Secret) -
     """
     parts = []
     for statistic in statistics:
-        zeros = np.zeros(statistic.size_for(public, secret.levels))
-        parts.append(statistic.comparable().equations(public, zeros))
+        model = statistic.comparable()
+        parts.append(model.equations(public, np.zeros(model.size_for(public, secret.levels))))
     groups = public.alike([part.alike for part in parts])
     operator = Stack([part.operator for part in parts])
     values = [operator.take(value * public.n + groups.first) for value in range(secret.unknowns)]

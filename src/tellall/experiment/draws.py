@@ -159,6 +159,8 @@ def common_evidence(releases: Sequence[Release], public: Public) -> Evidence | N
     first, second = (linearise(release, public) for release in releases[:2])
     if first.values != 1 or first.target.size != second.target.size or not first.target.size:
         return None
+    if first.parts[0].numbers is not None:  # what is certain differs with the values
+        return None
     same_rows = (
         np.array_equal(first.rows.bound, second.rows.bound)
         and np.array_equal(first.rows.slack, second.rows.slack)

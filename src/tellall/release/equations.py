@@ -17,6 +17,7 @@ from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.solvers.base import Enclosure, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
+from tellall.release.numbers import NumberFacts, NumberRange, narrowest
 
 if TYPE_CHECKING:
     from tellall.release.account import Account
@@ -58,6 +59,8 @@ class Equations:
         The least spread that each row is given in an attack.
     skipped
         Values that give no equation, and why.
+    numbers
+        What the values say of real numbers beside the equations; None where that is nothing.
     """
 
     operator: LinearOperator
@@ -68,6 +71,7 @@ class Equations:
     doubt: Array | float = 0.0
     floor: Array | float = COUNT_FLOOR
     skipped: tuple[str, ...] = ()
+    numbers: NumberFacts | None = None
 
     @cached_property
     def squares(self) -> Array:
@@ -169,6 +173,8 @@ class ReleaseEquations:
         The tables among the values that can be said in contrasts; None without such.
     columns
         Which columns are those of the people of the release, where they are not everybody's.
+    numbers
+        What is certain of real numbers beside the equations; None where that is nothing.
     """
 
     source: LinearOperator
@@ -181,13 +187,16 @@ class ReleaseEquations:
     notes: tuple[str, ...] = ()
     tables: CompleteTables | None = None
     columns: IntArray | None = None
+    numbers: NumberRange | None = None
 
     def among(self, people: IntArray, n: int) -> ReleaseEquations:
         """The same about some of n people, by index; the columns of the others are zero."""
         width = self.source.shape[1] // max(people.size, 1) * n
         columns = columns_of(people, n, width)
         source = BlockDiagonal([self.source], [columns], width)
-        return replace(self, source=source, alike=labels_among(self.alike, people, n), columns=columns)
+        numbers = self.numbers and self.numbers.among(people, n)
+        alike = labels_among(self.alike, people, n)
+        return replace(self, source=source, alike=alike, columns=columns, numbers=numbers)
 
     @property
     def operator(self) -> LinearOperator:
@@ -361,6 +370,11 @@ class Evidence:
     def notes(self) -> tuple[str, ...]:
         """What is odd about the published values; they are used anyway."""
         return tuple(note for part in self.parts for note in part.notes)
+
+    @cached_property
+    def numbers(self) -> NumberRange:
+        """What is certain of real numbers beside the equations."""
+        return narrowest((part.numbers for part in self.parts), self.n)
 
     @cached_property
     def groups(self) -> Patterns:

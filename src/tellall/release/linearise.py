@@ -15,6 +15,7 @@ from tellall.people.dataset import Dataset, Public, as_public
 from tellall.release.contrasts import CompleteTables
 from tellall.release.equations import Equations, Evidence, ReleaseEquations, Rows
 from tellall.release.hidden import hidden_rows, threshold_of, unseen_sums
+from tellall.release.numbers import NumberRange
 from tellall.release.possible import Facts, possible_counts, stretches_of
 from tellall.release.protections.calibrated import WalshNoise
 from tellall.release.protections.protection import Exact, Noise, Sum
@@ -158,6 +159,7 @@ def _linearised(
         threshold = threshold_of(release.protections, units)
     filled = threshold is not None or sums is not None
     equations = release.statistic.equations_on(device, view, np.nan_to_num(counts) if filled else counts)
+    equations, numbers = _beyond_equations(equations, release.levels, noise)
     if sums is not None:
         gain, reach = equations.gain * np.sqrt(sums.terms), equations.reach * sums.terms
         equations = replace(equations, gain=gain, reach=reach)
@@ -202,7 +204,29 @@ def _linearised(
         index, rows = np.concatenate([index, between]), Rows.concat([rows, intervals])
     notes = () if strangers is not NOBODY else _inconsistent_totals(release, view, tables, counts)
     more_of_it = (equations.alike, facts, (*skipped, *equations.skipped), notes, complete)
-    return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it)
+    return ReleaseEquations(equations.operator, index, rows, noise, *more_of_it, numbers=numbers)
+
+
+def _beyond_equations(
+    equations: Equations, levels: int, noise: Noise
+) -> tuple[Equations, NumberRange | None]:
+    """The equations with those that exact values give about bits alone, and what is certain of numbers.
+
+    What is not an equation is not used where the law of the errors is unknown.
+    """
+    facts = equations.numbers
+    if facts is None or not noise.known:
+        return equations, None
+    if not levels:
+        return equations, NumberRange.of(facts, noise.bound, noise.std)
+    targets = facts.of_bits() if levels == 2 else None
+    if targets is None:
+        return equations, None
+    if noise.bound > 0:
+        reason = "standard errors are not exact, so that they give no equation"
+        return replace(equations, skipped=(*equations.skipped, reason)), None
+    target = np.where(np.isnan(equations.target), targets, equations.target)
+    return replace(equations, target=target), None
 
 
 def _units(release: Release, view: Public) -> float:

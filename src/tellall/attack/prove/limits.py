@@ -74,8 +74,11 @@ def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFOR
         least = np.where(others == 0, lower, lower - np.where(others == 0, 0.0, others * high))
     least = np.maximum(np.nan_to_num(least, nan=-np.inf, neginf=-np.inf, posinf=np.inf), low)
     most = np.minimum(np.nan_to_num(most, nan=np.inf, neginf=-np.inf, posinf=np.inf), high)
-    index = evidence.groups.index
-    return NumberLimits(least[index], most[index], open_[index])
+    index, told = evidence.groups.index, evidence.numbers
+    least, most = np.maximum(least[index], told.low), np.minimum(most[index], told.high)
+    if (least > most + _SLACK * (1 + np.abs(most))).any():
+        least = most = np.full(evidence.n, np.nan)
+    return NumberLimits(least, most, open_[index])
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -187,7 +187,7 @@ def decode_reals(
     (`certain_limits`). One singular value decomposition of the whitened operator, which ``decompose`` may
     know already; the rest is O(m n) a few dozen times.
     """
-    beforehand = Beforehand() if known is None else known
+    beforehand = _told(Beforehand() if known is None else known, evidence)
     system, index = evidence.system, evidence.groups.index
     parts = decompose(system)
     values = parts.left.T @ (system.rows.target / system.rows.spread)
@@ -212,13 +212,16 @@ def decode_reals(
         factor, spread = max(factor, 1.0), found.widest
     half = NORMAL * factor * spread
     low, high = estimate - half, estimate + half
+    least, most = certain_limits(evidence, beforehand)
     if beforehand.limited:
-        least, most = certain_limits(evidence, beforehand)
         estimate, boxed = _within(system, index, found, beforehand)
+        status = status if boxed.settled else boxed
+    if (least > most + 1e-6 * (1 + np.abs(most))).any():
+        status = Status("contradictory", "no numbers have the values that were published")
+    elif np.isfinite(least).any() or np.isfinite(most).any():
         estimate = np.clip(estimate, least, most)
         low, high = np.clip(low, least, most), np.clip(high, least, most)
         low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-        status = status if boxed.settled else boxed
     return DecodedReals(
         _sums(estimate, index, system.size),
         status,
@@ -229,9 +232,17 @@ def decode_reals(
         low=low,
         high=high,
         mean=found.mean,
-        spread=found.spread,
+        spread=beforehand.spread or found.spread,
         known=beforehand,
     )
+
+
+def _told(known: Beforehand, evidence: Evidence) -> Beforehand:
+    """What is known before, with the mean and spread that the values tell where these are not."""
+    told = evidence.numbers.moments
+    if known.spread is not None or told is None:
+        return known
+    return replace(known, mean=told[0], spread=told[1])
 
 
 def _sums(numbers: Array, index: IntArray, size: Array) -> Array:
@@ -359,7 +370,9 @@ def certain_limits(evidence: Evidence, known: Beforehand) -> tuple[Array, Array]
         np.nan_to_num(side, nan=far, posinf=np.inf, neginf=-np.inf)
         for side, far in ((least, -np.inf), (most, np.inf))
     )
-    return np.maximum(least, known.low)[index], np.minimum(most, known.high)[index]
+    told = evidence.numbers
+    least, most = np.maximum(least, known.low)[index], np.minimum(most, known.high)[index]
+    return np.maximum(least, told.low), np.minimum(most, told.high)
 
 
 def _tighter(matrix: Array, low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:

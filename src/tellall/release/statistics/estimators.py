@@ -15,11 +15,12 @@ from tellall.core.checks import at_least_zero, whole
 from tellall.core.errors import invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.people.dataset import Dataset, Outline, Public, left_out_note
-from tellall.release.equations import Equations
+from tellall.release.equations import COUNT_FLOOR, Equations
 from tellall.release.statistics.base import Statistic, check_sets
 from tellall.release.statistics.fitting import Fit, fit, is_affine
 from tellall.release.statistics.formulas import check_formula, terms_in
 from tellall.release.statistics.losses import FitLoss, Squared, loss_name, loss_of
+from tellall.release.statistics.residuals import LinearFit, Residuals, residual_spread
 from tellall.release.statistics.score_rows import (
     Conditions,
     PublishedModel,
@@ -132,6 +133,10 @@ class Estimator(Statistic):
         (text is one without it), ``+``, products with ``:`` and ``*``, ``0`` for no intercept. Coefficients
         come in formulaic's order, the intercept last. Publishing writes the terms out. Needs the extra
         ``formulas``.
+    standard_errors
+        Whether the standard errors of "linear" fits without a penalty are published too. They all say one
+        number, the residual spread of the model, which comes after the coefficients of all models (see
+        `Residuals` for what follows from it).
 
     Notes
     -----
@@ -169,6 +174,7 @@ class Estimator(Statistic):
     penalise_intercept: bool = False
     tolerance: float = 0.0
     formula: str | None = None
+    standard_errors: bool = False
 
     def __init__(
         self,
@@ -182,16 +188,23 @@ class Estimator(Statistic):
         penalise_intercept: bool = False,
         tolerance: float = 0.0,
         formula: str | None = None,
+        standard_errors: bool = False,
     ) -> None:
-        loss_of(loss)
+        plain = isinstance(loss_of(loss), Squared) and not penalty
         if formula is not None and (blocks is not None or block != 1 or intercept is not False):
             raise invalid("formula", "given without block, blocks and intercept, which it says", formula)
         block = whole("block", block)
         if blocks is not None and block != 1:
             raise invalid("block", "left out where blocks are given", block)
-        for name, flag in (("intercept", intercept), ("penalise_intercept", penalise_intercept)):
+        for name, flag in (
+            ("intercept", intercept),
+            ("penalise_intercept", penalise_intercept),
+            ("standard_errors", standard_errors),
+        ):
             if not isinstance(flag, bool | np.bool_):
                 raise invalid(name, "True or False", flag)
+        if standard_errors and not plain:
+            raise invalid("standard_errors", "given for linear fits without a penalty alone", True)
         if weighting not in WEIGHTINGS:
             raise invalid("weighting", "'noise' or 'paper'", weighting)
         settled = {
@@ -204,6 +217,7 @@ class Estimator(Statistic):
             "penalise_intercept": bool(penalise_intercept),
             "tolerance": at_least_zero("tolerance", tolerance),
             "formula": check_formula(formula),
+            "standard_errors": bool(standard_errors),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -218,6 +232,7 @@ class Estimator(Statistic):
         many = "" if self.blocks and len(self.blocks) == 1 else "s"
         count = f"{len(self.blocks)} {name} fit{many} on" if self.blocks else f"{name} fits on every block of"
         more = " with an intercept" if self.intercept else ""
+        more += " and standard errors" if self.standard_errors else ""
         return f"{count} {width} {columns}{more}" + (f", ridge {self.penalty:g}" if self.penalty else "")
 
     def models(self, public: Public) -> Models:
@@ -245,7 +260,8 @@ class Estimator(Statistic):
         return replace(self, blocks=(names,), intercept=intercept, formula=None)
 
     def size(self, public: Public) -> int:
-        return sum(self.models(public).sizes)
+        models = self.models(public)
+        return sum(models.sizes) + self.standard_errors * len(models.terms)
 
     def without(self, unknown: Sequence[str], columns: Outline) -> tuple[Statistic, IntArray] | None:
         models = self.models(cast(Public, columns))  # of whom nothing but names is asked
@@ -257,7 +273,8 @@ class Estimator(Statistic):
             tuple(term.name for term in terms) for terms, keep in zip(models.terms, kept, strict=True) if keep
         )
         left = replace(self, block=1, blocks=blocks)
-        return left, np.flatnonzero(np.repeat(kept, models.sizes))
+        chosen = [np.repeat(kept, models.sizes), kept if self.standard_errors else []]
+        return left, np.flatnonzero(np.concatenate(chosen))
 
     def fits(self, dataset: Dataset) -> list[Fit]:
         """The fit of each model, with what is wrong with it where something is."""
@@ -278,7 +295,12 @@ class Estimator(Statistic):
 
     def values(self, dataset: Dataset) -> Array:
         found = self.fits(dataset)
-        return np.concatenate([np.full_like(f.theta, np.nan) if f.trouble else f.theta for f in found])
+        thetas = [np.full_like(f.theta, np.nan) if f.trouble else f.theta for f in found]
+        if not self.standard_errors:
+            return np.concatenate(thetas)
+        models, answers = self.models(dataset.public), np.asarray(dataset.secret, dtype=np.float64)
+        spreads = [residual_spread(models.design(j), answers, theta) for j, theta in enumerate(thetas)]
+        return np.concatenate([*thetas, spreads])
 
     def approximate(self, public: Public, std: float) -> str:
         if isinstance(loss_of(self.loss), Squared) or not std:
@@ -313,16 +335,29 @@ class Estimator(Statistic):
             doubt = np.hypot(doubt, np.where(roundoff > _PROOF_ROOM, roundoff, 0.0))
         else:  # first order only: nothing is certain
             doubt = np.hypot(doubt, FLOOR_SHARE * floor)
-        return Equations(
-            Dense(operator[:, groups.index]),
-            target,
-            groups.index,
-            gain,
-            reach,
-            doubt,
-            floor,
-            _skipped(models, found, typical),
-        )
+        skipped = _skipped(models, found, typical)
+        numbers = None
+        if self.standard_errors:
+            numbers, many = self._residuals(models, values), len(models.terms)
+            operator = np.concatenate([operator, np.ones((many, operator.shape[1]))])
+            target, gain, reach, doubt, floor = (
+                np.append(part, np.full(many, own))
+                for part, own in (
+                    (target, np.nan),
+                    (gain, 1.0),
+                    (reach, 1.0),
+                    (doubt, 0.0),
+                    (floor, COUNT_FLOOR),
+                )
+            )
+        operator = Dense(operator[:, groups.index])
+        return Equations(operator, target, groups.index, gain, reach, doubt, floor, skipped, numbers)
+
+    def _residuals(self, models: Models, values: Array) -> Residuals:
+        """What the standard errors say beside the equations."""
+        thetas = np.split(values, np.cumsum(models.sizes))
+        fits = [LinearFit(models.design(j), thetas[j], float(spread)) for j, spread in enumerate(thetas[-1])]
+        return Residuals(fits, self.intercept)
 
     def conditions(self, public: Public, values: Array) -> Conditions:
         """The Lipschitz constant and the variance condition at these coefficients."""
@@ -331,13 +366,15 @@ class Estimator(Statistic):
 
     def comparable(self) -> Estimator:
         """The same with the papers' rows: the inverse Hessian mixes everybody into a person's column."""
-        return replace(self, weighting="paper")
+        return replace(self, weighting="paper", standard_errors=False)
 
     def as_plain(self) -> dict[str, Any]:
         return {"loss": loss_name(self.loss)}
 
     def _published(self, models: Models, values: Array) -> list[PublishedModel]:
-        thetas = np.split(np.asarray(values, dtype=np.float64), np.cumsum(models.sizes)[:-1])
+        thetas = np.split(
+            np.asarray(values, dtype=np.float64)[: sum(models.sizes)], np.cumsum(models.sizes)[:-1]
+        )
         ridges = models.ridges(self.penalty, self.penalise_intercept)
         first, counts = models.alike.first, models.alike.counts.astype(np.float64)
         return [

@@ -1,0 +1,117 @@
+"""Residuals: what the standard errors of linear fits say about the people they were fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array
+from tellall.release.numbers import NumberFacts
+
+__all__ = ["LinearFit", "Residuals", "residual_spread"]
+
+_ROOM = 1e-9  # of floating point, as a share of a number
+_KNOWN_TO = 0.05  # how far off a variance may be to be told, relative
+_RANK = 1e-10
+_WHOLE = 1e-5
+
+
+def _basis(x: Array) -> Array:
+    """An orthonormal basis of the columns."""
+    left, singular, _ = np.linalg.svd(x, full_matrices=False)
+    kept = singular > _RANK * singular[0] if singular.size else singular > 0
+    return np.asarray(left[:, kept])
+
+
+def residual_spread(x: Array, answers: Array, theta: Array) -> float:
+    """σ̂ = √(RSS/(n − rank)), by which every standard error of the fit is a known multiple; NaN without room.
+
+    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so that all standard errors of one fit say this one number.
+    """
+    room = x.shape[0] - _basis(x).shape[1]
+    return float(np.sqrt(np.sum((answers - x @ theta) ** 2) / room)) if room > 0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """A published least-squares fit: the matrix, a row per person, coefficients and residual spread."""
+
+    x: Array
+    theta: Array
+    spread: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether all of it is published."""
+        return bool(np.isfinite(self.theta).all() and np.isfinite(self.spread))
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals(NumberFacts):
+    """What coefficients together with their standard errors say.
+
+    Notes
+    -----
+    RSS = (n − k) σ̂² and the normal equations Xᵀ(y − Xθ) = 0 give one quadratic equation,
+    Σ y² = RSS + ‖Xθ‖². What follows from it:
+
+    - Everybody's number has limits. r = y − Xθ is orthogonal to the columns of X, so that with the projection
+      M = 1 − X(XᵀX)⁻¹Xᵀ, symmetric and M² = M, r = M r and r_i = ⟨M e_i, r⟩. By Cauchy and Schwarz
+      |r_i| ≤ ‖M e_i‖ ‖r‖ = √M_ii √RSS = √((1 − h_i) RSS), h_i the leverage. It is attained by
+      r = √RSS M e_i/‖M e_i‖, so no better limit follows from this fit alone. Coefficients that are off by
+      at most b move the centre by at most b Σ_j |x_ij|, and σ̂ the radius by √((n − k)(1 − h_i)) b.
+    - The spread over people is known, with an intercept: mean(Xθ) is the mean, and the variance is
+      RSS/n + var(Xθ). A regression without standard errors does not show how far people are from its line.
+    - Bits: Σ s² = Σ s, so that the quadratic equation is linear: the number of people with the secret. With
+      an intercept the coefficients say that number already.
+    """
+
+    fits: Sequence[LinearFit]
+    intercept: bool
+
+    def limits(self, error: float) -> tuple[Array, Array]:
+        n = self.fits[0].x.shape[0]
+        low, high = np.full(n, -np.inf), np.full(n, np.inf)
+        for fit in self.fits:
+            if fit.shown:
+                basis = _basis(fit.x)
+                left = np.maximum(1 - (basis**2).sum(axis=1), 0.0)
+                centre = fit.x @ fit.theta
+                radius = np.sqrt(left * (n - basis.shape[1])) * (abs(fit.spread) + error)
+                room = radius + error * np.abs(fit.x).sum(axis=1)
+                room += _ROOM * (1 + np.abs(centre) + radius)
+                low, high = np.maximum(low, centre - room), np.minimum(high, centre + room)
+        return low, high
+
+    def moments(self, std: float) -> tuple[float, float] | None:
+        if not self.intercept:
+            return None
+        for fit in self.fits:
+            if fit.shown:
+                n, k = fit.x.shape
+                centre = fit.x @ fit.theta
+                centred = fit.x - fit.x.mean(axis=0)
+                share = max(n - k, 0) / n
+                variance = share * fit.spread**2 + float(centre.var())
+                slope = 2 * np.linalg.norm(centred.T @ (centre - centre.mean())) / n
+                second = (share + float((centred**2).sum()) / n) * std**2
+                off = std * (2 * share * abs(fit.spread) + slope) + second
+                if variance > 0 and off <= _KNOWN_TO * variance:
+                    return float(centre.mean()), float(np.sqrt(variance))
+        return None
+
+    def of_bits(self) -> Array:
+        """NaN for each coefficient, then the number of people with the secret, once for each fit.
+
+        NaN where that is not a whole number: such values are not about bits.
+        """
+        coefficients = sum(fit.theta.size for fit in self.fits)
+        people = []
+        for fit in self.fits:
+            n, rank = fit.x.shape[0], _basis(fit.x).shape[1]
+            total = (n - rank) * fit.spread**2 + float(np.sum((fit.x @ fit.theta) ** 2))
+            whole = fit.shown and abs(total - np.rint(total)) < _WHOLE
+            people.append(np.rint(total) if whole else np.nan)
+        return np.concatenate([np.full(coefficients, np.nan), people])

@@ -116,6 +116,7 @@ from .release.statistics.cell_means import CellMeans as CellMeans
 from .release.statistics.correlations import Correlations as Correlations
 from .release.statistics.error_rates import ErrorRates as ErrorRates
 from .release.statistics.estimators import Estimator as Estimator
+from .release.statistics.extremes import Extremes as Extremes
 from .release.statistics.marginals import Marginals as Marginals
 from .release.statistics.means import Means as Means
 from .release.statistics.predicates import Predicates as Predicates

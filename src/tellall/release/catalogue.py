@@ -60,6 +60,8 @@ _ALSO_CALLED: dict[str, dict[str, str]] = {
         "survival": "SurvivalCurve",
         "kaplan": "SurvivalCurve",
         "groupmean": "CellMeans",
+        "minim": "Extremes",
+        "maxim": "Extremes",
         "total": "Sums",
         "magnitude": "Sums",
         "average": "Means",

@@ -223,7 +223,7 @@ def _beyond_equations(
     if targets is None:
         return equations, None
     if noise.bound > 0:
-        reason = "standard errors are not exact, so that they give no equation"
+        reason = "values that are not exact: they give fewer equations about bits than exact ones would"
         return replace(equations, skipped=(*equations.skipped, reason)), None
     target = np.where(np.isnan(equations.target), targets, equations.target)
     return replace(equations, target=target), None

@@ -8,6 +8,7 @@ from tellall.release.statistics.cell_means import CellMeans
 from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.error_rates import ErrorRates
 from tellall.release.statistics.estimators import Estimator
+from tellall.release.statistics.extremes import Extremes
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.means import Means
 from tellall.release.statistics.predicates import Predicates
@@ -22,6 +23,7 @@ __all__ = [
     "Correlations",
     "ErrorRates",
     "Estimator",
+    "Extremes",
     "Marginals",
     "Means",
     "Predicates",

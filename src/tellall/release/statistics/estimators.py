@@ -273,8 +273,8 @@ class Estimator(Statistic):
             tuple(term.name for term in terms) for terms, keep in zip(models.terms, kept, strict=True) if keep
         )
         left = replace(self, block=1, blocks=blocks)
-        chosen = [np.repeat(kept, models.sizes), kept if self.standard_errors else []]
-        return left, np.flatnonzero(np.concatenate(chosen))
+        own = np.repeat(kept, models.sizes)
+        return left, np.flatnonzero(np.append(own, kept) if self.standard_errors else own)
 
     def fits(self, dataset: Dataset) -> list[Fit]:
         """The fit of each model, with what is wrong with it where something is."""
@@ -350,8 +350,8 @@ class Estimator(Statistic):
                     (floor, COUNT_FLOOR),
                 )
             )
-        operator = Dense(operator[:, groups.index])
-        return Equations(operator, target, groups.index, gain, reach, doubt, floor, skipped, numbers)
+        rows = Dense(operator[:, groups.index])
+        return Equations(rows, target, groups.index, gain, reach, doubt, floor, skipped, numbers)
 
     def _residuals(self, models: Models, values: Array) -> Residuals:
         """What the standard errors say beside the equations."""

@@ -22,8 +22,10 @@ from tellall.people.shape import Shape
 from tellall.release.possible import Certain, possible_counts, stretches_of
 from tellall.release.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
+from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
+from tellall.release.statistics.conditions import Condition, parse_condition
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.tables import Tables
 
@@ -48,6 +50,9 @@ class CountTable:
         What is known to have been done to the counts, in order; None: they are exact.
     people
         How many people the table is about, where that is published.
+    where
+        Whom it is about, where that is not everybody: a condition on columns of the tables, such as
+        ``"sex = 'f'"``. Values are compared as they are printed, in quotes.
 
     Examples
     --------
@@ -60,6 +65,7 @@ class CountTable:
     counts: Array
     protections: tuple[Protection, ...]
     people: int | None
+    where: Condition | None
     units: float  # what a published value is multiplied with to be a count
 
     def __init__(
@@ -69,6 +75,7 @@ class CountTable:
         protect: Protection | Sequence[Protection] | None = None,
         people: int | None = None,
         *,
+        where: str | None = None,
         units: float = 1.0,
     ) -> None:
         names, labels = _check_columns(columns)
@@ -83,20 +90,29 @@ class CountTable:
             raise invalid("counts", "finite, or NaN where hidden", "an infinite one")
         if people is not None and (not is_whole(people) or people < 0):
             raise invalid("people", "a whole number, zero or more, or None", people)
+        if where is not None and not isinstance(where, str):
+            raise invalid("where", "a condition such as \"sex = 'f'\"", type(where).__name__)
         given = {
             "columns": names,
             "labels": labels,
             "counts": values,
             "protections": as_protections(protect),
             "people": people,
+            "where": None if where is None else parse_condition(where),
             "units": float(units),
         }
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
     def describe(self) -> str:
-        """The names of the columns."""
-        return " × ".join(self.columns) or "total"
+        """The names of the columns, and whom the table is about."""
+        whom = "" if self.where is None else f", where {self.where.text}"
+        return (" × ".join(self.columns) or "total") + whom
+
+    def about(self, where: str) -> CountTable:
+        """The same counts as a table of some of the people alone."""
+        columns = dict(zip(self.columns, self.labels, strict=True))
+        return CountTable(columns, self.counts, self.protections, self.people, where=where, units=self.units)
 
     def cell(self, index: int) -> dict[str, str]:
         """The value of each column in a cell."""
@@ -151,6 +167,8 @@ def tables_in(release: Release) -> list[CountTable]:
     Values have numbers for names, or the labels that were printed (`CellCounts`).
     """
     statistic, shape = release.statistic, release.shape
+    if isinstance(statistic, Among):
+        return _tables_among(release, statistic)
     if isinstance(statistic, CellCounts):
         return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
@@ -173,6 +191,16 @@ def tables_in(release: Release) -> list[CountTable]:
         found.append(CountTable(names, values, release.protections, shape.people, units=units))
         start += cells
     return found
+
+
+def _tables_among(release: Release, among: Among) -> list[CountTable]:
+    """The tables of a release about some of the people; it must say its values, to know whom it is about."""
+    words, inner = among.words, among.statistic
+    if words is None or not isinstance(inner, CellCounts):
+        rule = "of everybody, or with printed labels and a condition in words"
+        advice = "Give each table as a CountTable with its values and where=."
+        raise invalid("releases", rule, among.describe(), advice)
+    return [table.about(words) for table in _printed_tables(release, inner)]
 
 
 def name_cell(release: Release, public: Public, value: int) -> dict[str, str]:
@@ -259,16 +287,19 @@ class Joint:
 
     @cached_property
     def places(self) -> tuple[IntArray, ...]:
-        """For each table, the cell of every row of the joint domain."""
-        return tuple(_cells(self.rows, self.columns, self.shape, table) for table in self.tables)
+        """For each table, the cell of every row of the joint domain; one past the last: it is in none."""
+        return tuple(_cells(self.rows, self.columns, self.labels, table) for table in self.tables)
 
 
 def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequence[str] = ()) -> Joint:
     """What the tables say together; refused where the joint domain is too large to be listed.
 
     ``people`` is how many there are, where that is known. Columns come in this order, others after them in
-    that of the tables, the secret last.
+    that of the tables, the secret last. How many people a table of some of them is about is a table too.
     """
+    parts = [table for table in tables if table.where is not None and table.people is not None]
+    totals = [CountTable({}, [table.people]).about(table.where.text) for table in parts if table.where]
+    tables = [*tables, *totals]
     columns, labels = _columns_of(tables, order)
     shape = tuple(map(len, labels))
     size = prod(shape)
@@ -279,10 +310,10 @@ def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequenc
     found: list[Certain] = []
     target, spread = [], []
     for number, table in enumerate(tables):
-        place = _cells(rows, columns, shape, table)
+        place = _cells(rows, columns, labels, table)
         part, law = _facts(number, table, place), noise_of(table.protections).assumed.ordinary
         cells = table.counts.size
-        np.minimum(upper, part.high[:cells][place], out=upper)
+        np.minimum(upper, np.append(part.high[:cells], np.inf)[place], out=upper)
         found.append(part)
         gone = np.full(part.low.size - cells, np.nan)
         target += [table.counts * table.units, gone]
@@ -321,22 +352,35 @@ def _columns_of(
 
 
 def _cells(
-    rows: IntArray, columns: Sequence[str], shape: Sequence[int], table: CountTable
+    rows: IntArray, columns: Sequence[str], labels: Sequence[tuple[str, ...]], table: CountTable
 ) -> npt.NDArray[np.intp]:
-    """The cell of a table that each row of the joint domain is in."""
+    """The cell of a table that each row of the joint domain is in; one past the last where it is in none."""
     flat = np.zeros(rows.shape[0], dtype=np.intp)
     for name in table.columns:
         at = columns.index(name)
-        flat = flat * shape[at] + rows[:, at]
+        flat = flat * len(labels[at]) + rows[:, at]
+    if table.where is not None:
+        flat[~_inside(rows, columns, labels, table.where)] = table.counts.size
     return flat
+
+
+def _inside(
+    rows: IntArray, columns: Sequence[str], labels: Sequence[tuple[str, ...]], where: Condition
+) -> npt.NDArray[np.bool_]:
+    """Which rows of the joint domain satisfy a condition; columns in no table cannot be asked for."""
+    for name in sorted(where.columns):
+        if name not in columns:
+            raise invalid("where", "about columns of the tables", f"'{name}', which is in none")
+    values = zip(columns, labels, strict=True)
+    return where.mask(Public(tuple(Column(name, each) for name, each in values), rows.T))
 
 
 def _selection(place: npt.NDArray[np.intp], cells: int) -> Any:
     """Cells × rows of the joint domain: which rows are in which cell."""
     from scipy.sparse import csr_array
 
-    size = place.size
-    return csr_array((np.ones(size), (place, np.arange(size))), shape=(cells, size))
+    inside = np.flatnonzero(place < cells)
+    return csr_array((np.ones(inside.size), (place[inside], inside)), shape=(cells, place.size))
 
 
 def _facts(number: int, table: CountTable, place: npt.NDArray[np.intp]) -> Certain:

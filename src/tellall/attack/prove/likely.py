@@ -27,21 +27,24 @@ def maximum_entropy(joint: Joint) -> Array:
     Notes
     -----
     Iterative proportional fitting: every table in turn scales the rows of its cells to its counts, until
-    nothing moves. A count that is only known to lie in an interval is taken for its middle, and tables that
-    disagree on the number of people are scaled to one.
+    nothing moves; a table of some of the people scales the rows of these alone. A count that is only known
+    to lie in an interval is taken for its middle, and tables of everybody that disagree on the number of
+    people are scaled to one.
     """
     targets = [_target(joint, number) for number in range(len(joint.tables))]
-    totals = [float(each.sum()) for each in targets if not np.isnan(each).any()]
+    whole = [table.where is None for table in joint.tables]
+    told = [each for each, all_ in zip(targets, whole, strict=True) if all_ and not np.isnan(each).any()]
+    totals = [float(each.sum()) for each in told]
     total = float(joint.people) if joint.people is not None else float(np.mean(totals)) if totals else 1.0
     allowed = joint.upper > 0
     model = np.where(allowed, total / max(1, int(allowed.sum())), 0.0)
     for _ in range(_ROUNDS):
         before = model
-        for place, target in zip(joint.places, targets, strict=True):
-            fitted = np.bincount(place, model, target.size)
-            wanted = target * (total / target.sum()) if target.sum() > 0 else target
+        for place, target, all_ in zip(joint.places, targets, whole, strict=True):
+            fitted = np.bincount(place, model, target.size + 1)[:-1]
+            wanted = target * (total / target.sum()) if all_ and target.sum() > 0 else target
             ratio = np.divide(wanted, fitted, out=np.zeros_like(fitted), where=fitted > 0)
-            model = model * np.where(np.isnan(ratio), 1.0, ratio)[place]
+            model = model * np.append(np.where(np.isnan(ratio), 1.0, ratio), 1.0)[place]
         if np.abs(model - before).max(initial=0.0) <= _NEAR:
             break
     return model

@@ -293,7 +293,7 @@ def rows_from_tables(
     releases
         Releases of `Tables` or `Marginals`, or `CountTable`s, about the same people. Columns are matched by
         name; the tabulated column of Marginals is called "secret". Columns that are in no table are left
-        out.
+        out. A `CountTable` with ``where`` is about some of these people.
     people
         How many people there are: "published" takes the number that the releases state, None takes no
         number, or a number.
@@ -351,7 +351,7 @@ def _people(tables: Sequence[CountTable], people: int | str | None) -> int | Non
         return None if people is None else int(people)
     if people != "published":
         raise invalid("people", '"published", a whole number of zero or more, or None', people)
-    said = {table.people for table in tables if table.people is not None}
+    said = {table.people for table in tables if table.people is not None and table.where is None}
     if len(said) > 1:
         advice = "Give people= their number, or None."
         raise invalid("releases", "about the same people", f"{min(said):,} and {max(said):,} people", advice)

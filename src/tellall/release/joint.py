@@ -297,8 +297,11 @@ def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequenc
     ``people`` is how many there are, where that is known. Columns come in this order, others after them in
     that of the tables, the secret last. How many people a table of some of them is about is a table too.
     """
-    parts = [table for table in tables if table.where is not None and table.people is not None]
-    totals = [CountTable({}, [table.people]).about(table.where.text) for table in parts if table.where]
+    totals = [
+        CountTable({}, [float(table.people)], where=table.where.text)
+        for table in tables
+        if table.where is not None and table.people is not None
+    ]
     tables = [*tables, *totals]
     columns, labels = _columns_of(tables, order)
     shape = tuple(map(len, labels))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tellall.core.curator_key import CuratorKey
-from tellall.experiment.policy import decision
-from tests.experiment.test_policy import DOCUMENT
+from tellall.experiment.plans.policy import decision
+from tests.experiment.plans.test_policy import DOCUMENT
 
 
 @pytest.fixture

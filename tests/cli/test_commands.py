@@ -11,7 +11,7 @@ import pytest
 
 from tellall.core.errors import CannotLinearise
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.release.statistics.estimators import Estimator
 
 
@@ -92,7 +92,7 @@ def test_what_takes_too_long_is_refused_unless_forced(tellall, people, monkeypat
 
 def test_a_search_that_takes_too_long_is_left_out_and_the_page_says_so(tellall, people, monkeypatch):
     Path("plan.toml").write_text(PLAN.format(limit=0.02))
-    monkeypatch.setattr(import_module("tellall.experiment.duration"), "_REMEDY", 1e6)
+    monkeypatch.setattr(import_module("tellall.experiment.plans.duration"), "_REMEDY", 1e6)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
     assert "No remedy is looked for" in " ".join(err.split())

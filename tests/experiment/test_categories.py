@@ -11,7 +11,7 @@ import tellall as ta
 from tellall import cli
 from tellall.core import files
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.draft import draft
+from tellall.experiment.plans.draft import draft
 from tellall.report.audit_page import render
 
 TABLES = {

@@ -19,7 +19,7 @@ from tellall.experiment.culprits import (
     who_is_learnt,
     with_culprits,
 )
-from tellall.experiment.places import places_of
+from tellall.experiment.plans.places import places_of
 
 
 def told(group: int, count: int) -> bool:

@@ -13,9 +13,9 @@ from tellall.core import files as store
 from tellall.core.schemas.documents import AuditDocument
 from tellall.experiment.audit import attack_all, jobs_together
 from tellall.experiment.findings import Finding, void
+from tellall.experiment.measures.proofs import Proofs
 from tellall.experiment.overall import proved_together
-from tellall.experiment.plan import Plan
-from tellall.experiment.proofs import Proofs
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.verdict import Limits, judge
 from tellall.people.dataset import Public
 from tests.report.test_page import outcome

@@ -13,12 +13,12 @@ from tellall.core.jobs import Done, Workers
 from tellall.core.schemas.documents import AuditDocument, RemedyDocument
 from tellall.experiment.changes import Change, candidates, parts_of, with_noise, without_release
 from tellall.experiment.culprits import with_culprits
-from tellall.experiment.draft import as_toml
-from tellall.experiment.places import places_of
-from tellall.experiment.plan import Plan
+from tellall.experiment.measures.utility import dropped_error
+from tellall.experiment.plans.draft import as_toml
+from tellall.experiment.plans.places import places_of
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.remedy import _RemedySearch, _Tried, find_remedy, with_remedy
 from tellall.experiment.trial import Planned, Setting
-from tellall.experiment.utility import dropped_error
 
 
 def people_of(seed: int = 0, n: int = 80) -> ta.Dataset:
@@ -220,7 +220,7 @@ def test_the_answer_does_not_depend_on_how_many_attacks_are_made_at_once(people,
             copy = deepcopy(tasks[index].make())
             yield Done(index, deepcopy(function(copy)))
 
-    monkeypatch.setattr("tellall.experiment.places.run", elsewhere)
+    monkeypatch.setattr("tellall.experiment.plans.places.run", elsewhere)
     monkeypatch.setattr("tellall.experiment.remedy.MOST_UNKNOWNS", 0)  # draw by draw
     apart = answers(replace(people), audit, Workers(5))
     assert apart[0] == alone[0]

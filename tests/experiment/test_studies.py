@@ -10,7 +10,7 @@ import pytest
 
 import tellall as ta
 from tellall.core.progress import Progress
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.studies import calibrate_plan, sweep_plan
 from tellall.experiment.trial import Planned
 

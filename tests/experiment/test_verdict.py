@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tellall.experiment.measures.risk import Luck
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
-from tellall.experiment.risk import Luck
 from tellall.experiment.verdict import Limits, judge, judge_outcome
 from tests.report.test_page import outcome
 

@@ -10,7 +10,7 @@ import pytest
 
 import tellall as ta
 from tellall.core.schemas import load
-from tellall.experiment.draft_folder import draft_folder
+from tellall.experiment.plans.draft_folder import draft_folder
 from tellall.release.described import read_described
 from tellall.release.folders import read_folder
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.core.amounts import with_interval
+from tellall.experiment.measures.risk import Luck
 from tellall.experiment.outcome import Foreseen, Outcome
-from tellall.experiment.risk import Luck
 from tellall.report.audit_page import render
 from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
 from tellall.report.marks import SLIM, WIDTH, ticks

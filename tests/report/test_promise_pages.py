@@ -7,7 +7,7 @@ import pytest
 
 import tellall as ta
 from tellall.core.amounts import percent
-from tellall.experiment.curves import profile_curves
+from tellall.experiment.measures.curves import profile_curves
 from tellall.report.promise_pages import render_bounds, render_limit, render_profile
 from tests.report.pages import NASTY, Tags, charts, refuses_the_world
 

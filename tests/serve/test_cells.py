@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import tellall as ta
 from tellall.core.checkpoint import Checkpoint
 from tellall.experiment.culprits import tells_of_nobody
-from tellall.experiment.places import places_of
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.places import places_of
+from tellall.experiment.plans.plan import Plan
 from tellall.serve import cells, points
 from tests.report.pages import Tags
 

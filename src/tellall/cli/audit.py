@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tellall.core.jobs import Workers
-    from tellall.experiment import plan as plans
     from tellall.experiment.document import Audit
-    from tellall.experiment.duration import Duration
-    from tellall.experiment.memory import Memory
-    from tellall.experiment.policy import Policy
+    from tellall.experiment.plans import plan as plans
+    from tellall.experiment.plans.duration import Duration
+    from tellall.experiment.plans.memory import Memory
+    from tellall.experiment.plans.policy import Policy
     from tellall.people.dataset import Dataset
     from tellall.release.outputs import OutputFolder
 
@@ -156,9 +156,9 @@ def audit(
     from tellall.core.curator_key import CuratorKey
     from tellall.core.jobs import Workers
     from tellall.experiment.audit import reveal as name_people
-    from tellall.experiment.duration import Duration
-    from tellall.experiment.policy import Policy
-    from tellall.experiment.record import record_of
+    from tellall.experiment.plans.duration import Duration
+    from tellall.experiment.plans.policy import Policy
+    from tellall.experiment.plans.record import record_of
     from tellall.experiment.remedy import unsought
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
@@ -281,7 +281,7 @@ def _asked(
     talk: Console,
 ) -> tuple[Dataset, plans.Plan, OutputFolder | None]:
     """The people, what is attacked, and the outputs of ACRO among that."""
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
     from tellall.release.folders import read_folder
 
     if secret is not None and (acro is None or plan is not None):
@@ -360,7 +360,7 @@ def _write_decision(
     """Writes the record of a decision, beside the page."""
     from datetime import UTC, datetime
 
-    from tellall.experiment.policy import decision
+    from tellall.experiment.plans.policy import decision
 
     published = _files_of(outputs)
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -380,7 +380,7 @@ def _explained(
 ) -> Audit:
     """The audit with its remedy, saved again and printed; as it was where the search fails or is stopped."""
     from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.places import places_of
+    from tellall.experiment.plans.places import places_of
     from tellall.experiment.remedy import with_remedy
 
     try:

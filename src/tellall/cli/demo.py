@@ -19,7 +19,7 @@ from tellall.core.schemas import VERSION
 if TYPE_CHECKING:
     from tellall.experiment.document import Audit
     from tellall.experiment.outcome import Outcome
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
     from tellall.experiment.trial import Setting
     from tellall.people.dataset import Dataset
 
@@ -93,7 +93,7 @@ def demo(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, out: Out
 
 def _plan(people: Dataset, seed: int) -> Plan:
     """Every table of each size, with each protection."""
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
 
     releases = [
         {

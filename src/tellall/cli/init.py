@@ -42,7 +42,7 @@ def init(
 
     For a folder of tables in CSV or Excel files: write tables.toml, which says what each of them is.
     """
-    from tellall.experiment.draft import draft, plan_name
+    from tellall.experiment.plans.draft import draft, plan_name
     from tellall.people.readers import read_table
     from tellall.report.text import talk_console
 
@@ -77,7 +77,7 @@ def init(
 
 def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console) -> dict[str, Any]:
     """Writes the description of a folder of tables, and what was written."""
-    from tellall.experiment.draft_folder import draft_folder
+    from tellall.experiment.plans.draft_folder import draft_folder
     from tellall.release.described import DESCRIPTION
 
     target = folder / DESCRIPTION

@@ -23,7 +23,7 @@ from tellall.core.text import one_line, plain_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
     from tellall.experiment.studies import Watch
     from tellall.experiment.sweep import Sweep
 
@@ -116,7 +116,7 @@ def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) ->
 
     Releases of a kind that tellall does not have are said now, before any work.
     """
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
 
     chosen = Plan.read(plan, needs_data=data is None)
     for one in chosen.not_checked:

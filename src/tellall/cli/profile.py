@@ -48,7 +48,7 @@ def profile(
     The page of --html shows the promise at every ε, with what an attack on draws achieves of it.
     """
     from tellall.core.version import versions
-    from tellall.experiment.curves import profile_curves
+    from tellall.experiment.measures.curves import profile_curves
     from tellall.report.promise_pages import render_profile
     from tellall.report.text import talk_console
 

@@ -25,7 +25,7 @@ from tellall.experiment.families import Family, as_family
 from tellall.experiment.findings import AreaFindings, Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.overall import Proved, proved_together
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import Area, fingerprint, split, too_small
 from tellall.people.dataset import Dataset

@@ -23,7 +23,7 @@ from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
 from tellall.experiment.overall import proved_together
-from tellall.experiment.plan import ALL_TOGETHER, Plan
+from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial, affordable
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import fingerprint
@@ -144,7 +144,7 @@ def _by_one(
 
 def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:
     from tellall.experiment.culprits import with_culprits
-    from tellall.experiment.places import places_of
+    from tellall.experiment.plans.places import places_of
     from tellall.experiment.remedy import with_remedy
 
     places = places_of(dataset, done.plan)

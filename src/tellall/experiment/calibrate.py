@@ -11,10 +11,10 @@ from tellall.core.amounts import amount, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
+from tellall.experiment.measures.utility import ReaderLoss, Utility
 from tellall.experiment.outcome import Outcome, Promised
 from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
-from tellall.experiment.utility import ReaderLoss, Utility
 from tellall.experiment.verdict import Limits, Verdict, judge, judge_outcome, sensitive_codes
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import Protection, Rng, noise_of, prepare

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from tellall.core.errors import TellallError
+from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.trial import Planned, Setting, Trial
-from tellall.experiment.utility import dropped_error
 from tellall.release.protections.additive import Gaussian
 from tellall.release.protections.protection import Protection, prepare
 from tellall.release.protections.rounding import Rounding

@@ -16,9 +16,9 @@ from tellall.core.progress import Progress, counter
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding
+from tellall.experiment.measures.risk import Mask, Risk
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.places import Place, attack_apart, together
-from tellall.experiment.risk import Mask, Risk
+from tellall.experiment.plans.places import Place, attack_apart, together
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.experiment.verdict import Limits
 from tellall.people.dataset import Dataset, Public

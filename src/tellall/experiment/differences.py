@@ -11,10 +11,10 @@ import numpy as np
 
 from tellall.algebra.operators.base import IntArray
 from tellall.core.amounts import count_of
-from tellall.experiment.attacker import people_of
 from tellall.experiment.findings import Finding, Skipped
-from tellall.experiment.plan import Plan
-from tellall.experiment.proofs import Proofs
+from tellall.experiment.measures.proofs import Proofs
+from tellall.experiment.plans.attacker import people_of
+from tellall.experiment.plans.plan import Plan
 from tellall.people.dataset import Public
 
 __all__ = ["Difference", "differences", "people_who_differ"]

@@ -27,7 +27,7 @@ from tellall.experiment.findings import (
     not_tested_in_areas,
 )
 from tellall.experiment.overall import Overall, Proved, proved_together
-from tellall.experiment.plan import NotChecked, Plan
+from tellall.experiment.plans.plan import NotChecked, Plan
 from tellall.experiment.verdict import JudgedArea, Limits, Verdict, judge, judge_area, judged_areas
 from tellall.people.dataset import Dataset
 from tellall.release.protections.protection import is_random

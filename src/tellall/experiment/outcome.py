@@ -11,12 +11,12 @@ from typing import Any
 from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
-from tellall.experiment.hits import Hits, Total
-from tellall.experiment.intervals import CHANCE
-from tellall.experiment.proofs import Proofs, mean_counts
-from tellall.experiment.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
-from tellall.experiment.risk import LEVELS, Luck, Risk
-from tellall.experiment.utility import ReaderLoss
+from tellall.experiment.measures.hits import Hits, Total
+from tellall.experiment.measures.intervals import CHANCE
+from tellall.experiment.measures.proofs import Proofs, mean_counts
+from tellall.experiment.measures.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
+from tellall.experiment.measures.risk import LEVELS, Luck, Risk
+from tellall.experiment.measures.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 
 __all__ = ["ALPHAS", "CURVE", "PARTLY", "Foreseen", "Outcome", "Promised", "add_up", "sum_counts"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tellall.experiment.findings import Finding
+from tellall.experiment.measures.proofs import Proofs
+from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.outcome import Counts, sum_counts
-from tellall.experiment.proofs import Proofs
-from tellall.experiment.risk import LEVELS
 from tellall.experiment.verdict import Limits
 
 __all__ = ["Overall", "Proved", "proved_together"]

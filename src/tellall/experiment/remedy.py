@@ -14,13 +14,13 @@ from tellall.core.progress import Progress
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, with_noise, without_release
 from tellall.experiment.document import Audit
-from tellall.experiment.draft import as_toml
 from tellall.experiment.draws import MOST_UNKNOWNS
 from tellall.experiment.families import least_scale
 from tellall.experiment.findings import Finding, Skipped
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.places import Place, attack_apart, together
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.draft import as_toml
+from tellall.experiment.plans.places import Place, attack_apart, together
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import Limits, Verdict, judge_area, judge_outcome, judged_areas
 from tellall.release.protections.protection import is_random

@@ -12,7 +12,7 @@ from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
 from tellall.core.progress import Progress
 from tellall.experiment.answers import area_calibration_answer, too_many_learnt
 from tellall.experiment.calibrate import Calibration, calibrate
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.study_areas import AreaCalibration, AreaSweep, calibrate_areas, sweep_areas
 from tellall.experiment.sweep import Sweep, suggest_scales, sweep
 from tellall.experiment.trial import Planned

@@ -19,12 +19,12 @@ from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
-from tellall.experiment.attacker import INSIDER, Attacker
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
+from tellall.experiment.measures.risk import Risk, risk_of
+from tellall.experiment.measures.utility import ReaderLoss, readers_of
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
-from tellall.experiment.risk import Risk, risk_of
-from tellall.experiment.utility import ReaderLoss, readers_of
+from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.people.dataset import Dataset
 from tellall.promise.bounds.gauge import gauge_together
 from tellall.release import catalogue

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, replace
 from tellall.core.amounts import count_of
 from tellall.core.errors import invalid
 from tellall.core.text import one_line
+from tellall.experiment.measures.risk import LEVELS
 from tellall.experiment.outcome import PARTLY, Outcome
-from tellall.experiment.risk import LEVELS
 from tellall.people.dataset import Dataset
 
 __all__ = [

@@ -23,7 +23,7 @@ from tellall.core.amounts import level, with_interval
 from tellall.core.text import plain_text
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.document import Audit
-from tellall.experiment.risk import Risk
+from tellall.experiment.measures.risk import Risk
 from tellall.experiment.sweep import Sweep
 from tellall.experiment.verdict import Answer
 from tellall.people.dataset import Dataset

@@ -18,9 +18,9 @@ from tellall.core import files
 from tellall.core.claims import PARTIAL, clear_leftovers, is_claimed, private_folder
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
-from tellall.experiment.draft import ColumnLook, draft, look_at, toml_text
-from tellall.experiment.plan import Plan
-from tellall.experiment.policy import Policy
+from tellall.experiment.plans.draft import ColumnLook, draft, look_at, toml_text
+from tellall.experiment.plans.plan import Plan
+from tellall.experiment.plans.policy import Policy
 from tellall.people import readers
 from tellall.release.release import Release
 

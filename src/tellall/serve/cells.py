@@ -11,10 +11,10 @@ import numpy as np
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
 from tellall.core.progress import Progress, counter
-from tellall.experiment.attacker import people_of as people_in
 from tellall.experiment.culprits import learnt_people, tells_of_nobody
 from tellall.experiment.document import Audit
-from tellall.experiment.places import Place
+from tellall.experiment.plans.attacker import people_of as people_in
+from tellall.experiment.plans.places import Place
 from tellall.experiment.trial import Planned, Trial
 from tellall.experiment.verdict import Limits
 from tellall.people.bits import IntArray

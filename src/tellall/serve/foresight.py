@@ -7,7 +7,7 @@ from typing import Any
 
 from tellall.core.amounts import percent
 from tellall.core.errors import TellallError
-from tellall.experiment.plan import ALL_TOGETHER, Plan
+from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue

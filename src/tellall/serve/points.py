@@ -13,8 +13,8 @@ from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
 from tellall.core.progress import Progress
 from tellall.experiment.outcome import Outcome
-from tellall.experiment.places import Place, together
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.places import Place, together
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.sweep import rows_of, suggest_scales
 from tellall.experiment.trial import Planned, Trial, affordable
 from tellall.experiment.verdict import JudgedArea, Limits, Verdict, area_name, judge_area, judged_areas

@@ -12,9 +12,9 @@ from typing import Any
 
 from tellall.core.amounts import points
 from tellall.core.errors import invalid
-from tellall.experiment.mistakes import is_unknown
-from tellall.experiment.plan import Plan
-from tellall.experiment.policy import Policy, decision
+from tellall.experiment.plans.mistakes import is_unknown
+from tellall.experiment.plans.plan import Plan
+from tellall.experiment.plans.policy import Policy, decision
 from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
 from tellall.report.releases import Unit, release_rows, shares

@@ -19,8 +19,8 @@ from tellall.core.text import one_line, said_safely
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
-from tellall.experiment.places import Place, places_of
-from tellall.experiment.record import record_of
+from tellall.experiment.plans.places import Place, places_of
+from tellall.experiment.plans.record import record_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
 

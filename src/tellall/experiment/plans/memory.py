@@ -16,7 +16,7 @@ from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
 
 if TYPE_CHECKING:
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
 
 __all__ = [
     "FACTORISED",

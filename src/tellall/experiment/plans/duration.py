@@ -10,14 +10,14 @@ from tellall.attack.baselines import FOLDS
 from tellall.attack.left_out import BLOCKED, WALKED
 from tellall.attack.left_out import FACTORISED as LEFT_OUT
 from tellall.experiment.audit import jobs_alone, jobs_together
-from tellall.experiment.memory import FACTORISED, in_blocks, tables_and_rows, unknowns_of, written_out
+from tellall.experiment.plans.memory import FACTORISED, in_blocks, tables_and_rows, unknowns_of, written_out
 from tellall.experiment.trial import affordable
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
 from tellall.release.statistics.base import Statistic
 
 if TYPE_CHECKING:
-    from tellall.experiment.plan import Plan
+    from tellall.experiment.plans.plan import Plan
 
 __all__ = ["Duration", "duration_of"]
 

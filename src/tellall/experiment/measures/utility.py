@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
-from tellall.experiment.intervals import NORMAL
+from tellall.experiment.measures.intervals import NORMAL
 from tellall.people.dataset import Dataset
 from tellall.release.release import Release
 from tellall.release.statistics.base import tables_of

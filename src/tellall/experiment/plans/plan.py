@@ -12,8 +12,8 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION, outdated
 from tellall.core.text import one_line, said
-from tellall.experiment.attacker import INSIDER, Attacker
-from tellall.experiment.mistakes import (
+from tellall.experiment.plans.attacker import INSIDER, Attacker
+from tellall.experiment.plans.mistakes import (
     ELSEWHERE,
     Problem,
     all_at_once,
@@ -40,8 +40,8 @@ from tellall.release.statistics.cell_counts import CellCounts
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
-    from tellall.experiment.duration import Duration
-    from tellall.experiment.memory import Memory
+    from tellall.experiment.plans.duration import Duration
+    from tellall.experiment.plans.memory import Memory
 
 __all__ = ["ALL_TOGETHER", "NotChecked", "Plan"]
 
@@ -342,13 +342,13 @@ class Plan:
 
     def memory(self, dataset: Dataset, device: str = "cpu") -> Memory:
         """What the audit will need, before it starts; ``device`` as in `audit`."""
-        from tellall.experiment.memory import memory_of
+        from tellall.experiment.plans.memory import memory_of
 
         return memory_of(self, dataset, device)
 
     def time(self, dataset: Dataset) -> Duration:
         """How long the audit will take, before it starts."""
-        from tellall.experiment.duration import duration_of
+        from tellall.experiment.plans.duration import duration_of
 
         return duration_of(self, dataset)
 

@@ -12,8 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
-from tellall.experiment.intervals import CHANCE, NORMAL, exact_interval, gain_interval, share_interval
-from tellall.experiment.risk import Mask, Risk
+from tellall.experiment.measures.intervals import (
+    CHANCE,
+    NORMAL,
+    exact_interval,
+    gain_interval,
+    share_interval,
+)
+from tellall.experiment.measures.risk import Mask, Risk
 
 __all__ = ["Hits", "Total"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.release import catalogue, statistics
 from tellall.release import protections as noise
 from tellall.release.protections.protection import Protection, Unknown

@@ -11,7 +11,7 @@ import numpy as np
 from tellall.core.errors import TellallError, invalid
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line
-from tellall.experiment.draft import as_toml_value
+from tellall.experiment.plans.draft import as_toml_value
 from tellall.people.labels import label_text
 from tellall.people.sheets import SHEETS, TEXTS, read_cells
 from tellall.release.curves import survival_columns

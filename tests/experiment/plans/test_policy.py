@@ -12,9 +12,9 @@ import pytest
 
 import tellall as ta
 from tellall.core.schemas import load
-from tellall.experiment.attacker import Attacker
-from tellall.experiment.plan import Plan
-from tellall.experiment.policy import Policy, decision
+from tellall.experiment.plans.attacker import Attacker
+from tellall.experiment.plans.plan import Plan
+from tellall.experiment.plans.policy import Policy, decision
 from tellall.report.summary import junit, markdown
 
 RELEASES = [
@@ -149,6 +149,6 @@ def test_the_record_of_a_decision_has_hashes_and_room_for_a_name(tmp_path):
 
 
 def test_the_example_in_the_documents_is_a_policy():
-    policy = Policy.read(Path(__file__).parents[2] / "docs" / "examples" / "policy.toml")
+    policy = Policy.read(Path(__file__).parents[3] / "docs" / "examples" / "policy.toml")
     assert policy.not_published == ("SubsetCounts",)
     assert policy.under(_plan()).attackers == _plan().attackers  # the insider is there already

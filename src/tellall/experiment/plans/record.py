@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tellall.experiment.draft import as_toml, as_toml_value
+from tellall.experiment.plans.draft import as_toml, as_toml_value
 
 __all__ = ["plan_as_shown", "record_of", "sha256_of"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.experiment.utility import coefficient_utility, cramers_v, utility
+from tellall.experiment.measures.utility import coefficient_utility, cramers_v, utility
 from tellall.release.protections.calibrated import Trivial
 from tellall.release.protections.rounding import Rounding
 from tellall.release.protections.suppression import Suppression

@@ -3,7 +3,7 @@
 import hashlib
 import tomllib
 
-from tellall.experiment.record import plan_as_shown, record_of
+from tellall.experiment.plans.record import plan_as_shown, record_of
 
 PLAN = b"""# mine
 secret = "ill"

@@ -11,7 +11,7 @@ import numpy as np
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.experiment.outcome import Outcome, add_up
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.trial import Setting
 from tellall.people.areas import area_seed, split, too_small
 from tellall.people.bits import IntArray

@@ -9,7 +9,7 @@ import pytest
 
 import tellall as ta
 from tellall.algebra.operators.base import HOST
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.plan import Plan
 
 
 def people(n: int, d: int, levels: int = 2) -> ta.Dataset:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tellall import InvalidInput
-from tellall.experiment.hits import Hits, Total
-from tellall.experiment.intervals import exact_interval
+from tellall.experiment.measures.hits import Hits, Total
+from tellall.experiment.measures.intervals import exact_interval
 
 
 def tally_of(n, draws, seed, *, share=0.7, baseline=0.5, names=("majority", "public")):

@@ -20,7 +20,7 @@ from tellall.attack.trace.trace import Tracing
 from tellall.core.amounts import amount, points
 from tellall.core.errors import invalid
 from tellall.core.notebook import InNotebook
-from tellall.experiment.intervals import NORMAL, gain_interval, highest_share, luck
+from tellall.experiment.measures.intervals import NORMAL, gain_interval, highest_share, luck
 from tellall.release.protections.protection import Rng, as_rng
 from tellall.release.sight import seen_by
 

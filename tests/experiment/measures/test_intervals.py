@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.experiment.intervals import exact_interval, gain_interval, highest_share, luck
+from tellall.experiment.measures.intervals import exact_interval, gain_interval, highest_share, luck
 
 
 @pytest.mark.parametrize("n", [1, 3, 12])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.experiment.duration import Duration
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.duration import Duration
+from tellall.experiment.plans.plan import Plan
 
 TABLES = {"statistic": {"kind": "Marginals", "ways": 2}}
 

@@ -12,9 +12,9 @@ from typing import Any
 from tellall.core import files
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said
-from tellall.experiment.attacker import Attacker
-from tellall.experiment.plan import Plan
-from tellall.experiment.record import sha256_of
+from tellall.experiment.plans.attacker import Attacker
+from tellall.experiment.plans.plan import Plan
+from tellall.experiment.plans.record import sha256_of
 from tellall.release import catalogue
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
@@ -161,7 +161,7 @@ def decision(
     policy and the outputs. A file of people has none: a hash confirms a guess about the one row that somebody
     does not know. ``people_file`` is its check under the curator's key, which tells nothing without the key.
     """
-    from tellall.experiment.draft import as_toml_value as toml
+    from tellall.experiment.plans.draft import as_toml_value as toml
 
     lines = [
         "# The record of a decision about publishing. Fill in the last part.",

@@ -7,10 +7,10 @@ import pytest
 
 import tellall as ta
 from tellall.core.schemas.documents import AuditDocument
-from tellall.experiment.attacker import INSIDER, Attacker
 from tellall.experiment.audit import reveal
-from tellall.experiment.places import places_of
-from tellall.experiment.plan import Plan
+from tellall.experiment.plans.attacker import INSIDER, Attacker
+from tellall.experiment.plans.places import places_of
+from tellall.experiment.plans.plan import Plan
 from tellall.experiment.remedy import _RemedySearch
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.release.statistics.among import as_among

@@ -1,0 +1,1 @@
+"""What is measured: risk, hits, proofs, reliability, utility, and how far luck can move them."""

@@ -131,7 +131,8 @@ def test_the_tutorial_can_be_followed_to_its_end(tmp_path, monkeypatch):
             Path(code.splitlines()[0].removeprefix("# ")).write_text(code, encoding="utf-8")
         elif kind == "sh" and code.startswith("tellall"):
             run = [sys.executable, "-m", *shlex.split(code)]
-            said = subprocess.run(run, capture_output=True, text=True, check=False).stdout
+            done = subprocess.run(run, capture_output=True, text=True, check=False)
+            said = done.stdout + done.stderr
         elif kind == "text":
             shown = [line for line in code.splitlines() if line]
             told = [line.rstrip() for line in said.splitlines()]

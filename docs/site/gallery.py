@@ -104,6 +104,24 @@ def _genomes(folder: Path) -> None:
     (folder / "members.txt").write_text("".join(f"p{i}\n" for i in range(40)), "utf-8")
 
 
+def _frequencies(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    frequency = rng.uniform(0.05, 0.5, 2000)
+    shares = (rng.random((500, 2000, 2)) < frequency[:, None]).sum(axis=2).mean(axis=0) / 2
+    rows = ([2, f"rs{1000 + j}", "G", "A", f"{share:.4f}", 1000] for j, share in enumerate(shares))
+    head = ["#CHROM", "ID", "REF", "ALT", "ALT_FREQS", "OBS_CT"]
+    lines = ["\t".join(map(str, line)) for line in (head, *rows)]
+    (folder / "freqs.afreq").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def _diabetes(folder: Path) -> None:
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes(scaled=False)
+    rows = ([*map(float, row), float(grew)] for row, grew in zip(data.data, data.target, strict=True))
+    _write(folder / "diabetes.csv", [*data.feature_names, "progression"], rows)
+
+
 def _firms(folder: Path) -> None:
     rng = np.random.default_rng(5)
     firms = ta.Dataset.from_arrays(
@@ -150,6 +168,30 @@ GALLERY = (
         "  --coding genotypes --members members.txt -o traced",
         "traced/report.html",
         _genomes,
+    ),
+    Entry(
+        "limit",
+        "How many frequencies may be published",
+        "2,000 allele frequencies of 500 simulated people: how many of them, before people are traced?",
+        "tellall limit freqs.afreq --people 500 --most 2000 --html limit.html",
+        "limit.html",
+        _frequencies,
+    ),
+    Entry(
+        "profile",
+        "A privacy profile",
+        "What differential privacy promises for a regression about 442 diabetes patients (scikit-learn).",
+        "tellall profile diabetes.csv -y progression -x bmi -x bp --html profile.html",
+        "profile.html",
+        _diabetes,
+    ),
+    Entry(
+        "bounds",
+        "Bounds, before any data",
+        "How much noise tables need and how much is enough, by the theorems.",
+        "tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6 --html bounds.html",
+        "bounds.html",
+        _nothing,
     ),
     Entry(
         "rules",

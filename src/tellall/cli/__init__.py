@@ -124,6 +124,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     profile: (
         "tellall profile wages.csv -y wage",
         "tellall profile wages.csv -y wage -x age --delta 1e-6",
+        "tellall profile wages.csv -y wage --html profile.html",
     ),
     trace: (
         "tellall trace --release freqs.afreq --targets t.bed --reference ref.bed",
@@ -131,7 +132,7 @@ _EXAMPLES: dict[Callable[..., None], tuple[str, ...]] = {
     ),
     limit: (
         "tellall limit freqs.afreq --people 500",
-        "tellall limit freqs.afreq -n 500 --round 0.01",
+        "tellall limit freqs.afreq -n 500 --round 0.01 --html limit.html",
     ),
     bounds: ("tellall bounds -n 10000 --attributes 20 --ways 3 --epsilon 1 --delta 1e-6",),
     paper: ("tellall paper robust-tracing", "tellall paper private-ols --data papers/ --full"),

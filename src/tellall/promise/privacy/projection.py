@@ -51,7 +51,7 @@ def projection_delta(
     Notes
     -----
     With p the leverage, r the rows, S and F the chi-square survival and distribution functions of r degrees,
-    forward and, if T' > 0, else 0, backward
+    δ is the first of these forward and the second backward, where it is 0 if T' ≤ 0:
 
         δ = S((1−p)T) − e^ε S(T),   T = (2ε − r ln(1−p))/p
         δ = F(T') − e^ε F((1−p)T'),   T' = (−2ε − r ln(1−p))/p

@@ -168,6 +168,18 @@ def test_every_public_name_is_in_the_reference_with_what_it_says():
     assert "privacy.sketch_delta" in pages
 
 
+@pytest.mark.parametrize("picture", sorted(ROOT.glob("docs/*.svg")), ids=lambda p: p.name)
+def test_pictures_ask_for_nothing(picture):
+    text = picture.read_text(encoding="utf-8")
+    parseString(text)
+    assert not re.search(r"url\(.?https?:|href=|<script|<image", text)
+
+
+def test_the_first_picture_is_what_the_code_draws():
+    drawn = site("pictures").how_it_works()
+    assert drawn == (ROOT / "docs" / "how-it-works.svg").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("text", "drawn"),
     [

@@ -1,9 +1,12 @@
 import ast
+import os
 import pickle
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -187,11 +190,23 @@ except ImportError as error:
     assert python(code) == "tellall runs on Linux and macOS; on Windows install it in WSL.\n"
 
 
+def installed(parts: Path, folder: Path) -> Path:
+    """The folder of commands of an empty environment that a wheel or a source archive was installed into."""
+    venv.create(folder, with_pip=True)
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, parts], check=True, capture_output=True, cwd=folder)
+    return folder / "bin"
+
+
+def alone() -> dict[str, str]:
+    """The environment without what would lead to the sources."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
 @pytest.mark.slow
-def test_wheel_and_source_are_installed_into_an_empty_environment(tmp_path):
-    root = Path(__file__).resolve().parents[1]
+def test_the_wheel_is_installed_into_an_empty_environment(tmp_path):
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", tmp_path, root], check=True, capture_output=True)
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", tmp_path, ROOT], check=True, capture_output=True)
     (wheel,) = tmp_path.glob("tellall-*.whl")
     with zipfile.ZipFile(wheel) as parts:
         names = parts.namelist()
@@ -200,12 +215,35 @@ def test_wheel_and_source_are_installed_into_an_empty_environment(tmp_path):
     assert "Description-Content-Type: text/markdown" in about
     assert f"Version: {ta.__version__}" in about
     assert not any(name.startswith(("tests/", "docs/")) for name in names)
-    venv.create(tmp_path / "empty", with_pip=True)
-    python = tmp_path / "empty" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True, capture_output=True)
-    command = [tmp_path / "empty" / "bin" / "tellall", "explain", "threshold rule"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    command = [installed(wheel, tmp_path / "empty") / "tellall", "explain", "threshold rule"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, env=alone())
     assert told.stdout.startswith("threshold rule.")
+
+
+@pytest.mark.slow
+def test_the_source_archive_is_installed_into_an_empty_environment(tmp_path):
+    tools = installed(Path("hatchling"), tmp_path / "tools")
+    whole = shutil.copytree(ROOT, tmp_path / "whole", ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    build = [tools / "python", "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path]
+    subprocess.run(build, check=True, capture_output=True, cwd=whole)
+    (archive,) = tmp_path.glob("tellall-*.tar.gz")
+    with tarfile.open(archive) as parts:
+        names = {name.partition("/")[2] for name in parts.getnames()}
+    assert {"README.md", "LICENSE", "Makefile", "src/tellall/py.typed", "tests/test_package.py"} <= names
+    assert not any(name.startswith(("work", "shared", ".")) for name in names - {".gitignore"})
+    tellall = installed(archive, tmp_path / "empty") / "tellall"
+    rows = "\n".join(f"{i % 3},{i % 4},{i * 7 % 5 % 2}" for i in range(60))
+    (tmp_path / "people.csv").write_text(f"x,y,ill\n{rows}\n")
+    for command, codes in (
+        (["demo", "--help"], {0}),
+        (["init", "people.csv", "--secret", "ill"], {0}),
+        (["audit", "people.toml", "--jobs", "1", "--no-remedy"], {0, 1, 3}),
+    ):
+        done = subprocess.run(
+            [tellall, *command], capture_output=True, text=True, cwd=tmp_path, env=alone(), check=False
+        )
+        assert done.returncode in codes, done.stderr
+    assert (tmp_path / "people-audit" / "report.html").is_file()
 
 
 def test_the_citation_names_this_version():

@@ -295,7 +295,7 @@ def test_other_survival_curves_are_named_with_the_reason(patients, tmp_path, com
 
 
 @pytest.mark.parametrize(
-    "lines", ["Time,Surv prob\n1,a\n", "Time,Surv prob\n,0.5\n", "Time\n1\n", "Time,Surv prob\n2,.5\n1,.4\n"]
+    "lines", ["Time,Surv prob\n1,a\n", "Time,Surv prob\n,0.5\n", "Time\n1\n", "Time,Surv prob\n1,.5\n1,.4\n"]
 )
 def test_bent_curves_are_refused(patients, tmp_path, lines):
     folder = _curve_folder(tmp_path / "outs", "acro.surv_func(df.months, df.died)", [1.0], [0.9])
@@ -303,3 +303,19 @@ def test_bent_curves_are_refused(patients, tmp_path, lines):
     found = ta.read_acro(folder, patients)
     assert not found.outputs
     assert "must be" in found.skipped[0].reason
+
+
+def test_an_outsider_is_told_by_the_record_what_means_are_of(tmp_path):
+    folder = _curve_folder(tmp_path / "outs", "acro.crosstab(df.old, df.sex)", [1.0], [0.9])
+    table = pd.DataFrame({"old": [0, 0, 1, 1], "sex": list("fmfm"), "pay": [1.5, 2.5, 4.0, 8.25]})
+    table.pivot_table("pay", "old", "sex", "mean").to_csv(folder / "output_0_0.csv")
+    record = json.loads((folder / "results.json").read_text())
+    record["results"]["output_0"] |= {
+        "properties": {"method": "crosstab"},
+        "summary": "mean : \n",
+        "fair": {"dependent": "pay", "independent": ["old", "sex"]},
+    }
+    (folder / "results.json").write_text(json.dumps(record))
+    found = ta.read_acro(folder, ta.Dataset.from_frame(table, secret="pay").public)
+    assert (found.secret, found.meaning) == ("pay", ())
+    assert found.releases[0].statistic == ta.CellMeans(3, [["old", "sex"]])

@@ -187,6 +187,10 @@ class _Entry:
             return self.followed()[1]
         return self.variables[-1] if self.kind == "table" and self.variables and self._counts() else ""
 
+    def shows_amounts(self) -> bool:
+        """Whether this is a table of means, sums or other numbers of one variable."""
+        return self.kind == "table" and not self.is_survival() and not self._counts()
+
     def is_survival(self) -> bool:
         """Whether this is the table of a survival curve."""
         return self.kind == "table" and str(self.section("properties").get("method", "")).startswith("surv")
@@ -206,8 +210,7 @@ class _Entry:
         time, event = self.followed()
         if event != known.secret or len(people.meaning or ()) != 2:
             raise InvalidInput(f"a survival curve of {one_line(event, 60)}, not of {known.secret}")
-        (path,) = self.files()[:1]
-        release = curve_of_lines(read_cells(path), people, time, ())
+        release = curve_of_lines(read_cells(self.files()[0]), people, time, ())
         return release if where is None else release.about(where)
 
     def _counts(self) -> bool:
@@ -424,7 +427,7 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
     if given.meaning is not None:
         return TableContext(view, name, given.meaning)
     shown = sorted(labels.get(name, set()))
-    if len(shown) < 2 and any(entry.dependent == name for entry in entries if entry.kind == "table"):
+    if len(shown) < 2 and any(entry.dependent == name for entry in entries if entry.shows_amounts()):
         return TableContext(view, name, ())  # what has means and is on no axis is a real number
     return TableContext(view, name, sort_values(shown) if len(shown) > 1 else ("0", "1"))
 
@@ -432,10 +435,10 @@ def _know(entries: Sequence[_Entry], public: Any, view: Public, secret: str | No
 def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[str]]]:
     """The variables of an output that are no public columns, with the labels they show."""
     try:
-        if entry.is_survival():
-            event = entry.followed()[1]
-            if event not in given.public.names:
-                yield event, []
+        if entry.is_survival() or (entry.shows_amounts() and entry.dependent not in ("", "unknown")):
+            name = entry.followed()[1] if entry.is_survival() else entry.dependent
+            if name not in given.public.names:
+                yield name, []
         elif entry.kind == "table":
             for _, grid in entry.grids(given):
                 for at, name in enumerate(grid.names):

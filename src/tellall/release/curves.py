@@ -37,7 +37,7 @@ def curve_of_lines(
     rows = [[as_number(label_text(cell)) for cell in (line[j] for j in found)] for line in filled[1:]]
     if not rows or any(None in row or row[0] != row[0] for row in rows):
         raise invalid("table", "lines of a time and a number, or a mark for a hidden one", "others")
-    times, values = np.array(rows, dtype=np.float64).T
+    times, values = np.array(sorted(rows), dtype=np.float64).T
     statistic = SurvivalCurve(time, grid=times.tolist())
     return Release.from_values(statistic, values, public=people.public, protect=protect, levels=2)
 

@@ -436,9 +436,9 @@ def _strangers(entry: _Entry, given: TableContext) -> Iterator[tuple[str, list[s
     """The variables of an output that are no public columns, with the labels they show."""
     try:
         if entry.is_survival() or (entry.shows_amounts() and entry.dependent not in ("", "unknown")):
-            name = entry.followed()[1] if entry.is_survival() else entry.dependent
-            if name not in given.public.names:
-                yield name, []
+            about = entry.followed()[1] if entry.is_survival() else entry.dependent
+            if about not in given.public.names:
+                yield about, []
         elif entry.kind == "table":
             for _, grid in entry.grids(given):
                 for at, name in enumerate(grid.names):

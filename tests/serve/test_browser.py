@@ -238,10 +238,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(browser, finished, axe, width,
         for address in (finished, *steps, f"{areas}/verdict", f"{areas}/fix"):
             page.goto(address)
             page.wait_for_load_state("networkidle")
-            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            page.evaluate(axe)
-            run = "axe.run().then(r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)]))"
-            assert page.evaluate(run) == [], address
+            assert violations(page, axe) == [], address
             beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert page.evaluate(beyond) == 0, address
 
@@ -340,7 +337,16 @@ def test_two_people_at_once(browser, served):
         assert one.url != other.url
 
 
-def test_rules_attackers_and_what_was_published(browser, served, tmp_path):
+def violations(page: Any, axe: str) -> Any:
+    """What axe-core finds on a page, everything unfolded."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.evaluate(axe)
+    return page.evaluate(
+        "axe.run().then(r => r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)]))"
+    )
+
+
+def test_rules_attackers_and_what_was_published(browser, served, tmp_path, axe):
     import tellall as ta
 
     (tmp_path / "clinic.csv").write_bytes(people_csv(60))
@@ -354,6 +360,7 @@ def test_rules_attackers_and_what_was_published(browser, served, tmp_path):
         page.wait_for_selector(".upload .alert")
         page.set_input_files("#policy-file", tmp_path / "policy.toml")
         page.wait_for_selector("#drop-policy")
+        assert violations(page, axe) == []
         assert "Ward 7" in page.inner_text("main")
         click = Clicks(page)
         click.choose("clinic.csv", people_csv(60))
@@ -373,6 +380,9 @@ def test_rules_attackers_and_what_was_published(browser, served, tmp_path):
         text = page.inner_text(".plan-text pre")
         assert 'file = "published-1.json"' in text
         assert "[[attackers]]" in text
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert violations(page, axe) == []
         page.click("#attacker-1")
         page.wait_for_selector("#attacker-1", state="detached")
         page.click("#published-0")

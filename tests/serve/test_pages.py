@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from tellall import cli
-from tellall.serve import edits
+from tellall.serve import edits, views
 from tests.conftest import first_fast
 from tests.report.pages import NASTY, Tags
 from tests.serve.client import files_in
@@ -317,6 +317,20 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     case.write_plan(edits.with_number(case.plan_text, "seed", "9"))
     assert case.decision is None
     assert client.get(f"{client.here}/export/decision.toml").status == 404
+
+
+def test_an_audit_of_another_version_has_to_be_made_again(audited, client):
+    planned(client)
+    case = client.case()
+    for name in ("audit", "done.json"):
+        copy(audited.case().folder / name, case.folder / name)
+    assert case.current
+    case.write("done.json", case.read("done.json") | {"tellall": "0.0.1"})
+    assert not case.current
+    assert "Run the audit" in client.get(f"{client.here}/plan").text
+    old = audited.case().audit
+    assert views.compared(old | {"tellall": "0.0.1"}, old) == []
+    assert len(views.compared(old, old)) == 1
 
 
 @pytest.mark.parametrize("form", [{}, {"decision": "maybe"}, {"decision": "accept", "comment": "x" * 5000}])

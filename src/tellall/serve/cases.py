@@ -18,6 +18,7 @@ from tellall.core import files
 from tellall.core.claims import PARTIAL, clear_leftovers, is_claimed, private_folder
 from tellall.core.errors import InvalidInput, TellallError, invalid
 from tellall.core.text import one_line, plain_text, said
+from tellall.core.version import __version__
 from tellall.experiment.plans.draft import ColumnLook, draft, look_at, toml_text
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy
@@ -223,9 +224,9 @@ class Case:
 
     @property
     def current(self) -> bool:
-        """Whether the last finished audit is about the plan as it is now."""
+        """Whether the last finished audit is about the plan as it is now, and by this version of tellall."""
         done = self.read("done.json")
-        return done is not None and done["version"] == self.version
+        return done is not None and (done["version"], done.get("tellall")) == (self.version, __version__)
 
     def forget(self) -> None:
         """Removes the case and everything in it from this machine."""

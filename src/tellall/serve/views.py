@@ -220,8 +220,8 @@ def headline(document: Plain) -> list[tuple[str, str]]:
 
 
 def compared(before: Plain | None, document: Plain) -> list[Plain]:
-    """Each release then and now; empty where there is nothing to compare with."""
-    if before is None:
+    """Each release then and now; empty where there is nothing to compare with, by the same tellall."""
+    if before is None or before.get("tellall") != document["tellall"]:
         return []
     then, now_rows = ({row.name: row for row in release_rows(one)} for one in (before, document))
     return [

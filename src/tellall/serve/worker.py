@@ -16,6 +16,7 @@ from tellall.core.claims import claimed
 from tellall.core.errors import InvalidInput, TellallError
 from tellall.core.jobs import Workers
 from tellall.core.text import one_line, said_safely
+from tellall.core.version import __version__
 from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
@@ -138,7 +139,7 @@ def _keep(case: Case, found: Audit, version: str) -> None:
     for name in ("fix.json", "learnt.json"):
         (case.folder / name).unlink(missing_ok=True)
     found.save(case.folder / "audit")
-    case.write("done.json", {"version": version, "when": now()})
+    case.write("done.json", {"version": version, "tellall": __version__, "when": now()})
 
 
 def _explained(

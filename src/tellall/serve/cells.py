@@ -130,7 +130,11 @@ def looked_at(case: Case, query: Mapping[str, str]) -> Plain:
 
 _ORDERS: dict[str, Any] = {
     "people": lambda row: (row["people"], row["values"]),
-    "given": lambda row: (row["given"] is None, -(row["share"] or 0.0), row["people"]),
+    "given": lambda row: (
+        1 if row["given"] is None else 2 * (not row["given"]),
+        -(row["share"] or 0.0),
+        row["people"],
+    ),
 }
 
 

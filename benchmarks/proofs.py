@@ -23,7 +23,7 @@ from tellall.attack.secret import Bit
 from tellall.release.equations import Evidence
 from timing import Section, least_time, one_thread
 
-LIMIT = 60.0  # of CP-SAT's own measure of time, about seconds
+LIMIT = 30.0  # of CP-SAT's own measure of time, about seconds
 PROTECTIONS: tuple[ta.Protection | None, ...] = (None, ta.Rounding(3), ta.Suppression(5))
 
 

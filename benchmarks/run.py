@@ -2,8 +2,8 @@
 
 python benchmarks/run.py [--quick] [SCRIPT ...]
 
-Half an hour on one core of a quiet machine. One that fails, or misses something that is not installed here,
-leaves its sections of RESULTS.md as they were, and the last lines say so.
+Some 35 minutes on one core of a quiet machine, a third of them in growth.py. One that fails, or misses
+something that is not installed here, leaves its sections of RESULTS.md as they were, and the last lines say so.
 """
 
 from __future__ import annotations

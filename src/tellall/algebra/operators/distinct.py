@@ -120,16 +120,21 @@ class RowBlocks:
     def quadratic(self, rows: Array, inner: Array) -> Array:
         """b_pᵀ K b_p for every column b_p of diag(rows) A; of the symmetric K the upper half is read."""
         left, out = rows * self.value, np.zeros(self.place.shape[1])
-        if self.dense:
-            whole = np.triu(inner) * left * left[:, None]
-            whole += np.triu(whole, 1).T
-            for part, written in self._written():
-                out[part] = np.einsum("ij,ij->j", whole @ written, written)
-            return out
         for one, other, size, together, part in self._pairs():
             padded = np.zeros(size)
             padded[:-1, :-1] = (1 if one == other else 2) * left[one, None] * inner[one, other] * left[other]
             out[part] += padded.take(together)
+        return out
+
+    def lengths(self, rows: Array, factor: Array) -> Array:
+        """‖L⁻¹ b_p‖² for every column b_p of diag(rows) A: the same for K⁻¹ = L Lᵀ, where that is quicker."""
+        from scipy.linalg import solve_triangular
+
+        left, out = rows * self.value, np.empty(self.place.shape[1])
+        for part, written in self._written():
+            written *= left[:, None]
+            solved = solve_triangular(factor, written, lower=True, overwrite_b=True, check_finite=False)
+            out[part] = np.einsum("ij,ij->j", solved, solved)
         return out
 
     def _written(self) -> Iterator[tuple[slice, Array]]:
@@ -139,7 +144,7 @@ class RowBlocks:
             part = slice(begin, min(begin + _FEW, unknowns))
             place = self.place[:, part]
             block, column = np.nonzero(place < np.diff(self.start)[:, None])
-            written = np.zeros((self.value.size, part.stop - begin))
+            written = np.zeros((self.value.size, part.stop - begin), order="F")  # as LAPACK takes it
             written[(first + place)[block, column], column] = 1.0
             yield part, written
 

@@ -59,7 +59,9 @@ class RowFactor:
 
         blocks = self.rows.blocks
         used: Array
-        if blocks is not None:
+        if blocks is not None and blocks.dense:
+            used = blocks.lengths(self.weight, self.factor) / self.precision
+        elif blocks is not None:
             used = blocks.quadratic(self.weight, self._inverse) / self.precision
         elif isinstance(self._scaled, np.ndarray):
             reduced = solve_triangular(self.factor, self._scaled, lower=True)

@@ -3,7 +3,7 @@
 python benchmarks/run.py [--quick] [SCRIPT ...]
 
 Some 35 minutes on one core of a quiet machine, a third of them in growth.py. One that fails, or misses
-something that is not installed here, leaves its sections of RESULTS.md as they were, and the last lines say so.
+something that is not installed here, leaves its sections of RESULTS.md as they were; the last lines say so.
 """
 
 from __future__ import annotations

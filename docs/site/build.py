@@ -29,13 +29,18 @@ def main() -> None:
     """Builds the site; a warning, a broken link or a page that asks for the network ends it."""
     assemble(gallery="--no-gallery" not in sys.argv)
     shutil.rmtree(SITE, ignore_errors=True)
-    subprocess.run(
-        [shutil.which("zensical") or Path(sys.executable).with_name("zensical"), "build", "--strict"],
-        cwd=ROOT,
-        check=True,
-    )
+    subprocess.run([_zensical(), "build", "--strict"], cwd=ROOT, check=True)
     offline(SITE)
     print(f"The site is {SITE.relative_to(ROOT) / 'index.html'}")
+
+
+def _zensical() -> str:
+    """The builder beside this Python, or the one on the path."""
+    beside = Path(sys.executable).with_name("zensical")
+    found = str(beside) if beside.exists() else shutil.which("zensical")
+    if found is None:
+        raise SystemExit("zensical must be installed; got none. Try: pip install '.[docs]'")
+    return found
 
 
 def assemble(*, gallery: bool = True) -> None:

@@ -19,6 +19,7 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.progress import Progress, about
+from tellall.experiment.contributors import rules_of
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
@@ -139,6 +140,7 @@ def _by_one(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
         differences=differences(dataset.public, plan, findings),
+        rules=rules_of(dataset, plan.releases, plan.seed),
     )
 
 

@@ -50,7 +50,8 @@ class Audit(WithFigures):
     area, the worst first. ``proved`` has the people proved by any set of releases; None: the most that one
     set proves. ``remedy`` is the cheapest change that passes, and ``culprits`` says what each part of the
     plan adds and who is exposed; None where nobody looked. ``differences`` are pairs of releases about
-    different people. Of several attackers the audit is that of the worst; ``attackers`` has a line for each.
+    different people; ``rules`` is what the agencies' rules for sums would have said. Of several attackers
+    the audit is that of the worst; ``attackers`` has a line for each.
     ``record`` says when it was made and of which files, see `record_of`; None where nobody keeps one.
     """
 
@@ -67,6 +68,7 @@ class Audit(WithFigures):
     differences: tuple[Difference, ...] = ()
     attackers: tuple[dict[str, Any], ...] = ()
     record: dict[str, Any] | None = None
+    rules: dict[str, Any] | None = None
 
     @property
     def found(self) -> tuple[Finding, ...]:
@@ -156,6 +158,7 @@ class Audit(WithFigures):
             "remedy": self.remedy,
             "culprits": self.culprits,
             "differences": [one.as_json() for one in self.differences],
+            "rules": self.rules,
             "attackers": list(self.attackers),
             "published_too": _published_too(self.plan, self.data),
             "assumed": [

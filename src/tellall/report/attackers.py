@@ -16,6 +16,8 @@ Plain = dict[str, Any]
 
 def attacker_blocks(document: Plain) -> Iterator[Block]:
     """The attackers, the worst first, and releases about different people; nothing where all is as usual."""
+    if document["rules"]:
+        yield Headed("What the agencies' rules say", (Bullets([document["rules"]["sentence"]]),))
     if document["differences"]:
         yield Headed("Releases about different people", (Bullets(differences_view(document)),))
     attackers = attackers_view(document)
@@ -63,7 +65,8 @@ def differences_view(document: Plain) -> list[str]:
 
 
 def attacker_lines(document: Plain) -> list[str]:
-    """Attackers and differences in lines for a terminal."""
+    """Attackers, differences and the agencies' rules in lines for a terminal."""
+    rules = [document["rules"]["sentence"]] if document["rules"] else []
     attackers = [
         f"{row['name']}: {row['word']}, advantage {row['cells'][0]}, {row['cells'][1]} proved, "
         f"{row['cells'][2]} exposed. {row['beside'][0]}"
@@ -71,4 +74,5 @@ def attacker_lines(document: Plain) -> list[str]:
     ]
     several = len(attackers) > 1
     told = ["Attackers, the worst first; the numbers above are the worst one's:"] if several else []
-    return [*differences_view(document), *told, *(f"  {line}" if several else line for line in attackers)]
+    lines = [*rules, *differences_view(document), *told]
+    return [*lines, *(f"  {line}" if several else line for line in attackers)]

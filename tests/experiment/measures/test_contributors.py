@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
+from tellall.report.attackers import attacker_lines
+from tellall.report.audit_page import render
 
 FIRMS = ta.Dataset.from_arrays(
     [[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1], [1, 1]],
@@ -94,3 +96,34 @@ def test_what_it_takes():
             ta.compare_rules(people, releases)
     with pytest.raises(ta.InvalidInput, match="p must be"):
         ta.compare_rules(FIRMS, release, p=0)
+
+
+def test_an_audit_says_what_the_rules_would_have_said():
+    """The p % rule passes totals that give withheld cells away; page, document and terminal say so."""
+    rng = np.random.default_rng(5)
+    people = ta.Dataset.from_arrays(
+        np.column_stack([rng.integers(0, 3, 40), rng.integers(0, 3, 40)]),
+        rng.lognormal(3, 1.3, 40),
+        names=["region", "trade"],
+    )
+    cells = {"kind": "Sums", "ways": 3}
+    totals = {"kind": "Sums", "ways": 2}
+    plan = {
+        "steps": False,
+        "releases": [
+            {"name": "cells", "statistic": cells, "protect": [{"kind": "PPercent", "p": 10}]},
+            {"name": "totals", "statistic": totals},
+        ],
+    }
+    audit = ta.audit(people, plan)
+    published = [ta.publish(people, ta.Sums(3), ta.PPercent(10)), ta.publish(people, ta.Sums(2))]
+    wanted = ta.compare_rules(people, published)
+    assert audit.rules == {
+        "sentence": wanted.sentence,
+        "cells": len(wanted.cells),
+        "broken": len(wanted.broken),
+    }
+    assert wanted.sentence in attacker_lines(audit.document)[0]
+    assert "the 10 % rule would withhold" in render(audit.document)
+    counted = ta.Dataset.from_arrays(people.public.codes.T, rng.integers(0, 2, 40))
+    assert ta.audit(counted, {"releases": [{"name": "t", "statistic": totals}]}).rules is None

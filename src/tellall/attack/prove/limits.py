@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from tellall.algebra.solvers.base import Mask
 from tellall.attack.prove.proof import EFFORT, Budget
 from tellall.release.equations import Evidence
 
-__all__ = ["NumberLimits", "find_limits"]
+__all__ = ["Contributions", "NumberLimits", "find_limits"]
 
 _ROOM = 1e-9  # of floating point, as a share of a value
 _SLACK = 1e-6  # of the solver, as a share of an end
@@ -82,6 +84,33 @@ def find_limits(evidence: Evidence, low: float, high: float, effort: int = EFFOR
 
 
 @dataclass(frozen=True, eq=False)
+class Contributions:
+    """Numbers of zero or more with these published values, seen by somebody who knows some of them."""
+
+    evidence: Evidence
+
+    @cached_property
+    def _programme(self) -> _Programme:
+        size = self.evidence.system.size
+        return _Programme.of(self.evidence, np.zeros(size.size), np.full(size.size, np.inf))
+
+    def most(self, person: int, known: Mapping[int, float]) -> float:
+        """The largest number that a person can have, infinite where nothing limits it.
+
+        The people of a group have at least what is known of them; a person has at most what is left of the
+        group's largest sum.
+        """
+        size, index = self.evidence.system.size, self.evidence.groups.index
+        people = np.fromiter(known, dtype=np.intp, count=len(known))
+        values = np.fromiter(known.values(), dtype=np.float64, count=len(known))
+        told = np.asarray(np.bincount(index[people], values, minlength=size.size), dtype=np.float64)
+        whole = np.bincount(index[people], minlength=size.size) == size
+        programme = replace(self._programme, lower=told, upper=np.where(whole, told, np.inf))
+        found = programme.solve(int(index[person]), -1.0)
+        return -float(found.fun) - float(told[index[person]]) if found.status == 0 else np.inf
+
+
+@dataclass(frozen=True, eq=False)
 class _Programme:
     """low ≤ matrix @ t ≤ high with t from lower to upper."""
 
@@ -100,15 +129,21 @@ class _Programme:
             ends.append(side + sign * _ROOM * (1 + np.abs(finite)))
         return cls(certain.operator.to_sparse(), ends[0], ends[1], lower, upper)
 
-    def extremes(self, budget: Budget) -> tuple[Array, Array, Mask] | None:
-        """The least and the largest of each unknown, and which were left open; None without a solution."""
+    def solve(self, unknown: int, sign: float) -> Any:
+        """SciPy's answer for the least (sign 1) or the largest (−1) of an unknown.
+
+        Status 0: solved. 2: there is no solution. 3: it has no end.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
+        cost = np.zeros(self.lower.size)
+        cost[unknown] = sign
+        constraints = LinearConstraint(self.matrix, self.low, self.high)
+        return milp(cost, constraints=constraints, bounds=Bounds(self.lower, self.upper))
+
+    def extremes(self, budget: Budget) -> tuple[Array, Array, Mask] | None:
+        """The least and the largest of each unknown, and which were left open; None without a solution."""
         n = self.lower.size
-        constraints, bounds = (
-            LinearConstraint(self.matrix, self.low, self.high),
-            Bounds(self.lower, self.upper),
-        )
         least, most = self.lower.copy(), self.upper.copy()
         done = np.zeros((2, n), dtype=bool)
         step = max(_LEAST, _CALL * self.matrix.nnz / 1000)
@@ -116,13 +151,11 @@ class _Programme:
             for side, (sign, ends) in enumerate(((1.0, least), (-1.0, most))):
                 if done[side, unknown] or budget.left < step:
                     continue
-                cost = np.zeros(n)
-                cost[unknown] = sign
                 budget.take(step)
-                found = milp(cost, constraints=constraints, bounds=bounds)
+                found = self.solve(unknown, sign)
                 if found.status == 2:
                     return None
-                if found.status == 3:  # no end
+                if found.status == 3:
                     done[side, unknown] = True
                 elif found.status == 0:
                     end = found.fun * sign

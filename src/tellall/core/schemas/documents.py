@@ -429,6 +429,14 @@ class AttackerDocument(_Strict):
     not_usable: Annotated[list[str], Field(description="What they cannot use, and why.")] = []
 
 
+class RulesDocument(_Strict):
+    """What the agencies' rules for tables of sums would have said, beside the attack."""
+
+    sentence: str
+    cells: Annotated[int, Field(ge=0)]
+    broken: Annotated[int, Field(ge=0, description="The p % rule passes them, all tables together do not.")]
+
+
 class RecordDocument(_Strict):
     """When an audit was made, and of which files; never a hash of a file of people."""
 
@@ -466,6 +474,7 @@ class AuditDocument(_Strict):
     differences: Annotated[
         list[DifferenceDocument], Field(description="Releases about different people.")
     ] = []
+    rules: Annotated[RulesDocument | None, Field(description="null: no table of sums.")] = None
     attackers: Annotated[
         list[AttackerDocument], Field(description="The worst first; none: one who knows all.")
     ] = []

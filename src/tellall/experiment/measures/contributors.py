@@ -10,13 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import Array, IntArray
+from tellall.algebra.operators.base import IntArray
+from tellall.attack.prove.limits import Contributions
 from tellall.core import files
 from tellall.core.amounts import count_of
-from tellall.core.errors import invalid
+from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__, versions
+from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
-from tellall.release.linearise import linearise
+from tellall.release.linearise import evidence_of
 from tellall.release.protections.concentration import (
     Dominance,
     PPercent,
@@ -27,10 +29,9 @@ from tellall.release.protections.concentration import (
 from tellall.release.release import Release
 from tellall.release.statistics.cells import CellNumbers
 
-__all__ = ["CellRisk", "ContributorTable", "compare_rules"]
+__all__ = ["CellRisk", "ContributorTable", "compare_rules", "rules_of"]
 
 _MOST_CELLS, _MOST_ENTRIES = 500, 2_000_000
-_ROOM = 1e-9
 _SAME = 1e-6
 
 
@@ -175,7 +176,9 @@ def compare_rules(
         found += _cells(place, release, statistic, dataset)
     if len(found) > _MOST_CELLS:
         raise invalid("releases", f"of at most {_MOST_CELLS} cells", f"{len(found):,}")
-    limits = _Limits.of(chosen, dataset)
+    limits = Contributions(evidence_of(chosen, dataset.public))
+    if (entries := limits.evidence.target.size * dataset.n) > _MOST_ENTRIES:
+        raise invalid("releases", f"of at most {_MOST_ENTRIES:,} equations × people", f"{entries:,}")
     cells = []
     for place, words, members, shown in found:
         own = contributions_of(chosen[place].statistic, dataset)[members]  # type: ignore[arg-type]
@@ -221,44 +224,19 @@ def _cells(
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class _Limits:
-    """What all releases say for sure: low ≤ A x ≤ high, x ≥ 0."""
+def rules_of(dataset: Dataset, planned: Sequence[Planned], seed: int) -> dict[str, Any] | None:
+    """What the agencies' rules would have said of the planned tables of sums, as plain data.
 
-    matrix: Array
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, releases: Sequence[Release], dataset: Dataset) -> _Limits:
-        parts = []
-        for release in releases:
-            rows = linearise(release, dataset.public)
-            bounded = np.flatnonzero(np.isfinite(rows.rows.bound) & (rows.rows.bound >= 0))
-            matrix = rows.operator.to_dense()[bounded].astype(np.float64)
-            room = rows.rows.bound[bounded] + _ROOM * (1 + np.abs(rows.target[bounded]))
-            parts.append((matrix, rows.target[bounded] - room, rows.target[bounded] + room))
-        matrix, low, high = (np.concatenate([part[side] for part in parts]) for side in range(3))
-        if matrix.size > _MOST_ENTRIES:
-            raise invalid("releases", f"of at most {_MOST_ENTRIES:,} equations × people", f"{matrix.size:,}")
-        return cls(matrix, low, high)
-
-    def most(self, person: int, known: dict[int, float]) -> float:
-        """The largest number that a person can have, for somebody who knows some others'."""
-        from scipy.optimize import linprog
-
-        if not (self.matrix[:, person] != 0).any():
-            return inf
-        bounds: list[tuple[float, float | None]] = [(0.0, None)] * self.matrix.shape[1]
-        for other, value in known.items():
-            bounds[other] = (value, value)
-        goal = np.zeros(self.matrix.shape[1])
-        goal[person] = -1.0
-        found = linprog(
-            goal,
-            A_ub=np.vstack([self.matrix, -self.matrix]),
-            b_ub=np.concatenate([self.high, -self.low]),
-            bounds=bounds,
-            method="highs",
-        )
-        return -float(found.fun or 0.0) if found.status == 0 else inf
+    None where a plan has no such table, or contributions are not numbers of zero or more.
+    """
+    secret = dataset.secret
+    if secret is None or dataset.levels or float(np.min(secret)) < 0:
+        return None
+    tables = tuple(one for one in planned if isinstance(one.statistic, CellNumbers))
+    if not tables:
+        return None
+    try:
+        found = compare_rules(dataset, Trial(Setting(dataset), tables, seed=seed).published[0])
+    except InvalidInput as reason:
+        return {"sentence": f"The agencies' rules were not compared: {reason}", "cells": 0, "broken": 0}
+    return {"sentence": found.sentence, "cells": len(found.cells), "broken": len(found.broken)}

@@ -19,10 +19,10 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.progress import Progress, about
-from tellall.experiment.contributors import rules_of
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void
+from tellall.experiment.measures.contributors import rules_of
 from tellall.experiment.overall import proved_together
 from tellall.experiment.plans.plan import ALL_TOGETHER, Plan
 from tellall.experiment.trial import Planned, Setting, Trial, affordable
@@ -31,6 +31,8 @@ from tellall.people.areas import fingerprint
 from tellall.people.dataset import Dataset
 from tellall.release import catalogue
 from tellall.release.outputs import OutputFolder
+from tellall.release.release import Release
+from tellall.release.statistics.cells import CellNumbers
 
 __all__ = ["attack_all", "audit", "key_of", "named_people", "reveal"]
 
@@ -140,8 +142,14 @@ def _by_one(
         command=command,
         proved=proved_together([finding for finding in findings if isinstance(finding, Finding)]),
         differences=differences(dataset.public, plan, findings),
-        rules=rules_of(dataset, plan.releases, plan.seed),
+        rules=rules_of(dataset, _sums_in(dataset, plan)),
     )
+
+
+def _sums_in(dataset: Dataset, plan: Plan) -> tuple[Release, ...]:
+    """The planned tables of sums and means, published once."""
+    tables = tuple(one for one in plan.releases if isinstance(one.statistic, CellNumbers))
+    return Trial(Setting(dataset), tables, seed=plan.seed).published[0] if tables else ()
 
 
 def _with_remedy(dataset: Dataset, done: Audit, workers: Workers) -> Audit:

@@ -16,7 +16,6 @@ from tellall.core import files
 from tellall.core.amounts import count_of
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__, versions
-from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.people.dataset import Dataset
 from tellall.release.linearise import evidence_of
 from tellall.release.protections.concentration import (
@@ -224,19 +223,16 @@ def _cells(
     return out
 
 
-def rules_of(dataset: Dataset, planned: Sequence[Planned], seed: int) -> dict[str, Any] | None:
-    """What the agencies' rules would have said of the planned tables of sums, as plain data.
+def rules_of(dataset: Dataset, tables: Sequence[Release]) -> dict[str, Any] | None:
+    """What the agencies' rules would have said of tables of sums, as plain data.
 
-    None where a plan has no such table, or contributions are not numbers of zero or more.
+    None where there is no such table, or contributions are not numbers of zero or more.
     """
     secret = dataset.secret
-    if secret is None or dataset.levels or float(np.min(secret)) < 0:
-        return None
-    tables = tuple(one for one in planned if isinstance(one.statistic, CellNumbers))
-    if not tables:
+    if not tables or secret is None or dataset.levels or float(np.min(secret)) < 0:
         return None
     try:
-        found = compare_rules(dataset, Trial(Setting(dataset), tables, seed=seed).published[0])
+        found = compare_rules(dataset, tables)
     except InvalidInput as reason:
         return {"sentence": f"The agencies' rules were not compared: {reason}", "cells": 0, "broken": 0}
     return {"sentence": found.sentence, "cells": len(found.cells), "broken": len(found.broken)}

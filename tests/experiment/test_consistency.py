@@ -36,7 +36,7 @@ def test_the_secrets_that_fit_are_counted(protect):
 
 
 def test_many_secrets_are_not_counted():
-    people = ta.datasets.load("nhanes").take(np.arange(600))
+    people = ta.datasets.load("nhanes").take(np.arange(400))
     assert outcome(people, Planned("x", ta.Marginals(2), (ta.Rounding(5),))).possible is None
 
 
@@ -69,6 +69,6 @@ def test_values_that_contradict_each_other_are_named():
     ("number", "says"), [(None, ""), (1, "no other secret fits it"), (3, "it is one of 3 that fit")]
 )
 def test_the_page_tells_few_secrets(number, says):
-    said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": []}}))
+    said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": [], "jointly": []}}))
     assert len(said) == bool(says)
     assert not says or says in said[0]

@@ -134,6 +134,8 @@ class Outcome:
         How many secrets satisfy all that is certain, in the first draw; None where they are many.
     clash
         Published values of the first draw that cannot all be true, in words.
+    jointly
+        Columns that the attacker does not know and that were solved for together with the secret.
     hits, proofs
         What audits add up and join; no part of documents.
     """
@@ -175,6 +177,7 @@ class Outcome:
     survives: float | None = None
     possible: int | None = None
     clash: tuple[str, ...] = ()
+    jointly: tuple[str, ...] = ()
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -256,7 +259,7 @@ class Outcome:
         foreseen, hits, proofs = known["foreseen"], known["hits"], known["proofs"]
         known |= {
             name: tuple(known[name])
-            for name in ("accuracy_interval", "interval", "skipped", "wrong", "clash")
+            for name in ("accuracy_interval", "interval", "skipped", "wrong", "clash", "jointly")
         }
         known["beyond_fit"] = known["beyond_fit"] and tuple(known["beyond_fit"])
         return cls(
@@ -345,6 +348,7 @@ class Outcome:
             hits=hits,
             undecided=_mean_count([attack.undecided for attack in attacks]),
             survives=survives,
+            jointly=attacks[0].proof.jointly,
             possible=possible,
             clash=clash,
             beyond_fit=whole.beyond_fit,

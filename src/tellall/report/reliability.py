@@ -109,7 +109,12 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
 
 def _fitting(row: dict[str, Any]) -> Iterator[str]:
     """How many secrets fit a release, where few do, and which of its values contradict each other."""
-    number, clash = row["summary"]["possible"], row["summary"]["clash"]
+    number, clash, columns = (row["summary"][name] for name in ("possible", "clash", "jointly"))
+    if columns:
+        yield (
+            f"“{row['name']}”: this attacker does not know {', '.join(columns)}. They were not summed over, "
+            "but solved for together with the secret."
+        )
     if clash:
         yield f"“{row['name']}” contradicts itself. These values cannot all be true: {'; '.join(clash)}."
     elif number:

@@ -74,7 +74,7 @@ def count_secrets(evidence: Evidence, proof: Proof, secret: Secret, *, thorough:
     A count x of a group of N people alike stands for C(N, x) secrets; of a category's counts x_v for
     N!/Π x_v!. Where not ``thorough``, parts are listed quickly or not at all, and nothing is estimated.
     """
-    if not isinstance(secret, Code):
+    if not isinstance(secret, Code) or proof.jointly:  # unknown columns have their own share of solutions
         return None
     exclusive = secret.exclusive
     certain, box = evidence.certain, proof.enclosure

@@ -30,6 +30,7 @@ __all__ = [
     "list_solutions",
     "prove",
     "settle",
+    "with_open",
 ]
 
 EFFORT = 10_000  # steps, about a millisecond each
@@ -57,6 +58,9 @@ class Proof:
     uncertified
         How many people are proved, or how many contradicted, by the integer solver's word alone: it works
         in floating point, and no certificate was found that could be checked in whole numbers.
+    jointly
+        Columns that the attacker does not know and that were solved for together with the secret; none
+        where they were summed over.
     """
 
     enclosure: Enclosure
@@ -65,6 +69,7 @@ class Proof:
     steps: int = 0
     interrupted: bool = False
     uncertified: int = 0
+    jointly: tuple[str, ...] = ()
 
     @classmethod
     def of_bounds(cls, evidence: Evidence) -> Proof:
@@ -101,7 +106,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     unknowns = evidence.system.size
     left = np.zeros(unknowns.size, dtype=bool)
     if entries > _MOST_ENTRIES or not effort:
-        return _with_open(evidence, secret, Proof(box, nobody), box.lower < box.upper)
+        return with_open(evidence, secret, Proof(box, nobody), box.lower < box.upper)
     lower, upper, budget, stopped = box.lower.copy(), box.upper.copy(), Budget(effort), False
     doubted = np.zeros(unknowns.size, dtype=bool)
     system = WholeSystem.left_open(certain.operator, certain.low, certain.high, certain.gaps, box)
@@ -130,7 +135,7 @@ def prove(evidence: Evidence, secret: Secret, effort: int = EFFORT, *, interrupt
     settled = secret.settles((lower == unknowns) & doubted, (upper == 0) & doubted)
     by_word = settled.reshape(evidence.values, -1).any(axis=0)
     proof = replace(proof, uncertified=int(evidence.groups.counts[by_word].sum()))
-    return _with_open(evidence, secret, proof, left)
+    return with_open(evidence, secret, proof, left)
 
 
 def _may_be_alone(part: Component, budget: Budget) -> bool:
@@ -143,7 +148,7 @@ def _may_be_alone(part: Component, budget: Budget) -> bool:
     return True
 
 
-def _with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Proof:
+def with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Proof:
     """The proof with the groups that are open: an unknown was not found out, and nothing settles them."""
     size, values = evidence.system.size, evidence.values
     box = proof.enclosure
@@ -191,7 +196,7 @@ class Ends:
     """Which ends of its range settle a count: at ``zero`` (nobody has it), at its ``size`` (everybody)."""
 
     size: Array
-    zero: bool
+    zero: bool | Mask
 
     def met(self, x: Array) -> Mask:
         """Which counts are at such an end."""
@@ -199,7 +204,8 @@ class Ends:
 
     def take(self, which: npt.NDArray[Any]) -> Ends:
         """The same for some of the counts."""
-        return Ends(self.size[which], self.zero)
+        zero = self.zero if isinstance(self.zero, bool) else self.zero[which]
+        return Ends(self.size[which], zero)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certificate import Survival
+from tellall.attack.prove.jointly import prove_jointly
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
@@ -342,7 +343,11 @@ def reconstruct_releases(
     with where.short_of_memory():
         evidence = evidence_of(releases, public, known, where)
         moved = evidence if where is HOST else evidence.on(where)
-        proof = proof or prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
+        if proof is None:
+            proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
+            proof = prove_jointly(
+                proof, evidence, releases, public, known, effort, interruptible=interruptible
+            )
         found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
         return found if known is EVERYTHING else replace(found, known=known)
 

@@ -196,6 +196,9 @@ class Found(_Strict):
         int | None, Field(ge=0, description="Secrets that satisfy all that is certain; null: many.")
     ] = None
     clash: Annotated[list[str], Field(description="Published values that cannot all be true.")] = []
+    jointly: Annotated[
+        list[str], Field(description="Columns unknown to the attacker, solved for together with the secret.")
+    ] = []
     loss: LossDocument | None = None
     recovery: Annotated[
         list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")

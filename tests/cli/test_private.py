@@ -1,5 +1,6 @@
 """What is printed and written, with people and names made to act on a terminal, a page or a reader."""
 
+import re
 import unicodedata
 from pathlib import Path
 
@@ -91,3 +92,77 @@ def test_a_bad_byte_prints_no_persons_line(tellall, tmp_path, command):
     assert "82" in err
     assert "Secretov" not in err
     assert "37" not in err
+
+
+PLANS = {
+    "ill": """
+public = ["income", "north", "home", "months"]
+bins.income = [20000.0, 30000.0, 45000.0]
+[[attackers]]
+known = ["north", "home"]
+[[attackers]]
+name = "some"
+known_people = 0.8
+[[releases]]
+statistic = { kind = "Marginals", ways = 2 }
+where = "income > 25000"
+[[releases]]
+statistic = { kind = "SurvivalCurve", time = "months" }
+""",
+    "pay": """
+public = ["north", "home", "months"]
+[[releases]]
+statistic = { kind = "Sums", ways = 2, counts = true }
+where = "north = 1"
+[[releases]]
+statistic = { kind = "CellMeans", ways = 2 }
+protect = { kind = "Rounding", base = 1.0 }
+""",
+}
+
+
+def write_earners(path: Path, secret: str, income: float) -> None:
+    rng = np.random.default_rng(0)
+    table = {
+        "income": [*rng.lognormal(10.3, 0.4, 59).round(2), income],
+        "north": rng.integers(0, 2, 60),
+        "home": rng.integers(0, 3, 60),
+        "months": rng.integers(1, 9, 60),
+        secret: rng.integers(0, 2, 60) if secret == "ill" else rng.lognormal(7, 1, 60).round(2),
+    }
+    rows = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    path.write_text("\n".join([",".join(table), *rows]) + "\n")
+
+
+@pytest.mark.slow  # short twins: what documents say, and what release files say, each in its room
+@pytest.mark.parametrize("secret", PLANS)
+def test_two_audits_tell_nothing_of_a_number_that_no_table_shows(tellall, tmp_path, secret):
+    """One person earns something else: in the same bin, or in a column that is in no part of the plan.
+
+    All that is written and printed stays as it is.
+    """
+    head = f'data = "people.csv"\nsecret = "{secret}"\nsteps = false\n'
+    Path("plan.toml").write_text(head + PLANS[secret])
+    Path("policy.toml").write_text('limit = 0.03\n[[attackers]]\nname = "insider"\nknown_secrets = 0.1\n')
+    options = [
+        "--policy",
+        "policy.toml",
+        "--jobs",
+        "1",
+        "--decision",
+        "--markdown",
+        "s.md",
+        "--junit",
+        "j.xml",
+    ]
+    texts = []
+    for income in (31_415.92, 31_000.55):
+        write_earners(tmp_path / "people.csv", secret, income)
+        code, out, err = tellall("audit", "plan.toml", *options, "-o", "out", "--json")
+        assert code in (0, 1, 3)
+        paths = [path for path in sorted(tmp_path.rglob("*")) if path.is_file() and path.name != "people.csv"]
+        found = {"printed": out + err, **{path.name: path.read_text() for path in paths}}
+        texts.append({name: re.sub(r"\d{4}-\d\d-\d\dT[\d:.+]*", "", text) for name, text in found.items()})
+    assert {"audit.json", "report.html", "decision.toml", "s.md", "j.xml"} <= set(texts[0])
+    assert texts[0] == texts[1]
+    assert not any(number in text for text in texts[0].values() for number in ("31415", "31000.5"))

@@ -136,3 +136,64 @@ def test_subtracting_two_releases_leaves_nothing_of_the_newcomer(tmp_path):
 
 def test_what_a_model_was_fitted_to_is_not_saved(tmp_path):
     assert "31415" not in json.dumps(file_of(crowd(0), STATISTICS["ErrorRates of a model"], None, tmp_path))
+
+
+def pay_file(people, statistic, protect, folder, where=None):
+    """The file of a release about a real secret, of the people whom a condition chooses."""
+    dataset = ta.Dataset.from_frame(people, secret="pay", bins=BINS)
+    path = ta.publish(dataset, statistic, protect, rng=1, where=where).save(folder / "release.json")
+    return json.loads(path.read_text())
+
+
+def earners(seed: int) -> dict[str, np.ndarray]:
+    """The same people with pay to the cent instead of an illness."""
+    people = crowd(seed)
+    pay = np.random.default_rng(seed).lognormal(7, 1, people.pop("ill").size).round(2)
+    return {**people, "pay": pay}
+
+
+REALS = {
+    "Sums": ta.Sums(2),
+    "Sums with counts": ta.Sums([1, 2], counts=True),
+    "CellMeans": ta.CellMeans(2, counts=True),
+    "Correlations": ta.Correlations(mean=True),
+    "Estimator": ta.Estimator("linear"),
+}
+
+
+@pytest.mark.parametrize("where", [None, "north = 1"])
+@pytest.mark.parametrize("protect", [None, ta.Rounding(10), ta.Gaussian(50.0)], ids=repr)
+@pytest.mark.parametrize("name", REALS)
+def test_one_person_changes_the_values_of_a_real_secret_and_no_more(name, protect, where, tmp_path):
+    people = earners(0)
+    replaced = {c: np.r_[v[:-1], earners(1)[c][-1]] for c, v in people.items()}
+    richer = {**people, "pay": np.r_[people["pay"][:-1], 31_415.92]}
+    real, *others = (
+        pay_file(each, REALS[name], protect, tmp_path, where) for each in (people, replaced, richer)
+    )
+    for other in others:
+        different = {key for key in real if other[key] != real[key]}
+        assert different <= {"values", *({"people"} if where else ())}
+        assert "31415" not in json.dumps({**other, "values": []})
+
+
+@pytest.mark.parametrize(
+    "statistic", [ta.Marginals(2), ta.SurvivalCurve("income", grid=(20_000.0, 40_000.0))]
+)
+def test_a_release_about_some_people_says_nothing_of_the_others(statistic, tmp_path):
+    """Somebody whom the condition leaves out is changed or added: the file stays as it is."""
+    files = []
+    people = crowd(0)
+    out = {"income": 31_415.92, "north": 0, "home": 1, "ill": 1}
+    assert people["north"][2] == 0
+    for change in ("none", "changed", "added"):
+        some = {c: v.copy() for c, v in people.items()}
+        if change == "changed":
+            for c, value in out.items():
+                some[c][2] = value
+        elif change == "added":
+            some = {c: np.r_[v, out[c]] for c, v in some.items()}
+        dataset = ta.Dataset.from_frame(some, secret="ill", bins=BINS)
+        path = ta.publish(dataset, statistic, where="north = 1", rng=1).save(tmp_path / "release.json")
+        files.append(json.loads(path.read_text()))
+    assert files[0] == files[1] == files[2]

@@ -27,7 +27,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         "",
         _plain(verdict["sentence"]),
         "",
-        "| | verdict | right | best guess without it | advantage in 100 [95 %] | proved | exposed |",
+        f"| | verdict | {' | '.join(_heads(document))} | proved | exposed |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     lines += [_row(row) for row in _judged(document)]
@@ -62,6 +62,14 @@ def _judged(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [row for row in document["findings"] if row["role"] != "step"]
 
 
+def _heads(document: Mapping[str, Any]) -> list[str]:
+    """What three columns of the table are: shares of people, or of a real secret how far off guesses are."""
+    found = next((row["summary"] for row in _judged(document) if row["summary"] is not None), None)
+    if found is not None and found["real"]:
+        return ["off by", "best guess without it", "advantage [95 %]"]
+    return ["right", "best guess without it", "advantage in 100 [95 %]"]
+
+
 def _case(name: str, verdict: Mapping[str, Any]) -> str:
     head = f'  <testcase classname="tellall.audit" name={quoteattr(_xml(name))}'
     if verdict["word"] == "pass":
@@ -84,9 +92,10 @@ def _row(row: Mapping[str, Any]) -> str:
     low, high = found["interval"]
     best = found["baselines"][found["baseline"]]
     exposed = sum(found["exposed"].get("0.95", {}).values())
-    share = "{:.3g}" if found["real"] else "{:.1%}"
+    share, gain, unit = ("{:.3g}", "{:+.3g}", 1) if found["real"] else ("{:.1%}", "{:+.1f}", 100)
     cells += [share.format(found["accuracy"]), share.format(best)]
-    cells += [f"{100 * found['advantage']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]"]
+    more, least, most = (gain.format(unit * value) for value in (found["advantage"], low, high))
+    cells += [f"{more} [{least}, {most}]"]
     cells += [f"{found['proved']:,}", f"{exposed:,}"]
     return f"| {' | '.join(cells)} |"
 

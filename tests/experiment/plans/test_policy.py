@@ -122,6 +122,14 @@ def test_markdown_has_a_row_for_each_release_and_nothing_acts():
     assert "\x1b" not in text
 
 
+def test_markdown_of_a_real_secret_is_in_its_own_unit():
+    far = {**FOUND, "accuracy": 700.2, "baselines": {"majority": 945.4}, "advantage": 245.2, "real": True}
+    row = {"name": "sums", "role": "alone", "verdict": VERDICTS["fail"], "reason": None}
+    text = markdown({**DOCUMENT, "findings": [{**row, "summary": {**far, "interval": [200.0, 290.0]}}]})
+    assert "| off by | best guess without it | advantage [95 %] |" in text
+    assert "| sums | FAIL | 700 | 945 | +245 [+200, +290] | 3 | 3 |" in text
+
+
 def test_junit_fails_where_a_verdict_does():
     root = ET.fromstring(junit(DOCUMENT))
     assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("4", "2", "1")

@@ -125,13 +125,13 @@ def test_the_files_are_read_with_a_constant_column(folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "rows"), first_fast([("counties", 300), ("flights", 1000)]))
 def test_the_frontier_gives_the_maximum_over_every_record(folder: Path, name: str, rows: int) -> None:
-    """Every record where that is quick, a random 150 and the largest in either number where it is not."""
+    """Every record where that is quick, a random 400 and the largest in either number where it is not."""
     data = load(name, folder)
     fit = ta.privacy.influence(data.features, data.response)
     leverage, share, width = fit.leverage, fit.residual_share, len(fit.coefficients)
     rng = np.random.default_rng(0)
-    random = rng.choice(len(share), min(150, len(share)), replace=False)
-    some = np.unique(np.concatenate([random, np.argsort(-leverage)[:60], np.argsort(-share)[:60]]))
+    random = rng.choice(len(share), min(400, len(share)), replace=False)
+    some = np.unique(np.concatenate([random, np.argsort(-leverage)[:150], np.argsort(-share)[:150]]))
     eps = np.array([0.0, 0.05, 0.5])
     every = ta.privacy.sketch_delta(eps[:, None], leverage[some], share[some], width, rows).max(axis=1)
     profile = ta.SketchedLeastSquares(rows).profile(data.features, data.response)

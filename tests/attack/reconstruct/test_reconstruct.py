@@ -249,8 +249,9 @@ def test_the_text_of_an_attack_names_nobody():
     assert len(repr(attack)) < 200
 
 
-def test_noise_with_suppression_is_called_uncalibrated_where_the_choice_is_not_reckoned_with():
-    people = random_people(90, 5, seed=14, levels=3)
+@pytest.mark.parametrize(("n", "d"), first_fast([(90, 5), (200, 6)]))
+def test_noise_with_suppression_is_called_uncalibrated_where_the_choice_is_not_reckoned_with(n, d):
+    people = random_people(n, d, seed=14, levels=3)
     complementary = ta.Suppression(10, complementary=True)
     for protect in ([ta.Gaussian(5), ta.Suppression(10)], [ta.Suppression(10), ta.Laplace(5)]):
         release = ta.publish(people, ta.Marginals(3), protect, rng=0)

@@ -5,11 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tellall.experiment.attacker import Attacker
 from tests.attack.prove.forwards import can_be
 
 import tellall as ta
 from tellall.attack.prove import jointly
+from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.trial import Planned, Setting, Trial
 from tellall.report.reliability import _fitting
 

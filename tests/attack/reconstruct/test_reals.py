@@ -159,6 +159,7 @@ def test_an_attack_that_knows_nothing_keeps_to_the_baseline():
     noisy = ta.reconstruct(ta.publish(people, statistic, ta.Gaussian(1e4), rng=2), people.public)
     risk = ta.score(noisy, people.secret)
     assert risk.advantage == 0
+    assert risk.interval == (0, 0)  # whatever people there are, it adds nothing
     assert risk.exposed == 0
     exact = ta.score(ta.reconstruct(ta.publish(people, ta.Sums(5)), people.public), people.secret)
     assert exact.advantage > 0.3 * exact.baselines[exact.baseline]

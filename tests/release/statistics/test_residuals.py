@@ -108,6 +108,19 @@ def test_noise_without_a_bound_limits_nobody_and_bits_after_noise_get_no_equatio
     assert any("values that are not exact" in reason for reason in noisy.skipped)
 
 
+def test_in_a_plan_its_reader_loses_what_the_coefficients_lose():
+    people, fit = numbers(6, 40), {"kind": "Estimator", "loss": "linear", "block": 3, "intercept": True}
+    noise = [{"kind": "Gaussian", "std": 0.5}]
+    releases = [
+        {"name": name, "statistic": {**fit, "standard_errors": said}, "protect": noise}
+        for name, said in (("with", True), ("without", False))
+    ]
+    audit = ta.audit(people, {"steps": False, "releases": releases})
+    losses = [finding.outcome.loss.coefficients for finding in audit.found[:2]]
+    assert losses[0] is not None
+    assert losses[1] is not None
+
+
 def test_draws_are_attacked_one_by_one():
     people = numbers(2, 20)
     trial = Trial(Setting(people), (Planned("fit", FIT, (ta.Gaussian(0.01),)),), draws=2)

@@ -156,7 +156,7 @@ class Total:
         half = NORMAL * math.sqrt(float(by_person.var()) / by_person.size + variance)
         gains = np.mean([risk.gain for risk in risks], axis=0)
         beyond = np.mean([risk.beyond_fit for risk in risks], axis=0)
-        more = {"draw_variance": variance, "largest": first.largest, "chance": chance}
+        more = {"draw_variance": variance, "largest": max(risk.largest for risk in risks), "chance": chance}
         return cls(
             first.n,
             error,

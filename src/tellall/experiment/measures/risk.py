@@ -139,10 +139,12 @@ class Risk(InNotebook):
 
     @property
     def largest(self) -> float:
-        """The most that one person can gain or lose."""
+        """The most that one person can gain or lose; nothing who keep the strongest baseline's number."""
         if self.secret.levels:
             return 1.0
-        return float(max(self._off.max(), self._baseline_off[self.baseline].max()))
+        moved = self.gain != 0
+        both = self._off[moved], self._baseline_off[self.baseline][moved]
+        return float(np.max(both, initial=0.0))
 
     @property
     def beyond_fit(self) -> Array:

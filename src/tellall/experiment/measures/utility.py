@@ -352,8 +352,8 @@ class Coefficients:
         """The averages, from a row of all models' coefficients for each draw; None where some are missing."""
         if not readers or not np.isfinite(noisy).all():
             return None
-        starts = np.cumsum([reader.clean.size for reader in readers])[:-1]
-        parts = np.split(noisy, starts, axis=1)
+        starts = np.cumsum([reader.clean.size for reader in readers])
+        parts = np.split(noisy, starts, axis=1)[: len(readers)]
         found = [reader.loses(part) for reader, part in zip(readers, parts, strict=True)]
         return cls(*(float(np.mean([getattr(one, field.name) for one in found])) for field in fields(cls)))
 
@@ -489,7 +489,7 @@ def readers_of(clean: Release, dataset: Dataset) -> list[Reader]:
     if not np.isfinite(exact).all() or dataset.secret is None:
         return []
     models = statistic.models(dataset.public)
-    thetas = np.split(exact, np.cumsum(models.sizes)[:-1])
+    thetas = np.split(exact, np.cumsum(models.sizes))[: len(models.sizes)]  # standard errors follow
     answers = dataset.secret.astype(np.float64)
     return [
         Reader.of(theta, models.design(index), answers, str(statistic.loss))

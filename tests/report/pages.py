@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -74,6 +76,18 @@ def fits_a_telephone(path: Path) -> None:
     assert beyond == 0
     assert sizes
     assert min(sizes) >= 10
+
+
+def axe_core(folder: Path) -> str:
+    """The text of axe-core, fetched into a folder; skips the test where it cannot be fetched."""
+    if shutil.which("npm") is None:
+        pytest.skip("there is no npm to fetch axe-core with")
+    npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(folder), "axe-core"]
+    subprocess.run(npm, capture_output=True, timeout=120, check=False)
+    script = folder / "node_modules" / "axe-core" / "axe.min.js"
+    if not script.is_file():
+        pytest.skip("axe-core cannot be fetched here")
+    return script.read_text(encoding="utf-8")
 
 
 def browser_page(path: Path, scheme: str, body):

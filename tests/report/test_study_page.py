@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.report.study_page import calibration_figures, render_calibration, render_sweep, sweep_figures
+from tellall.report.study_figures import calibration_figures, sweep_figures
+from tellall.report.study_page import render_calibration, render_sweep
 from tests.conftest import random_people
 from tests.report.pages import NASTY, Tags, browser_page, fits_a_telephone, refuses_the_world
 
@@ -51,8 +52,12 @@ def _document(release: dict, **more: object) -> dict:
     return json.loads(json.dumps({**common, "releases": [release], **more}, allow_nan=False))
 
 
-def test_four_figures_with_units_legends_and_intervals(swept):
-    accuracy, advantage, error, frontier = sweep_figures(swept["releases"][0], limit=0.05)
+def test_figures_with_units_legends_and_intervals(swept):
+    accuracy, advantage, error, withheld, frontier = sweep_figures(swept["releases"][0], limit=0.05)
+    assert error.y.label == frontier.x.label == withheld.x.label == "mean error, withheld values counted"
+    shares = [100 * row["missing"] for row in swept["releases"][0]["rows"] if row["loss"]]
+    assert sorted(value for one in withheld.series for value in one.y) == pytest.approx(sorted(shares))
+    assert max(shares) > 0
     for figure in (accuracy, advantage, error):
         assert figure.x.unit == "people"
         assert figure.x.log
@@ -67,7 +72,7 @@ def test_four_figures_with_units_legends_and_intervals(swept):
 
 def test_both_limits_are_drawn_and_points_have_the_colour_of_their_verdict(swept, calibrated):
     release = swept["releases"][0]
-    _, advantage, _, learnt, frontier = sweep_figures(release, limit=0.05, exposed_limit=3)
+    _, advantage, _, learnt, _, frontier = sweep_figures(release, limit=0.05, exposed_limit=3)
     assert learnt.rules[-1].label == "limit 3"
     assert learnt.rules[-1].value == 3
     words = {row["protection"]: row["verdict"] for row in release["rows"] if row["std"]}
@@ -190,7 +195,7 @@ def test_names_come_out_as_text_and_nothing_is_loaded(kind, swept, calibrated):
     assert "no guarantee" in tags.text
     assert "95 % interval" in tags.text
     for figure in re.findall(r"<figure.*?</figure>", page, re.DOTALL):
-        for part in ("<title", "<desc", "<table>", "<figcaption>", 'class="key'):
+        for part in ("<title", "<desc", "<table", "<figcaption>", 'class="key'):
             assert part in figure
 
 
@@ -207,6 +212,6 @@ def test_a_browser_has_nothing_to_say(kind, swept, calibrated, tmp_path):
 
     drawn, messages = browser_page(path, "light", look)
     assert messages == [path.as_uri()]
-    assert len(drawn) == (4 if kind == "sweep" else 2)
+    assert len(drawn) == (5 if kind == "sweep" else 2)
     assert min(drawn) > 300
     fits_a_telephone(path)

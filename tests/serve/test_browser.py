@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.report.pages import CHROMIUM, NASTY
+from tests.report.pages import CHROMIUM, NASTY, axe_core
 
 pytestmark = pytest.mark.browser
 
@@ -192,15 +191,7 @@ def slide(page: Any) -> None:
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory) -> str:
     """The text of axe-core."""
-    if shutil.which("npm") is None:
-        pytest.skip("there is no npm to fetch axe-core with")
-    folder = tmp_path_factory.mktemp("axe")
-    npm = ["npm", "install", "--silent", "--no-save", "--prefix", str(folder), "axe-core"]
-    subprocess.run(npm, capture_output=True, timeout=120, check=False)
-    script = folder / "node_modules" / "axe-core" / "axe.min.js"
-    if not script.is_file():
-        pytest.skip("axe-core cannot be fetched here")
-    return script.read_text(encoding="utf-8")
+    return axe_core(tmp_path_factory.mktemp("axe"))
 
 
 @pytest.fixture(scope="module")

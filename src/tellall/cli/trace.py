@@ -39,6 +39,11 @@ __all__ = [
 ]
 
 _SHOWN = 20  # targets listed on a terminal
+_POWER, _RATE = (
+    0.05,
+    0.01,
+)  # the share of members who may be traced, and at which rate; as in limit
+_TRIALS = 1000  # releases simulated for that
 _WARNING = "SECRET: what an attack concludes about single people. Not for publication."
 
 Release = Annotated[
@@ -146,6 +151,7 @@ def trace(
     if out is not None and is_folder(out):
         with _watch(talk, given.targets, quiet=quiet) as watched:
             drawn = _figures(given, watched, tracing, truth, options, seed, reveal)
+        document["limit"] = _publishable(given, tracing, options, seed)
         document["figures"] = [figure.as_json() for figure in drawn]
         page_text = trace_page.render(document)
         with claimed(out, patience=10), store.together() as batch:
@@ -194,6 +200,28 @@ def _figures(
         tracing, given.means, options["n"], coding=given.coding, alpha=options["alpha"], rng=seed
     )
     return tracing_figures(tracing, truth=truth, growth=growth, limit=limit, reveal=reveal)
+
+
+def _publishable(
+    given: TracingFiles, tracing: tellall.Tracing, options: dict[str, Any], seed: int
+) -> dict[str, Any] | None:
+    """How many of these means can be published, by simulation; None where that cannot be simulated."""
+    from tellall.attack.trace.limit import describe_limit, simulate_tracing
+
+    allowed: dict[str, Any] = {"power": _POWER, "rate": _RATE, "trials": _TRIALS}
+    found = simulate_tracing(
+        tracing,
+        given.means,
+        options["n"],
+        coding=given.coding,
+        alpha=options["alpha"],
+        rng=seed,
+        **allowed,
+    )
+    if found is None:
+        return None
+    sentence = describe_limit(found, options["n"], **allowed)
+    return {"attributes": found.attributes, "reached": found.searched, "sentence": sentence, **allowed}
 
 
 def _rows(names: tuple[str, ...], tracing: tellall.Tracing) -> list[dict[str, Any]]:

@@ -46,7 +46,7 @@ from tellall.report.blocks import (
 from tellall.report.first_screen import answer_blocks, release_blocks
 from tellall.report.html import environment, fill, laid_out, page_style
 from tellall.report.plot import Axis, Figure, Series
-from tellall.report.study_page import sweep_figures
+from tellall.report.study_figures import sweep_figures
 from tellall.report.trace_figures import tracing_figures
 
 __all__ = [

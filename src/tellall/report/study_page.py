@@ -1,345 +1,333 @@
-"""The pages of a sweep and of a calibration, from their documents: privacy and utility against noise."""
+"""The pages of a sweep and of a calibration, from their documents: what noise stops, and what it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from tellall.core.amounts import gain, points
+from tellall.core.amounts import count_of, level, percent, points, with_interval
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
     no_answers,
     sweep_answer,
 )
-from tellall.report.areas import calibrated_areas, swept_areas
-from tellall.report.html import fill, laid_out
-from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series
+from tellall.report.area_blocks import calibrated_area_blocks, swept_area_blocks
+from tellall.report.blocks import (
+    Badge,
+    Block,
+    Box,
+    Bullets,
+    Drawn,
+    Headed,
+    Line,
+    Listing,
+    Paragraph,
+    Section,
+    Terms,
+    render_blocks,
+)
+from tellall.report.html import laid_out
+from tellall.report.recorded import versions_of
+from tellall.report.study_figures import calibration_figures, sweep_figures
 
-__all__ = [
-    "calibration_figures",
-    "render_calibration",
-    "render_sweep",
-    "sweep_figures",
-]
+__all__ = ["render_calibration", "render_sweep"]
 
 Row = dict[str, Any]
-_OTHERS = "other protections"
-_WHISKERS = "Bars are 95 % intervals over people and draws of the noise."
-_SHADED = "Shaded areas are 95 % intervals over people and draws of the noise."
-_DRAWS = "Shaded areas are 95 % intervals over draws of the noise."
-_BELOW = "Values further below zero are not drawn: there the attack does far worse than the baseline."
-_LOST = "Mean absolute error of a published value; a withheld value counts as guessed from its public count."
-_LEARNT = (
-    "People with a sensitive value whom arithmetic proves or whom the attack is surely right about, beyond "
-    "what any baseline explains"
-)
-_DECADES = 20.0  # a scale is logarithmic from this ratio of the largest to the least value
 
 
-def render_sweep(document: dict[str, Any]) -> str:
-    """The page of a sweep's document: for each release its figures, then its table."""
-    limit, most = document["limit"], document.get("exposed_limit")
-    releases = [
-        {
-            **release,
-            "figures": [laid_out(one) for one in sweep_figures(release, limit=limit, exposed_limit=most)],
-            "areas": swept_areas(release),
-        }
-        for release in document["releases"]
+def render_sweep(document: Row) -> str:
+    """The page of a sweep's document: the answers, then for each release its figures and its table."""
+    return render_blocks(
+        (
+            Section("answer", "", _sweep_answers),
+            *_release_sections(document, _swept_blocks),
+            Section("read", "How to read this", _sweep_reading),
+            Section("repeat", "How to repeat this", _repeat_blocks),
+        ),
+        document,
+        title=f"How much noise is enough? {document['data']}",
+        heading="How much noise is enough?",
+        subtitle=f"What protections of {document['data']} stop, and what they cost the reader. This page "
+        "shows counts and rates, and no person.",
+    )
+
+
+def _release_sections(document: Row, blocks: Callable[[Row, Row], Iterable[Block]]) -> list[Section]:
+    """A section for each release of a study."""
+    return [
+        Section(f"release-{place}", release["name"], partial(_about, blocks, release))
+        for place, release in enumerate(document["releases"], 1)
     ]
+
+
+def _about(blocks: Callable[[Row, Row], Iterable[Block]], release: Row, document: Row) -> Iterable[Block]:
+    return blocks(release, document)
+
+
+def _sweep_answers(document: Row) -> list[Block]:
+    limit, most = document["limit"], document.get("exposed_limit")
     answers = [sweep_answer(release, limit, most) for release in document["releases"]]
-    return fill("sweep.html", document=document, releases=releases, answers=answers)
+    return [*(Box(one, large=True) for one in answers), Paragraph(document["warning"], soft=True)]
 
 
-def render_calibration(document: dict[str, Any]) -> str:
+def _swept_blocks(release: Row, document: Row) -> Iterator[Block]:
+    """A release of a sweep: what was published, its figures, every protection."""
+    limit, most = document["limit"], document.get("exposed_limit")
+    unit = (
+        f" The secret, {release['secret']}, is a real number: the attack's error and its advantage are in "
+        "its unit."
+        if release["real"]
+        else ""
+    )
+    statistic = f"{release['statistic'][0].upper()}{release['statistic'][1:]}"
+    yield Paragraph(
+        f"{statistic}, from {release['people']:,} people; errors and noise in {release['units']}.{unit}"
+    )
+    for figure in sweep_figures(release, limit=limit, exposed_limit=most):
+        yield Drawn(laid_out(figure))
+    yield Headed("Every protection", _protection_blocks(release))
+    left = [f"Left out: {one['protection']}. {one['reason']}" for one in release["skipped"]]
+    if release["untried"]:
+        left.append(
+            "Decoders not tried, because they would take too long for this many people: "
+            f"{', '.join(release['untried'])}. They may find more than this page says."
+        )
+    if left:
+        yield Bullets(left)
+    yield from swept_area_blocks(release)
+
+
+def _protection_blocks(release: Row) -> list[Block]:
+    """Every protection of a sweep with its verdict, what it stops and what it costs."""
+    real, models = release["real"], release["rows"][0]["mae_ratio"] is not None
+    gained = (
+        "how much closer the attack comes than the strongest baseline"
+        if real
+        else "people guessed right beyond the strongest baseline, in 100"
+    )
+    words = [
+        f"Advantage: {gained}.",
+        "" if real else "Sensitive: people with a sensitive value, proved alone or exposed.",
+        "The verdict is on all decoders tried. Mean error: of a planned value, withheld ones counted.",
+        "Predictions: how many times as far off. Signs: the share that is wrong. Coverage: of 95 % "
+        "confidence intervals around the published coefficients."
+        if models
+        else "",
+        "ε: what differential privacy would promise for one row replaced"
+        f"{' within its area' if release.get('by') else ''}; empty if it promises nothing.",
+    ]
+    head = [
+        "protection",
+        "verdict",
+        "what decided",
+        "decoder",
+        "off by" if real else "right",
+        "baseline",
+        "advantage [95 %]",
+        *([] if real else ["exposed", "sensitive"]),
+        "mean error",
+        *(["predictions", "signs", "coverage"] if models else []),
+        "withheld",
+        "ε",
+    ]
+    return [
+        Paragraph(" ".join(filter(None, words)), soft=True),
+        Listing(
+            f"Protections of {release['name']}",
+            head,
+            [_protection_line(row, real, models) for row in release["rows"]],
+            "★: on the frontier",
+            left=("verdict", "what decided", "decoder"),
+        ),
+    ]
+
+
+def _protection_line(row: Row, real: bool, models: bool) -> Line:
+    return Line(
+        f"{row['protection']}{' ★' if row['frontier'] else ''}",
+        (
+            Badge(row["verdict"]),
+            row["decided"],
+            row["decoder"],
+            level(row["accuracy"], real),
+            level(row["baseline_accuracy"], real),
+            with_interval(row["advantage"], (row["low"], row["high"]), real),
+            *([] if real else [f"{row['exposed']:,}", f"{row['learnt']:,}"]),
+            _digits(row["loss"]),
+            *(
+                [_digits(row["mae_ratio"], 4), _rate(row["sign_flips"]), _rate(row["coverage"])]
+                if models
+                else []
+            ),
+            percent(row["missing"]),
+            "" if row["epsilon"] is None else _digits(row["epsilon"]),
+        ),
+    )
+
+
+def _digits(value: float | None, count: int = 3) -> str:
+    return "–" if value is None else f"{value:.{count}g}"
+
+
+def _rate(value: float | None) -> str:
+    return "–" if value is None else percent(value)
+
+
+def _sweep_reading(document: Row) -> list[Block]:
+    return [
+        Bullets(
+            [
+                "Every protection gets the same random numbers, so differences between protections are not "
+                "luck.",
+                "The strongest baseline is the best of the guesses made without the person's own record: the "
+                "majority, a model from the public columns, and a model fitted to the same release of other "
+                "people.",
+                "A withheld value is lost, not zero: it counts with the error of guessing it from its public "
+                "count.",
+            ]
+        )
+    ]
+
+
+def _repeat_blocks(document: Row) -> list[Block]:
+    pairs = [
+        ("command", document["command"]),
+        ("seed", f"{document['seed']}"),
+        *([("draws", f"{document['repeats']} of each protection")] if "repeats" in document else []),
+        ("versions", versions_of(document)),
+    ]
+    return [Terms(pairs, code=("command",))]
+
+
+def render_calibration(document: Row) -> str:
     """The page of a calibration's document: the answers, then for each release how they were found.
 
     With areas (``by``), the answer is one noise for all, and a table shows what each area needs.
     """
+    by = document.get("by")
+    limit = (
+        f"{_digits(document['max_advantage'])} (in the unit of {document['secret']})"
+        if document["real"]
+        else f"{points(document['max_advantage'], '')} people in 100"
+    )
+    return render_blocks(
+        (
+            Section("answer", "", _calibration_answers),
+            *_release_sections(document, _calibrated_blocks),
+            Section("read", "How to read this", _calibration_reading),
+            Section("repeat", "How to repeat this", _repeat_blocks),
+        ),
+        document,
+        title=f"The least noise for {document['data']}{f', by {by}' if by else ''}",
+        heading=f"The least noise that stops the attacks{f' in every {by}' if by else ''}",
+        subtitle=f"{document['family']} on {document['data']}: the least scale at which the advantage of "
+        f"every decoder tried stays under {limit} with 95 % confidence"
+        f"{', in each area by itself' if by else ''}.",
+    )
+
+
+def _shared_warnings(document: Row) -> list[str]:
+    given = [release["warnings"] for release in document["releases"]]
+    return [line for line in given[0] if all(line in several for several in given)] if given else []
+
+
+def _calibration_answers(document: Row) -> list[Block]:
     most, by = document.get("exposed_limit"), document.get("by")
     answer = calibration_answer if by is None else area_calibration_answer
     answers = [*(answer(release, most) for release in document["releases"]), *no_answers(document)]
-    given = [release["warnings"] for release in document["releases"]]
-    shared = [line for line in given[0] if all(line in several for several in given)] if given else []
-    releases = [
-        {
-            **release,
-            "real": document["real"],
-            "warnings": [line for line in release["warnings"] if line not in shared],
-            "figures": [] if by else [laid_out(one) for one in calibration_figures(release, most)],
-            "areas": calibrated_areas(release) if by else None,
-        }
-        for release in document["releases"]
+    return [
+        *(Box(one, large=True) for one in answers),
+        *(Paragraph(line, soft=True) for line in _shared_warnings(document)),
     ]
-    return fill("calibrate.html", document=document, answers=answers, releases=releases, warnings=shared)
 
 
-@dataclass(frozen=True)
-class _AxisWords:
-    """How privacy is measured: as shares of people or, for a real secret, as the error of the guesses."""
-
-    factor: float
-    attack_title: str
-    attack: str
-    attack_axis: Axis
-    advantage: str
-    advantage_axis: Axis
-
-    @classmethod
-    def of(cls, plain: dict[str, Any]) -> _AxisWords:
-        if not plain["real"]:
-            return cls(
-                100.0,
-                "How many are guessed right",
-                "The share of people whose secret the attack guesses.",
-                Axis("people guessed right", "in 100"),
-                "People guessed right beyond the strongest baseline: what the release itself gives away.",
-                Axis("advantage", "people in 100"),
+def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
+    """A release of a calibration: what its noise costs, its figures, every scale that was tried."""
+    shared = _shared_warnings(document)
+    if own := [line for line in release["warnings"] if line not in shared]:
+        yield Bullets(own)
+    if document.get("by"):
+        yield from calibrated_area_blocks(release)
+        return
+    yield Terms(list(_costs(release)))
+    for figure in calibration_figures(release, document.get("exposed_limit")):
+        yield Drawn(laid_out(figure))
+    real = document["real"]
+    unit = f"in the unit of {release['secret']}" if real else "in people in 100"
+    table = Listing(
+        f"Scales tried for {release['name']}",
+        (
+            "scale",
+            "verdict",
+            "decoder",
+            "off by" if real else "right",
+            "advantage [95 %]",
+            "sensitive",
+            "mean error",
+            "what decided",
+        ),
+        [
+            Line(
+                _digits(row["scale"], 4),
+                (
+                    Badge(row["verdict"]),
+                    row["decoder"],
+                    level(row["accuracy"], real),
+                    with_interval(row["advantage"], row["interval"], real),
+                    f"{row['learnt']:,}",
+                    _digits(row["loss"]),
+                    row["decided"],
+                ),
             )
-        unit = f"unit of {plain['secret']}"
-        return cls(
-            1.0,
-            "How far off the guesses are",
-            "The mean absolute error of the attack's guesses: lower is less private.",
-            Axis("mean absolute error of a guess", unit),
-            "How much closer the attack comes than the strongest baseline: what the release gives away.",
-            Axis("advantage", unit),
-        )
-
-
-def sweep_figures(
-    plain: dict[str, Any], *, limit: float | None = None, exposed_limit: int | None = None
-) -> tuple[Figure, ...]:
-    """The figures of a sweep: the attack, its advantage and the reader's error against noise; the frontier.
-
-    Notes
-    -----
-    Of several decoders, the strongest is drawn. A protection without a law of noise
-    (suppression, for example) is drawn against its error only. The unprotected release is a rule, because a
-    log scale has no zero. A limit is a share of people, so it is not drawn for a real secret. People are
-    drawn where their number is limited. Points have the colour of the verdict on their protection.
-    """
-    words, worst = _AxisWords.of(plain), _worst(plain["rows"])
-    exact = next((row for row in worst if row["loss"] == 0), None)
-    noisy = [row for row in worst if row["loss"]]
-    rules = [] if exact is None else [Rule(words.factor * exact["advantage"], "unprotected")]
-    rules += [] if limit is None or plain["real"] else [Rule(100 * limit, f"limit {points(limit, '')}")]
-    random = [row for row in noisy if row["std"]]
-    return (
-        *_against_noise(random, exact, rules, words, plain["units"]),
-        *([] if plain["real"] else _learnt_against_noise(random, exact, exposed_limit, plain["units"])),
-        *_frontier(noisy, rules, words, plain["units"]),
+            for row in release["history"]
+        ],
+        f"In the order tried; advantage {unit}, {count_of(release['draws'], 'draw')} of the noise each. For "
+        "a scale that does not pass, the first decoder that does not. Sensitive: people with a sensitive "
+        "value, proved alone or exposed. Mean error: of a planned value, withheld ones counted.",
+        left=("verdict", "decoder", "what decided"),
     )
+    yield Headed("Every scale tried", (table,))
 
 
-def _against_noise(
-    rows: Sequence[Row], exact: Row | None, rules: Sequence[Rule], words: _AxisWords, units: str
-) -> Iterator[Figure]:
-    if not rows:
-        return
-    noise = _noise(units)
-    ends = ("accuracy_low", "accuracy_high")
-    families = _by_family(rows, "accuracy", ends, factor=words.factor, most=MOST_SERIES - 1)
-    baseline = sorted({row["std"]: words.factor * row["baseline_accuracy"] for row in rows}.items())
-    yield Figure(
-        words.attack_title,
-        f"{words.attack} {_SHADED} The strongest baseline guesses without the person's own record.",
-        noise,
-        words.attack_axis,
-        (*families, Series("strongest baseline", *zip(*baseline, strict=True))),
-        () if exact is None else (Rule(words.factor * exact["accuracy"], "unprotected"),),
-    )
-    axis, note = _cut(rows, words)
-    yield Figure(
-        "Advantage against noise",
-        f"{words.advantage} {_SHADED}{note}",
-        noise,
-        axis,
-        _by_family(rows, "advantage", ("low", "high"), factor=words.factor, judged=True),
-        tuple(rules),
-    )
-    yield Figure(
-        "What the reader loses against noise",
-        f"{_LOST} {_DRAWS}",
-        noise,
-        Axis("mean error", units, log=True),
-        _by_family(rows, "loss", ("loss_low", "loss_high")),
-    )
-    models = [row for row in rows if row.get("mae_ratio") is not None]
+def _costs(release: Row) -> Iterator[tuple[str, str]]:
+    """What is promised with the least noise, and what it costs the reader."""
+    yield "statistic", f"{release['statistic']}, from {release['people']:,} people"
+    promise, utility, models = release["guarantee"], release["utility"], release["coefficients"]
+    if promise:
+        epsilon = "∞" if promise["epsilon"] is None else _digits(promise["epsilon"], 4)
+        delta = f", δ = {promise['delta']}" if promise["delta"] else ""
+        yield "guarantee", f"ε = {epsilon}{delta} ({promise['relation']}; {promise['text']})"
+    else:
+        yield "guarantee", "none: no differential privacy is promised"
+    largest = utility["max_error"]
+    yield "largest error", "–" if largest is None else f"{_digits(largest)} {release['units']}"
     if models:
-        wide = max(row["mae_ratio"] for row in models) > _DECADES
-        yield Figure(
-            "Predictions against noise",
-            "How many times as far off the models' predictions are as without protection, averaged over "
-            "models and draws of the noise.",
-            noise,
-            Axis("error of a prediction", "times that of the exact model", log=wide),
-            _by_family(models, "mae_ratio"),
-            (Rule(1.0, "unprotected"),),
+        signs, cover = models["sign_flips"], models["coverage"]
+        told = [f"predictions {_digits(models['mae_ratio'], 4)} times as far off"]
+        told += [] if signs is None else [f"{percent(signs)} of signs wrong"]
+        told += [] if cover is None else [f"95 % confidence intervals cover {percent(cover)}"]
+        yield "models", ", ".join(told)
+    if utility["total_variation"] is not None:
+        yield (
+            "tables",
+            f"total variation {_digits(utility['total_variation'])}; Cramér's V off by "
+            f"{_digits(utility['association_change'])} of {_digits(utility['association'])}",
         )
 
 
-def _people_axis(counts: Sequence[float], limit: int) -> Axis:
-    """From nobody up; one person more or less never fills the chart."""
-    return Axis("people with a sensitive value", low=0.0, high=None if max(*counts, limit) >= 5 else 5.0)
-
-
-def _noise(units: str) -> Axis:
-    return Axis("noise on a published value, standard deviation", units, log=True)
-
-
-def _learnt_against_noise(
-    rows: Sequence[Row], exact: Row | None, most: int | None, units: str
-) -> Iterator[Figure]:
-    if not rows or most is None:
-        return
-    bare = [] if exact is None else [Rule(exact["learnt"], "unprotected")]
-    yield Figure(
-        "People proved alone or exposed, against noise",
-        f"{_LEARNT}; the mean over draws of the noise.",
-        _noise(units),
-        _people_axis([row["learnt"] for row in (*rows, *([] if exact is None else [exact]))], most),
-        _by_family(rows, "learnt", judged=True),
-        (*bare, Rule(most, f"limit {most:,}")),
-    )
-
-
-def _frontier(rows: Sequence[Row], rules: Sequence[Rule], words: _AxisWords, units: str) -> Iterator[Figure]:
-    if not rows:
-        return
-    most = MOST_SERIES - 1
-    families = _by_family(
-        rows,
-        "advantage",
-        ("low", "high"),
-        x="loss",
-        kind="points",
-        factor=words.factor,
-        most=most,
-        judged=True,
-    )
-    best = sorted((row["loss"], words.factor * row["advantage"]) for row in rows if row["frontier"])
-    axis, note = _cut(rows, words)
-    yield Figure(
-        "Privacy against utility",
-        "Down is more private, left is more useful. No other protection beats those on the frontier on both "
-        "counts; a protection above it can be replaced by a better one, unless the difference is within the "
-        f"bars. {_WHISKERS}{note}",
-        Axis("mean error of a published value", units, log=True),
-        axis,
-        (*families, *([Series("frontier", *zip(*best, strict=True))] if best else [])),
-        tuple(rules),
-    )
-
-
-def calibration_figures(plain: dict[str, Any], exposed_limit: int | None = None) -> tuple[Figure, ...]:
-    """The figures of a calibration: advantage, people and error at every scale tried, limits, the answer."""
-    tried = sorted((one for one in plain["history"] if one["scale"] > 0), key=lambda one: one["scale"])
-    if not tried:
-        return ()
-    words, x = _AxisWords.of(plain), [one["scale"] for one in tried]
-    limit = f"limit {gain(plain['max_advantage'], plain['real'], '')}"
-    wide = x[-1] > _DECADES * x[0]
-    axis = Axis(f"scale of {plain['family']}", log=wide)
-    answer = (Rule(plain["scale"], f"{plain['scale']:.4g} is enough", "x"),) if plain["scale"] else ()
-    low, high = ([words.factor * one["interval"][side] for one in tried] for side in (0, 1))
-    advantage = Series(
-        "the decoder that gains most",
-        x,
-        [words.factor * one["advantage"] for one in tried],
-        low=low,
-        high=high,
-        kind="points",
-        verdicts=[one["verdict"] for one in tried],
-    )
-    return (
-        Figure(
-            "Advantage at every scale tried",
-            f"{words.advantage} {_WHISKERS} A scale passes if its bar ends under the limit and no more "
-            "people are given away than allowed.",
-            axis,
-            words.advantage_axis,
-            (advantage,),
-            (Rule(words.factor * plain["max_advantage"], limit), *answer),
-        ),
-        *_learnt_at_scales(tried, axis, answer, None if plain["real"] else exposed_limit),
-        Figure(
-            "What the reader loses at every scale tried",
-            _LOST,
-            axis,
-            Axis("mean error", plain["units"], log=wide and all(one["loss"] > 0 for one in tried)),
-            (Series("mean error", x, [one["loss"] for one in tried], kind="both"),),
-            answer,
-        ),
-    )
-
-
-def _learnt_at_scales(
-    tried: Sequence[Row], axis: Axis, answer: Sequence[Rule], most: int | None
-) -> Iterator[Figure]:
-    if most is None:
-        return
-    x, learnt = [one["scale"] for one in tried], [one["learnt"] for one in tried]
-    yield Figure(
-        "People proved alone or exposed at every scale tried",
-        f"{_LEARNT}.",
-        axis,
-        _people_axis(learnt, most),
-        (Series("people", x, learnt, kind="both", verdicts=[one["verdict"] for one in tried]),),
-        (Rule(most, f"limit {most:,}"), *answer),
-    )
-
-
-def _cut(rows: Sequence[Row], words: _AxisWords) -> tuple[Axis, str]:
-    """The axis of the advantage, cut as far below zero as it goes above, and a note if it is cut."""
-    most = words.factor * max(row["high"] for row in rows)
-    if most <= 0 or words.factor * min(row["low"] for row in rows) >= -2 * most:
-        return words.advantage_axis, ""
-    return replace(words.advantage_axis, low=-most), f" {_BELOW}"
-
-
-def _by_family(
-    rows: Sequence[Row],
-    name: str,
-    ends: tuple[str, str] | None = None,
-    *,
-    x: str = "std",
-    kind: Any = "both",
-    factor: float = 1.0,
-    most: int = MOST_SERIES,
-    judged: bool = False,
-) -> tuple[Series, ...]:
-    """A series for each family; the families beyond the most that can be drawn share one."""
-    families: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row[x]):
-        families.setdefault(row["family"], []).append(row)
-    named = sorted(families, key=lambda family: -len(families[family]))
-    if len(named) > most:
-        rest = [row for family in named[most - 1 :] for row in families.pop(family)]
-        families[_OTHERS] = sorted(rest, key=lambda row: row[x])
-        named = [*named[: most - 1], _OTHERS]
-    return tuple(
-        Series(
-            family,
-            [row[x] for row in families[family]],
-            [factor * row[name] for row in families[family]],
-            low=[factor * row[ends[0]] for row in families[family]] if ends else (),
-            high=[factor * row[ends[1]] for row in families[family]] if ends else (),
-            kind="points" if family == _OTHERS else kind,
-            verdicts=[row["verdict"] for row in families[family]] if judged else (),
+def _calibration_reading(document: Row) -> list[Block]:
+    if not document.get("by"):
+        return []
+    return [
+        Bullets(
+            [
+                "The area that needs most sets the noise for all. It is often a small one that cannot tell "
+                "less noise apart; the table shows what the others need.",
+                "An area of few people cannot tell a small advantage from none, and then has no answer of "
+                "its own. Neither has an area where everybody has the same secret: no attack gains anything "
+                "there.",
+            ]
         )
-        for family in named
-    )
-
-
-def _worst(rows: Sequence[Row]) -> list[Row]:
-    """For each protection the strongest decoder; on the frontier if any decoder is."""
-    chosen: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        key = (row["family"], row["scale"], row["protection"])
-        before = chosen.get(key, row)
-        higher = max(before, row, key=lambda one: one["advantage"])
-        chosen[key] = {**higher, "frontier": before["frontier"] or row["frontier"]}
-    return list(chosen.values())
+    ]

@@ -15,7 +15,7 @@ __all__ = [
     "tracing_figures",
 ]
 
-_MANY = 200  # with this many outsiders small false-positive rates are seen, and the scale is logarithmic
+_MANY = 200  # with this many outsiders small rates are seen, and both scales are logarithmic
 Truth = npt.NDArray[np.bool_]
 
 
@@ -42,7 +42,7 @@ def tracing_figures(
 def _roc(risk: TracingRisk) -> Figure:
     curve = risk.roc()
     fine = risk.others >= _MANY
-    low = 0.5 / risk.others if fine else 0.0
+    low, least = (0.5 / risk.others, 0.5 / risk.members) if fine else (0.0, 0.0)
     chance = np.geomspace(max(low, 1e-6), 1, 60) if fine else np.array([0.0, 1.0])
     x = np.concatenate([[0.0], curve["false_positive_rate"]])
     bands = [np.concatenate([[0.0], curve[name]]) for name in ("true_low", "true_high")]
@@ -52,7 +52,7 @@ def _roc(risk: TracingRisk) -> Figure:
         "score against the share of others above it. The further above the line of chance, the more the "
         "means give away. Band: pointwise 95 % interval of the members' share.",
         Axis("share of others named", log=fine, low=low, high=1.0),
-        Axis("share of members named", low=0.0, high=1.0),
+        Axis("share of members named", log=fine, low=least, high=1.0),
         (
             Series(
                 f"this attack (AUC {risk.auc.value:.3f})",
@@ -80,7 +80,8 @@ def _growing(growth: TracingGrowth, truth: Truth | None, limit: ReleaseLimit | N
         ):
             low, high = [share.low for share in shares], [share.high for share in shares]
             values = [share.value for share in shares]
-            series.append(Series(label, counts, values, low=low, high=high, kind="points"))
+            style = len(series)
+            series.append(Series(label, counts, values, low=low, high=high, kind="points", style=style))
         whom = "Shares of members and others named, with 95 % intervals"
     words = ""
     if limit is not None:
@@ -92,6 +93,7 @@ def _growing(growth: TracingGrowth, truth: Truth | None, limit: ReleaseLimit | N
                 limit.power[seen],
                 low=limit.low[seen],
                 high=limit.high[seen],
+                style=0,  # the colour of what it predicts
             )
         )
         words = (

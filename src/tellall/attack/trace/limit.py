@@ -161,28 +161,34 @@ def simulate_tracing(
     *,
     coding: str,
     alpha: float | None = None,
+    power: float = 1.0,
+    rate: float | None = None,
+    trials: int = _TRIALS,
     rng: Rng = None,
 ) -> ReleaseLimit | None:
     """Simulates the power of a tracing's attack; None where n is unknown or the means are not frequencies.
 
-    At most 20,000 attributes are simulated, and no false-positive rate below 1 in 10,000.
+    At most 20,000 attributes are simulated, and no false-positive rate below 1 in 10,000. ``power`` and
+    ``rate`` are those of `release_limit`; where no rate is given, it is the tracing's own. There are at least
+    as many ``trials`` as that rate needs.
     """
+    wrong = tracing.delta if rate is None else rate
     shares = (means + 1) / 2 if coding == "signs" else means
     within = bool(((shares >= 0) & (shares <= 1) | np.isnan(shares)).all())
-    trials = max(_TRIALS, min(math.ceil(1 / max(tracing.delta, 1e-300)), _MOST_TRIALS + 1))
-    if n is None or tracing.attack == "gaussian" or not within or trials > _MOST_TRIALS:
+    enough = max(trials, min(math.ceil(1 / max(wrong, 1e-300)), _MOST_TRIALS + 1))
+    if n is None or tracing.attack == "gaussian" or not within or enough > _MOST_TRIALS:
         return None
     return release_limit(
         shares,
         n,
-        power=1.0,
-        rate=tracing.delta,
+        power=power,
+        rate=wrong,
         reference=tracing.reference_people,
         attack=tracing.attack,
         alpha=alpha,
         coding="genotypes" if coding == "genotypes" else "bits",
         most=min(tracing.attributes, _BESIDE),
-        trials=trials,
+        trials=enough,
         rng=rng,
     )
 

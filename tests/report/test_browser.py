@@ -130,6 +130,6 @@ def test_the_first_screen_answers_the_three_questions(browser, pages, tmp_path):
     shown = browser.new_page(viewport={"width": 1280, "height": 900})
     shown.goto(path.as_uri())
     for question in ("May this be published?", "What do I change?", "Who would be hurt?"):
-        box = shown.locator(f"section[aria-label='{question}']").bounding_box()
+        box = shown.locator(f"[role=group][aria-label='{question}']").bounding_box()
         assert box["y"] + box["height"] < 900, question
     shown.close()

@@ -10,6 +10,7 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.experiment.culprits import tells_of_nobody
 from tellall.experiment.plans.places import places_of
 from tellall.experiment.plans.plan import Plan
+from tellall.experiment.trial import Planned
 from tellall.serve import cells, points
 from tests.report.pages import Tags
 
@@ -46,6 +47,12 @@ def test_cells_of_every_table_add_up_to_everybody(audited):
         assert all(0 <= row["alone"] <= row["people"] for row in found["rows"])
         shown = [row["given"] for row in found["rows"] if row["given"] is not None]
         assert sum(shown) <= whole
+
+
+def test_a_total_without_columns_is_no_table():
+    people = people_by_area()
+    releases = [Planned("totals", ta.Marginals([1, 2]))]
+    assert cells._tables(releases, people.public) == [["a"], ["b"], ["town"]]
 
 
 def test_the_page_goes_from_release_to_cell(audited):

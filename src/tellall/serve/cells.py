@@ -78,7 +78,7 @@ def learn(
 def _tables(releases: Sequence[Planned], public: Public) -> list[list[str]]:
     """The columns of every table of some releases, then every single column."""
     sets = [table for one in releases for table in one.statistic.tables(public)]
-    named = [[public.names[column] for column in table] for table in dict.fromkeys(sets)]
+    named = [[public.names[column] for column in table] for table in dict.fromkeys(sets) if table]
     return [*named[:_MOST_TABLES], *([name] for name in public.names if [name] not in named)]
 
 

@@ -258,8 +258,8 @@ def test_by_keyboard_alone(browser, served, tmp_path):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.className") == "skip"
         tab_to(page, "#file")
-        with page.expect_file_chooser(timeout=_WAIT) as chooser:
-            page.keyboard.press("Enter")
+        with page.expect_file_chooser() as chooser:
+            page.keyboard.press("Space")
         chooser.value.set_files(tmp_path / "clinic.csv")
         page.wait_for_url("**/columns")
         press(page, "#next")

@@ -119,3 +119,11 @@ def test_parquet_of_more_rows_than_memory_holds_is_refused(tmp_path, monkeypatch
     monkeypatch.setattr(type(sheets.HOST), "free_memory", MB)
     with pytest.raises(ta.InvalidInput, match="fits into memory; got 1,000,000 rows of 2 columns in "):
         read_table(path)
+
+
+def test_a_packed_table_with_a_broken_byte_is_one_sentence(tmp_path):
+    whole = gzip.compress(np.random.default_rng(0).bytes(300))
+    for at in range(10, len(whole)):
+        (tmp_path / "t.csv.gz").write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        with pytest.raises(ta.InvalidInput):
+            sheets.read_cells(tmp_path / "t.csv.gz")

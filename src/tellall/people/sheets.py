@@ -54,7 +54,7 @@ def _unpacked(file: Path, largest: int = _LARGEST, *, what: str = "file") -> byt
     try:
         with gzip.open(file) as packed:
             whole = packed.read(largest + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise invalid(what, "a readable .gz file", file, f"The reader met: {said_safely(error)}.") from None
     if len(whole) > largest:
         raise invalid(what, f"{size}, unpacked", file)

@@ -345,9 +345,10 @@ def reconstruct_releases(
         moved = evidence if where is HOST else evidence.on(where)
         if proof is None:
             proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
-            proof = prove_jointly(
-                proof, evidence, releases, public, known, effort, interruptible=interruptible
-            )
+            if any(release.shape not in (None, public.shape) for release in releases):
+                proof = prove_jointly(
+                    proof, evidence, releases, public, known, effort, interruptible=interruptible
+                )
         found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
         return found if known is EVERYTHING else replace(found, known=known)
 

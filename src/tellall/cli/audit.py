@@ -231,7 +231,7 @@ def audit(
     if outputs is not None:
         _write_record(result.document, folder, outputs.made_by, talk)
     changeable = outputs is None and not chosen.forbidden and not no_remedy
-    if result.verdict.word != "pass" and result.worst is not None and changeable:
+    if result.attacks.word != "pass" and result.worst is not None and changeable:
         if force or expected.remedy(workers.count) <= _TOO_LONG:
             result = _explained(people, result, folder, talk, workers, quiet=quiet)
         else:

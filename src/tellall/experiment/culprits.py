@@ -77,7 +77,7 @@ def find_culprits(
     shown, is 1 to 4 or within 4 of its group; a table that cannot be shown so is left out.
     """
     worst = _worst(audit)
-    if audit.verdict.word == "pass" or worst is None or not places:
+    if audit.attacks.word == "pass" or worst is None or not places:
         return None
     releases = tuple(audit.plan.releases[index] for index, _ in worst.job.members)
     decoder, limits = worst.outcome.asked, audit.limits

@@ -98,7 +98,19 @@ class Audit(WithFigures):
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Pass, review or fail, with a sentence: never better than that of any set of releases."""
+        """Pass, review or fail, with a sentence: never better than that of any set of releases.
+
+        Where the attacks pass and a cell that the p % rule passes does not hold, a person has to decide.
+        """
+        if self.attacks.word != "pass" or not self.rules or not self.rules["broken"]:
+            return self.attacks
+        return Verdict(
+            "review", f"{self.attacks.sentence} {self.rules['sentence']}", "contributors known too well"
+        )
+
+    @cached_property
+    def attacks(self) -> Verdict:
+        """The verdict by the attacks on people alone."""
         if self.plan.forbidden:
             return Verdict("fail", f"The policy does not allow {', '.join(self.plan.forbidden)}.", "policy")
         verdict = judge(

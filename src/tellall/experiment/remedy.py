@@ -120,7 +120,7 @@ def find_remedy(
     """
     from threadpoolctl import threadpool_limits
 
-    if audit.verdict.word == "pass":
+    if audit.attacks.word == "pass":
         return None
     if not places:
         return _document(None, "No area has people enough to be attacked; publish nothing by area.")

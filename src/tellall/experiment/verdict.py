@@ -4,7 +4,8 @@
 fail    the advantage's interval lies above the limit, or more people with a sensitive value are proved
         alone or exposed than allowed
 review  the limit lies inside the interval, an answer is not settled, people are proved as a group to have
-        a sensitive value, sure guesses are unreliable or luck explains them, or something was not attacked
+        a sensitive value, sure guesses are unreliable or luck explains them, something was not attacked,
+        or a cell of a table of sums that the agencies' p % rule passes does not hold
 pass    none of these
 ======  ==============================================================================================
 """

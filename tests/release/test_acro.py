@@ -181,6 +181,8 @@ ODD = {
     "absolute files": {"files": [{"name": "/etc/passwd"}]},
     "no files": {"files": []},
     "files of numbers": {"files": [3]},
+    "a number of files": {"files": 3},
+    "a file with names": {"files": [{"name": ["a.csv"]}]},
     "files that are gone": {"files": [{"name": "gone.csv"}]},
     "another type": {"type": "survival plot"},
     "a type with marks": {"type": "\x1b[31mtable\u202e"},

@@ -173,10 +173,14 @@ class _Entry:
         listed = self.section("fair").get("independent")
         return [str(name) for name in listed] if isinstance(listed, list) else []
 
+    @property
+    def listed(self) -> list[Any]:
+        """The files, as the record lists them."""
+        return named if isinstance(named := self.plain.get("files"), list) else []
+
     def is_summary(self) -> bool:
         """Whether this is the summary that ACRO adds for the checker, and no output."""
-        listed = self.plain.get("files")
-        names = {each.get("name") for each in listed or () if isinstance(each, Mapping)}
+        names = {str(each.get("name")) for each in self.listed if isinstance(each, Mapping)}
         return self.id.endswith("DONT_RELEASE") and bool(names) and names <= _SUMMARIES
 
     def about(self) -> str:
@@ -220,8 +224,7 @@ class _Entry:
 
     def files(self) -> list[Path]:
         """The files of the output, inside the folder."""
-        listed = self.plain.get("files")
-        names = [each.get("name") if isinstance(each, Mapping) else each for each in listed or ()]
+        names = [each.get("name") if isinstance(each, Mapping) else each for each in self.listed]
         if not names or not all(isinstance(name, str) for name in names):
             raise InvalidInput("its record names no file")
         return [files.fits_inside(self.folder, str(name), what="file") for name in names]

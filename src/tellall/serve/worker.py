@@ -21,7 +21,7 @@ from tellall.experiment.audit import audit, jobs_alone, jobs_together
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding, Job, Skipped
 from tellall.experiment.plans.places import Place, places_of
-from tellall.experiment.plans.record import record_of
+from tellall.experiment.plans.record import record_of, sha256_of
 from tellall.people.dataset import Dataset
 from tellall.serve.cases import Case, now
 
@@ -116,7 +116,8 @@ def _run(case: Case, notes: _Notes) -> None:
         command=f"{COMMAND}{' --policy policy.toml' if case.rules else ''} --seed {plan.seed}",
         each=notes.found,
     )
-    found = replace(found, record=record_of(text.encode(), hashes=hashes, published=chosen.published_files))
+    hashes |= {path.name: sha256_of(path) for path in chosen.published_files}  # they lie beside the plan
+    found = replace(found, record=record_of(text.encode(), hashes=hashes))
     _keep(case, found, version)
     if found.worst is None:
         reasons = [str(one) for one in found.not_checked]

@@ -253,7 +253,7 @@ def test_a_log_shows_now_and_then_that_long_work_goes_on(monkeypatch):
     from rich.console import Console
 
     from tellall.cli import options
-    from tellall.core.progress import about, doing
+    from tellall.core.work import about, doing
 
     said = StringIO()
     monkeypatch.setattr(options, "_EVERY", 0.02)

@@ -13,7 +13,7 @@ import pytest
 
 from tellall.core import processes
 from tellall.core.jobs import Task, Workers, run
-from tellall.core.progress import doing, listening
+from tellall.core.work import doing, listening
 
 PARENT = """
 import os, signal, sys, time
@@ -125,3 +125,21 @@ def test_what_helpers_are_doing_is_said_here():
     assert sorted(heard) == ["one", "two"]
     assert len(list(run(doing, tasks_of("one", "two"), workers=Workers(2)))) == 2  # nobody listens
     assert len(heard) == 2
+
+
+def test_linear_algebra_that_is_loaded_later_keeps_to_one_thread_too():
+    """SciPy's library is not NumPy's, and is loaded when it is first asked for."""
+    code = """
+from tellall.core.work import one_thread
+with one_thread():
+    import numpy, scipy.linalg
+    from threadpoolctl import threadpool_info
+    found = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+    print(len(found) > 0, set(found))
+"""
+    free = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    free["OPENBLAS_NUM_THREADS"] = "2"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=free, check=True, capture_output=True, text=True, timeout=60
+    )
+    assert ran.stdout == "True {1}\n"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tellall as ta
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.studies import calibrate_plan, sweep_plan
 from tellall.experiment.trial import Planned

@@ -16,7 +16,7 @@ from tellall.algebra.operators.distinct import first_of_each
 from tellall.attack.left_out import left_out, sums
 from tellall.attack.secret import Real, Secret
 from tellall.core.errors import CannotLinearise, invalid
-from tellall.core.progress import doing
+from tellall.core.work import doing, one_thread
 from tellall.people.bits import Patterns
 from tellall.people.dataset import Public
 from tellall.release.statistics.base import Statistic
@@ -170,7 +170,6 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
     """
     from sklearn import config_context
     from sklearn.linear_model import LogisticRegression, Ridge
-    from threadpoolctl import threadpool_limits  # threads that wait for each other cost more than they save
 
     codes = np.asarray(public.codes).T.astype(np.int64)
     sparse = bool(secret.levels) and public.n * sum(public.levels) > _SMALL  # of few people zeros are quicker
@@ -185,7 +184,7 @@ def _public(public: Public, truth: Truth, secret: Secret) -> Baseline:
         models = [(Ridge(alpha=1.0), np.hstack([indicators, *scaled])), (tree, codes)]
     found = []
     quick = config_context(assume_finite=True, skip_parameter_validation=True)
-    with threadpool_limits(limits=1), warnings.catch_warnings(), quick:
+    with one_thread(), warnings.catch_warnings(), quick:
         warnings.simplefilter("ignore")  # a fit that has not settled is still a baseline
         for model, features in models:
             table = _out_of_fold(model, features, truth, secret)
@@ -266,8 +265,6 @@ def population(
     Beyond 4,000 groups and features (8,000 where these are the cells of tables): five folds instead of each
     person alone, by conjugate gradients.
     """
-    from threadpoolctl import threadpool_limits
-
     true = _check(truth, public, secret)
     if not statistics or not public.columns or any(statistic.no_population for statistic in statistics):
         return None
@@ -276,7 +273,7 @@ def population(
     except CannotLinearise:
         return None
     own = secret.targets(true)
-    with threadpool_limits(limits=1):
+    with one_thread():
         scores, fitted = left_out(features, groups, own, _folds(true, FEW_FOLDS))
         table = _probabilities(scores, true) if secret.levels else scores
     found = _baseline("population", table, true, secret, public.patterns.index)

@@ -10,7 +10,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.operators.compose import RowScale
 from tellall.algebra.operators.distinct import SPARSE, RowBlocks
-from tellall.core.progress import doing
+from tellall.core.work import doing
 from tellall.people.bits import Patterns
 
 __all__ = ["BLOCKED", "FACTORISED", "WALKED", "left_out", "sums"]

@@ -16,9 +16,9 @@ import typer
 from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress, listening
 from tellall.core.schemas import VERSION
 from tellall.core.text import one_line, plain_text
+from tellall.core.work import Progress, listening
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -27,8 +27,8 @@ from tellall.cli.options import (
 )
 from tellall.core import files as store
 from tellall.core.claims import claimed
-from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION
+from tellall.core.work import Progress
 
 if TYPE_CHECKING:
     from tellall.attack.trace.files import TracingFiles

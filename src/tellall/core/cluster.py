@@ -12,6 +12,7 @@ from tellall.core.errors import InvalidInput, WorkLost, invalid
 from tellall.core.jobs import Done, Failed, Task, guarded
 from tellall.core.text import said
 from tellall.core.version import __version__
+from tellall.core.work import one_thread
 
 __all__ = [
     "on_cluster",
@@ -106,9 +107,7 @@ def _on_worker(function: Callable[[Any], Any], index: int, payload: Any) -> Done
     For good, not for the call: a worker may run several tasks in threads of one process, and none may
     change the number of threads under another, since that changes the order of sums.
     """
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(limits=1)
+    one_thread()
     return guarded(function, index, payload)
 
 

@@ -11,7 +11,7 @@ from tellall.core.checkpoint import Checkpoint
 from tellall.core.checks import is_whole
 from tellall.core.errors import InvalidInput, TellallError, WorkLost, invalid
 from tellall.core.processes import call_each
-from tellall.core.progress import Progress
+from tellall.core.work import Progress, one_thread
 
 __all__ = [
     "Done",
@@ -216,7 +216,5 @@ def _in_processes(
 
 
 def _with_one_thread(function: Callable[[Any], Any], index: int, payload: Any) -> Done | Failed:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
+    with one_thread():
         return guarded(function, index, payload)

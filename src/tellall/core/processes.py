@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tellall.core.progress import doing, listening
+from tellall.core.work import doing, listening, one_thread
 
 __all__ = [
     "call_each",
@@ -142,8 +142,6 @@ def serve(asked: int, answered: int) -> None:
             _send(answered, (None, words))
 
     threading.Thread(target=listen, daemon=True).start()
-    from threadpoolctl import threadpool_limits
-
     while True:
         function = arguments = None
         try:
@@ -152,7 +150,7 @@ def serve(asked: int, answered: int) -> None:
             os._exit(0)
         try:
             function, arguments = _loaded(received)
-            with threadpool_limits(limits=1), listening(say):
+            with one_thread(), listening(say):
                 answer = (True, function(*arguments))
         except BaseException as error:
             answer = (False, error)

@@ -18,7 +18,7 @@ from tellall.core.amounts import count_of
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, TooLittlePower, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.experiment.audit import attack_all, key_of, named_people
 from tellall.experiment.document import Audit, describe_people
 from tellall.experiment.families import Family, as_family

@@ -18,7 +18,7 @@ from tellall.algebra.operators.base import find_device
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.progress import Progress, about
+from tellall.core.work import Progress, about
 from tellall.experiment.differences import differences, people_who_differ
 from tellall.experiment.document import Audit, describe_people, worst_first
 from tellall.experiment.findings import Finding, Job, Skipped, from_plain, to_plain, void

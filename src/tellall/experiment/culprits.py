@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
-from tellall.core.progress import Progress, counter
+from tellall.core.work import Progress, counter
 from tellall.experiment.changes import parts_of
 from tellall.experiment.document import Audit
 from tellall.experiment.findings import Finding

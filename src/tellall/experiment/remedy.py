@@ -10,7 +10,7 @@ from tellall.attack.prove.proof import EFFORT
 from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
-from tellall.core.progress import Progress
+from tellall.core.work import Progress, one_thread
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.changes import Change, Cost, candidates, with_noise, without_release
 from tellall.experiment.document import Audit
@@ -118,13 +118,11 @@ def find_remedy(
     With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
     is. Areas of too few people to be attacked are left out, and the sentence says so.
     """
-    from threadpoolctl import threadpool_limits
-
     if audit.attacks.word == "pass":
         return None
     if not places:
         return _document(None, "No area has people enough to be attacked; publish nothing by area.")
-    with threadpool_limits(limits=1):  # so that sums are the same on every machine
+    with one_thread():
         return _RemedySearch(places, audit, progress, workers).run()
 
 

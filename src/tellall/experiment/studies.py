@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.experiment.answers import area_calibration_answer, too_many_learnt
 from tellall.experiment.calibrate import Calibration, calibrate
 from tellall.experiment.plans.plan import Plan

@@ -11,7 +11,7 @@ from typing import Any
 from tellall.core.amounts import amount, count_of, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
-from tellall.core.progress import Progress, halves
+from tellall.core.work import Progress, halves
 from tellall.experiment.areas import (
     NoOwnAnswer,
     areas_of,

@@ -17,7 +17,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.notebook import WithFigures
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried

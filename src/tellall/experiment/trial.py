@@ -19,6 +19,7 @@ from tellall.attack.reconstruct.decoders import DECODERS
 from tellall.attack.reconstruct.reals import Whitened
 from tellall.attack.secret import Secret
 from tellall.core.errors import TellallError, invalid
+from tellall.core.work import one_thread
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
 from tellall.experiment.measures.risk import Risk, risk_of
@@ -131,13 +132,11 @@ class Setting:
         return self._before(np.arange(self.stand.view.n))
 
     def _before(self, judged: IntArray) -> tuple[Baseline, ...]:
-        from threadpoolctl import threadpool_limits
-
         view, truth = self.stand.view, self.truth[self.stand.rows]
         key, known = f"before{self._whose} {sha256(judged.tobytes()).hexdigest()}", self.people.memory
         if key not in known:
             public = view if judged.size == view.n else view.take(judged)
-            with threadpool_limits(limits=1):  # so that sums are the same on every machine
+            with one_thread():
                 known[key] = before_any_release(public, truth[judged], self.secret)
         found: tuple[Baseline, ...] = known[key]
         return found
@@ -301,9 +300,7 @@ class Trial:
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
         """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(limits=1):  # so that sums are the same on every machine
+        with one_thread():
             attacks, risks = self.scored(decoder)
             survival = attacks[0].survival if attacks[0].decoder == "lp" else None
             return Outcome.of(

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress, Tell, counter
+from tellall.core.work import Progress, Tell, counter, one_thread
 from tellall.report.paper import IndexEntry, PaperRerun, PaperVerdict, Statement
 from tellall.report.plot import Figure, Kind, Series, number
 
@@ -286,13 +286,11 @@ def run_parts(
     for its matrix products: threads that wait for each other cost more than they save. Work that a part did
     not report is reported at its end.
     """
-    from threadpoolctl import threadpool_limits
-
     figures: list[Figure] = []
     cases: list[NamedCase] = []
     tell = counter(progress, sum(work for _, work in parts))
     streams = np.random.default_rng(rng).spawn(len(parts))
-    with threadpool_limits(limits=1):
+    with one_thread():
         for (run, work), stream in zip(parts, streams, strict=True):
             left = work
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import bdtrc
 
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Array, Claim, Found, Joined, NamedCase, at_least, at_most, holds_if, mended
 from tellall.papers.contingency_bounds import lower_bounds
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tellall as ta
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Array, Case, Found, NamedCase, attributes_for, case_of, mean_of
 from tellall.papers.contingency_attacks import LITTLE, attribute_attack, bits_of, random_people, row_attack
 from tellall.report.plot import Axis, Figure, Rule, Series

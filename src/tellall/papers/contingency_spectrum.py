@@ -11,7 +11,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Found
 from tellall.papers.contingency_attacks import bits_of
 from tellall.report.plot import Axis, Figure, Rule, Series

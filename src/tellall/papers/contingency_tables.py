@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.papers import contingency_attacks as attacks
 from tellall.papers import contingency_mechanisms as mechanisms
 from tellall.papers.claims import Claim, Paper, at_least, at_most, flips, holds_if, mended, run_parts

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Array, Found, NamedCase, attributes_for, case_of, share_of
 from tellall.report.plot import Axis, Figure, Rule, Series
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import tellall as ta
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Array, Found, Joined, NamedCase
 from tellall.papers.linear_attacks import Effort, Rng, coins, equations, lp, random_function
 from tellall.report.plot import Axis, Figure, Rule, Series

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.papers import linear_attacks as attacks
 from tellall.papers import linear_lemmas as lemmas
 from tellall.papers import linear_matrices as matrices

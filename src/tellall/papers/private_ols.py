@@ -16,7 +16,7 @@ import numpy as np
 
 import tellall as ta
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress, Tell
+from tellall.core.work import Progress, Tell
 from tellall.papers.claims import Array, Claim, Found, NamedCase, Paper, Part, flips, holds_if, run_parts
 from tellall.papers.private_ols_index import INDEX
 from tellall.papers.private_ols_lemmas import LEMMAS, lemmas

@@ -12,7 +12,7 @@ from scipy.integrate import quad
 from scipy.special import erf, erfi
 
 import tellall as ta
-from tellall.core.progress import Tell
+from tellall.core.work import Tell
 from tellall.papers.claims import Array, Claim, Found, NamedCase, at_least, at_most, mended
 
 __all__ = [

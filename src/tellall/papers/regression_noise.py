@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tellall.core.progress import Progress, counter
+from tellall.core.work import Progress, counter
 from tellall.papers.claims import (
     Array,
     Claim,

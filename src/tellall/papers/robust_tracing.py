@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 import tellall as ta
-from tellall.core.progress import Progress, counter
+from tellall.core.work import Progress, counter
 from tellall.papers.claims import Array, Claim, NamedCase, Paper, at_least, at_most, case_of, share_of
 from tellall.papers.tracing_index import INDEX
 from tellall.papers.tracing_lemmas import DELTA, LEMMAS, lemmas, people_of

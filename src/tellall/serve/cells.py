@@ -10,7 +10,7 @@ import numpy as np
 
 from tellall.attack.prove.proof import EFFORT
 from tellall.core.errors import TellallError
-from tellall.core.progress import Progress, counter
+from tellall.core.work import Progress, counter
 from tellall.experiment.culprits import learnt_people, tells_of_nobody
 from tellall.experiment.document import Audit
 from tellall.experiment.plans.attacker import people_of as people_in

@@ -11,7 +11,7 @@ from tellall.core.amounts import percent, points
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.places import Place, together
 from tellall.experiment.plans.plan import Plan

@@ -15,7 +15,7 @@ from tellall.algebra.operators.distinct import MOST_ENTRIES, DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.row_side import RowFactor
-from tellall.core.progress import doing
+from tellall.core.work import doing
 
 __all__ = [
     "GaussianPosterior",

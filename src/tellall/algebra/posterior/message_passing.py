@@ -9,7 +9,7 @@ import numpy as np
 from tellall.algebra.operators.base import HOST, Device, LinearOperator
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array
-from tellall.core.progress import doing
+from tellall.core.work import doing
 
 __all__ = [
     "Spread",

@@ -17,7 +17,7 @@ from tellall.algebra.posterior.model import Channel, CountPrior, Opinion
 from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, PreparedLeastSquares
 from tellall.core.errors import invalid
-from tellall.core.progress import about
+from tellall.core.work import about
 
 __all__ = ["CountProblem", "Posterior", "PosteriorSolution", "PreparedPosterior", "Rehearsal", "rehearse"]
 

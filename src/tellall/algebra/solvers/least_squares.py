@@ -16,7 +16,7 @@ from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.row_side import RowFactor
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid
-from tellall.core.progress import doing
+from tellall.core.work import doing
 
 __all__ = [
     "BoxProblem",

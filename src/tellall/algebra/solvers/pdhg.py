@@ -13,7 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import Device, LinearOperator
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.singular_values import largest_eigenvalue
-from tellall.core.progress import doing
+from tellall.core.work import doing
 
 __all__ = [
     "Saddle",

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tellall.core.checks import share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
-from tellall.core.progress import Progress, reporter
+from tellall.core.work import Progress, reporter
 from tellall.release.profile import PrivacyProfile, as_epsilons
 
 __all__ = [

@@ -13,7 +13,7 @@ import numpy as np
 from tellall.attack.blackbox.estimate import Floats, Score, ScoreKind, Seed, bounds, train_score
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import TellallError, invalid
-from tellall.core.progress import Progress, reporter
+from tellall.core.work import Progress, reporter
 
 __all__ = [
     "Change",

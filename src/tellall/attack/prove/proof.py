@@ -14,7 +14,7 @@ from tellall.algebra.solvers.exhaustive import Exhaustive
 from tellall.attack.prove.certify import every_solution, is_empty_for_sure, only_solution
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
-from tellall.core.progress import doing
+from tellall.core.work import doing
 from tellall.release.equations import Evidence
 
 __all__ = [

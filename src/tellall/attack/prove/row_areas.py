@@ -17,7 +17,7 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
 from tellall.core.jobs import Failed, Task, Workers, run
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.release.joint import CountTable, tables_in
 from tellall.release.release import Release
 

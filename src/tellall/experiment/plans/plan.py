@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tellall.core import files
 from tellall.core.errors import TellallError, invalid
-from tellall.core.progress import Progress
 from tellall.core.schemas import VERSION, outdated
 from tellall.core.text import one_line, said
+from tellall.core.work import Progress
 from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.plans.mistakes import (
     ELSEWHERE,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.people.counting.stored import Stored, scan
 from tellall.people.counting.tally import refuse_too_many, with_secret
 from tellall.people.dataset import Dataset, Outline, Public

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.people.counting.coding import Coding, Values
 
 __all__ = [

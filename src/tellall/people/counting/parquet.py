@@ -15,8 +15,8 @@ import numpy.typing as npt
 from tellall.core import duck
 from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.progress import Progress
 from tellall.core.text import said_safely
+from tellall.core.work import Progress
 from tellall.people.counting.coding import Coding, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of

@@ -14,7 +14,7 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.people.counting.coding import Coding, Values
 from tellall.people.counting.engine import Engine, changed
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 from tellall.people.columns import Bins, Column
 from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine

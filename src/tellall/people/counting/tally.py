@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.errors import invalid
-from tellall.core.progress import Progress
+from tellall.core.work import Progress
 
 __all__ = [
     "KERNELS",

@@ -1,10 +1,14 @@
-"""Progress: how much of a long piece of work is done, and what is being done now."""
+"""Long work: how much of it is done, what is being done now, and on how many threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import threadpool_limits
 
 __all__ = [
     "Progress",
@@ -14,6 +18,7 @@ __all__ = [
     "doing",
     "halves",
     "listening",
+    "one_thread",
     "reporter",
 ]
 
@@ -93,3 +98,22 @@ def halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]
         lambda done, total: progress(done, 2 * total),
         lambda done, total: progress(total + done, 2 * total),
     )
+
+
+def one_thread() -> threadpool_limits:
+    """Keeps linear algebra to one thread from now on, or inside a with, so that sums are the same everywhere.
+
+    What is loaded later is not limited, and NumPy and SciPy each have a library of their own: both are
+    loaded here.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with one_thread():
+    ...     {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    {1}
+    """
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)

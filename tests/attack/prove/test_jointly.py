@@ -91,7 +91,8 @@ def test_the_same_of_categories_and_of_two_unknown_columns():
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [2, 3])
 def test_the_same_of_many(values):
-    assert sum(check(seed, {2: 7, 3: 5}[values], values)[0] for seed in range(60)) > 20
+    found = [check(seed, {2: 7, 3: 5}[values], values)[0] for seed in range(60)]
+    assert sum(found) > 10  # there is somebody to prove, by brute force alone
 
 
 def test_a_column_known_up_to_coarser_categories_is_solved_for():

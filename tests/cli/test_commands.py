@@ -95,8 +95,8 @@ def test_a_search_that_takes_too_long_is_left_out_and_the_page_says_so(tellall, 
     monkeypatch.setattr(import_module("tellall.experiment.plans.duration"), "_REMEDY", 1e6)
     code, _, err = tellall("audit", "plan.toml", "--jobs", "1")
     assert code == 1
-    assert "No remedy is looked for" in " ".join(err.split())
-    assert "No remedy was looked for" in Path("plan-audit/report.html").read_text(encoding="utf-8")
+    assert "The search for a remedy is left out" in " ".join(err.split())
+    assert "There was no search for a remedy" in Path("plan-audit/report.html").read_text(encoding="utf-8")
 
 
 def test_one_person_learnt_is_too_many_unless_the_plan_allows_it(tellall, people):

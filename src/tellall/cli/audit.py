@@ -159,7 +159,7 @@ def audit(
     from tellall.experiment.plans.duration import Duration
     from tellall.experiment.plans.policy import Policy
     from tellall.experiment.plans.record import record_of
-    from tellall.experiment.remedy import unsought
+    from tellall.experiment.remedy import without_remedy
     from tellall.report.areas import audit_lines
     from tellall.report.attackers import attacker_lines
     from tellall.report.text import audit_text, talk_console
@@ -235,9 +235,13 @@ def audit(
         if force or expected.remedy(workers.count) <= _TOO_LONG:
             result = _explained(people, result, folder, talk, workers, quiet=quiet)
         else:
-            result = unsought(result, "No remedy was looked for: with so many people that takes too long.")
+            result = without_remedy(
+                result, "There was no search for a remedy: with this many people it takes too long."
+            )
             result.save(folder)
-            talk.print("No remedy is looked for: with so many people that takes too long; --force does.")
+            talk.print(
+                "The search for a remedy is left out: with this many people it is too long. --force runs it."
+            )
     _write_summaries(result.document, markdown, junit, talk)
     if decision:
         _write_decision(result.document, folder, plan, rules, outputs, checked, talk)

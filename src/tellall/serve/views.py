@@ -171,7 +171,7 @@ def rules_view(rules: Policy) -> Plain:
 
 
 def named(name: str) -> str:
-    """A name to stand within a sentence; nothing where there is none."""
+    """A name as a part of a sentence; empty without a name."""
     return f"“{name}” " if name else ""
 
 

@@ -250,7 +250,7 @@ def test_the_text_of_an_attack_names_nobody():
 
 
 @pytest.mark.parametrize(("n", "d"), first_fast([(90, 5), (200, 6)]))
-def test_noise_with_suppression_is_called_uncalibrated_where_the_choice_is_not_reckoned_with(n, d):
+def test_noise_with_suppression_is_called_uncalibrated_where_the_choice_of_cells_is_ignored(n, d):
     people = random_people(n, d, seed=14, levels=3)
     complementary = ta.Suppression(10, complementary=True)
     for protect in ([ta.Gaussian(5), ta.Suppression(10)], [ta.Suppression(10), ta.Laplace(5)]):

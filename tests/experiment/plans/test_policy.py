@@ -156,6 +156,15 @@ def test_the_record_of_a_decision_has_hashes_and_room_for_a_name(tmp_path):
     assert record["sha256"][f"{tmp_path.name}/table.csv"] == hashlib.sha256(b"a,b").hexdigest()
 
 
+def test_a_plan_with_a_curator_s_key_has_no_hash_in_the_record(tmp_path):
+    """A hash would confirm a guess at the key, which removes the noise."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[releases]]\nname = "t"\nprotect = { kind = "CellKey", key = 42 }\n')
+    text = decision(DOCUMENT, date="2026-01-01", plan=plan, policy=None, published=())
+    assert tomllib.loads(text)["sha256"] == {}
+    assert hashlib.sha256(plan.read_bytes()).hexdigest() not in text
+
+
 def test_the_example_in_the_documents_is_a_policy():
     policy = Policy.read(Path(__file__).parents[3] / "docs" / "examples" / "policy.toml")
     assert policy.not_published == ("SubsetCounts",)

@@ -14,7 +14,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said
 from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
-from tellall.experiment.plans.record import sha256_of
+from tellall.experiment.plans.record import record_of
 from tellall.release import catalogue
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import Statistic
@@ -158,11 +158,14 @@ def decision(
     """The record of a decision, to be signed: what was checked, by which rules, and what was found.
 
     With ``signed`` it is filled in: name, decision, reasons, signed_on. Hashes are those of the plan, the
-    policy and the outputs. A file of people has none: a hash confirms a guess about the one row that somebody
-    does not know. ``people_file`` is its check under the curator's key, which tells nothing without the key.
+    policy and the outputs, as `record_of` gives them: none of a file of people or of a plan with a curator's
+    key, since a hash confirms a guess. ``people_file`` is its check under the curator's key, which tells
+    nothing without the key.
     """
     from tellall.experiment.plans.draft import as_toml_value as toml
 
+    content, name = (None, "") if plan is None else (plan.read_bytes(), plan.name)
+    hashes = record_of(content, name=name, published=published)["sha256"]
     lines = [
         "# The record of a decision about publishing. Fill in the last part.",
         f"date = {toml(date)}",
@@ -190,8 +193,7 @@ def decision(
         *([] if policy is None else [f"sha256 = {toml(policy.sha256)}"]),
         "",
         "[sha256]",
-        *(f"{toml(path.name)} = {toml(sha256_of(path))}" for path in ([plan] if plan is not None else [])),
-        *(f"{toml(f'{path.parent.name}/{path.name}')} = {toml(sha256_of(path))}" for path in published),
+        *(f"{toml(name)} = {toml(text)}" for name, text in hashes.items()),
         "",
         *([] if people_file is None else ["[people_file]  # for tellall check, with the curator's key"]),
         *(f"{name} = {toml(text)}" for name, text in (people_file or {}).items()),

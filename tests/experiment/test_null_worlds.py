@@ -67,6 +67,54 @@ def test_at_most_one_in_fifty_releases_that_give_nothing_away_fails():
     assert all(found[world] <= MOST * RUNS for world in WORLDS), found
 
 
+def numbers_of(seed: int) -> tuple[ta.Dataset, np.ndarray]:
+    """The same with real numbers: normal, heavy-tailed or skewed about what is public."""
+    rng = np.random.default_rng([seed, 18])
+    n, columns = int(rng.integers(80, 140)), int(rng.integers(4, 7))
+    public = rng.integers(0, 2, (n, columns))
+    usual = 10 + (public - 0.5) @ rng.normal(0, 0.8, columns)
+    laws = (
+        lambda: rng.normal(0, 2, n),
+        lambda: rng.standard_t(3, n),
+        lambda: rng.exponential(2, n),
+        lambda: np.exp(rng.normal(0, 1, n)),
+    )
+    secret, other = (usual + laws[seed % 4]() for _ in range(2))
+    return ta.Dataset.from_arrays(public, secret), other
+
+
+def verdicts_on_numbers(seed: int) -> dict[str, str]:
+    """The verdict on releases of real numbers that give nobody's away."""
+    people, other = numbers_of(seed)
+    setting = Setting(people)
+    elsewhere = Setting(ta.Dataset.from_arrays(people.public.codes.T, other))
+    elsewhere.truth = people.secret
+    sums, fit = ta.Sums(3), ta.Estimator("linear", len(people.public.columns), intercept=True)
+    noise = (ta.Gaussian(30 * float(people.secret.std())),)
+    return {
+        "noise": judged(setting, people, Planned("noise", sums, noise), seed),
+        "other people's sums": judged(elsewhere, people, Planned("sums", sums), seed),
+        "other people's regression": judged(elsewhere, people, Planned("fit", fit), seed),
+        "big groups": judged(setting, people, Planned("groups", ta.Sums(2)), seed),
+        "one regression": judged(setting, people, Planned("fit", fit), seed),
+    }
+
+
+def test_a_release_that_gives_no_numbers_away_does_not_fail():
+    assert "fail" not in verdicts_on_numbers(0).values()
+
+
+@pytest.mark.slow
+def test_at_most_one_in_fifty_releases_that_give_no_numbers_away_fails():
+    failed = Counter(
+        world
+        for seed in range(1000, 1000 + RUNS)
+        for world, word in verdicts_on_numbers(seed).items()
+        if word == "fail"
+    )
+    assert all(count <= MOST * RUNS for count in failed.values()), failed
+
+
 def leaks(seed: int) -> str:
     people = random_people(60, 14, seed=seed)
     return judged(Setting(people), people, Planned("exact", ta.Marginals(3)), seed)

@@ -297,13 +297,14 @@ class Outcome:
     ) -> Outcome:
         """The mean over draws of an attack that has been scored.
 
-        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it. With
-        a random ``key`` who is proved is kept, shuffled by it, to be joined with other attacks.
+        ``tried`` is how many decoders were tried on the same releases: the interval is corrected for it, and
+        for the ways of guessing. With a random ``key`` who is proved is kept, shuffled by it, to be joined
+        with other attacks.
         """
         first, real = risks[0], not risks[0].secret.levels
         guessed = {name: off == 0 for name, off in first._baseline_off.items()}
         hits = None if real else Hits.of([risk.right for risk in risks], guessed)
-        chance = CHANCE / tried
+        chance = CHANCE / (tried * first.ways)
         whole = Total.of_reals(risks, chance) if hits is None else Total.of([hits], chance)
         troubled = [str(attack.status) for attack in attacks if str(attack.status) not in SETTLED]
         status = troubled[0] if troubled else str(attacks[0].status)

@@ -185,7 +185,7 @@ def _of_set(places: Sequence[Place], piece: _Piece, releases: tuple[Planned, ...
                 outcomes = [
                     Outcome.of(
                         [attack],
-                        [trial.risk(attack)],
+                        trial.risks([attack]),
                         asked=decoder,
                         statistic="",
                         protection="",

@@ -22,7 +22,8 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.work import one_thread
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
-from tellall.experiment.measures.risk import Risk, risk_of
+from tellall.experiment.measures.risk import Risk
+from tellall.experiment.measures.score import risks_of, strongest_way
 from tellall.experiment.measures.utility import ReaderLoss, readers_of
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
 from tellall.experiment.plans.attacker import INSIDER, Attacker
@@ -289,14 +290,15 @@ class Trial:
     def scored(self, decoder: str = "auto") -> tuple[list[Reconstruction], list[Risk]]:
         """Each draw's attack with its risk."""
         attacks = self.attack(decoder)
-        return attacks, [self.risk(attack) for attack in attacks]
+        return attacks, self.risks(attacks)
 
-    def risk(self, attack: Reconstruction) -> Risk:
-        """The attack beside the baselines of these releases."""
+    def risks(self, attacks: Sequence[Reconstruction]) -> list[Risk]:
+        """The attack on each draw beside the baselines of these releases, guessed the strongest way."""
         statistics, setting = [planned.statistic for planned in self.releases], self.setting
         judged, rows = setting.judged(statistics), setting.stand.rows
-        risk = risk_of(attack, setting.truth[rows[judged]], setting.baselines(statistics), judged)
-        return replace(risk, rows=rows[judged], everybody=setting.people.n)
+        truth, known = setting.truth[rows[judged]], setting.baselines(statistics)
+        found = strongest_way([risks_of(attack, truth, known, judged) for attack in attacks])
+        return [replace(risk, rows=rows[judged], everybody=setting.people.n) for risk in found]
 
     def run(self, decoder: str = "auto", *, tried: int = 1) -> Outcome:
         """What the decoder achieves over all draws; ``tried`` decoders in all are tried on these releases."""

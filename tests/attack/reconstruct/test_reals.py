@@ -7,6 +7,9 @@ import tellall as ta
 from tellall.algebra.posterior.hierarchy import Hierarchy
 from tellall.attack.baselines import before_any_release
 from tellall.attack.reconstruct.reals import Beforehand, certain_limits, effects_of
+from tellall.experiment.measures.intervals import gain_interval
+from tellall.experiment.measures.score import risks_of, strongest_way
+from tellall.experiment.trial import Planned, Setting, Trial
 
 
 def hierarchy(seed, *, groups=9, effects=2, rows=6, **known):
@@ -140,7 +143,8 @@ def test_coverage_over_designs_and_noise(design, std):
 def test_the_truth_has_no_part_in_what_the_attack_guesses():
     """The guess about a person does not change with that person's own number, all else equal.
 
-    Baselines of the others do, so these are given.
+    Baselines of the others do, so these are given. Which of two ways of guessing is stronger is asked of
+    everybody at once, and does not hang on one person's small change.
     """
     people, statistic = sums_by_cell(np.random.default_rng(5))
     found = ta.reconstruct(ta.publish(people, statistic, ta.Gaussian(10.0), rng=5), people.public)
@@ -229,3 +233,45 @@ def test_effects_are_public_columns_and_as_many_as_people_bear():
     assert table.shape == (30, 11)
     np.testing.assert_allclose(table[:, 0], 1)
     assert np.mean((table[:, 1:] ** 2).sum(axis=1)) == pytest.approx(1)
+
+
+def test_a_gain_that_the_attack_does_not_dare_to_claim_counts():
+    """Six regressions of five columns on 130 people: intervals are uncalibrated, estimates are nearer."""
+    rng = np.random.default_rng(1)
+    columns = rng.normal(size=(130, 30))
+    people = ta.Dataset.from_arrays(columns, columns[:, :3] @ [4, 2, 1] + rng.normal(0, 6, 130))
+    found = ta.reconstruct(ta.publish(people, ta.Estimator("linear", 5, True)), people.public)
+    risk = ta.score(found, people.secret)
+    assert found.status.word == "uncalibrated"
+    assert risk.error == pytest.approx(np.abs(found.estimate - people.secret).mean())
+    assert risk.advantage > 0.1 * risk.baselines[risk.baseline]
+    assert risk.interval[0] > 0
+    assert risk.exposed == 0
+
+
+@pytest.mark.parametrize(("std", "bold"), [(0.0, True), (1e4, False)])
+def test_the_stronger_of_two_ways_of_guessing_counts_and_its_interval_says_so(std, bold):
+    people, statistic = sums_by_cell(np.random.default_rng(2))
+    release = ta.publish(people, statistic, ta.Gaussian(std) if std else None, rng=2)
+    found = ta.reconstruct(release, people.public)
+    known, everybody = before_any_release(people.public, people.secret, found.secret), np.arange(people.n)
+    ways = risks_of(found, people.secret, known, everybody)
+    (risk,) = strongest_way([ways])
+    assert [way.ways for way in ways] == [2, 2]
+    assert risk.advantage == max(way.advantage for way in ways) == ways[bold].advantage
+    once = gain_interval(ways[bold].gain, largest=ways[bold].largest)
+    assert risk.interval[0] <= once[0] <= once[1] <= risk.interval[1]
+    assert not bold or risk.interval[0] < once[0]
+
+
+def test_one_way_of_guessing_is_chosen_for_all_draws():
+    """The luckier way in each draw would have a larger advantage than either."""
+    people, statistic = sums_by_cell(np.random.default_rng(2))
+    setting = Setting(people)
+    trial = Trial(setting, (Planned("sums", statistic, (ta.Gaussian(20.0),)),), 4)
+    attacks, risks = trial.scored("least-squares")
+    known = setting.baselines([statistic])
+    each = [risks_of(one, people.secret, known, np.arange(people.n)) for one in attacks]
+    gained = np.array([[risk.advantage for risk in ways] for ways in each])
+    assert np.mean([risk.advantage for risk in risks]) == pytest.approx(gained.mean(axis=0).max())
+    assert gained.max(axis=1).mean() > gained.mean(axis=0).max()

@@ -69,6 +69,6 @@ def test_values_that_contradict_each_other_are_named():
     ("number", "says"), [(None, ""), (1, "no other secret fits it"), (3, "it is one of 3 that fit")]
 )
 def test_the_page_tells_few_secrets(number, says):
-    said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": [], "jointly": []}}))
+    said = list(_fitting({"name": "x", "summary": {"possible": number, "clash": [], "unknown": ""}}))
     assert len(said) == bool(says)
     assert not says or says in said[0]

@@ -122,6 +122,8 @@ def attack(
         talk.print(line)
     for reason in document["skipped"]:
         talk.print(f"Not used: {reason}", soft_wrap=True)
+    for note in document["notes"]:
+        talk.print(note, soft_wrap=True)
     tell_assumed(people.assumed, talk)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))
@@ -211,7 +213,7 @@ def _common(found: Any, releases: list[Release], names: list[str], seed: int) ->
         "decoder": found.decoder,
         "status": str(found.status),
         "skipped": list(found.evidence.skipped),
-        "notes": list(found.evidence.notes),
+        "notes": list(found.notes),
     }
 
 

@@ -237,6 +237,7 @@ def _attacker_line(audit: Audit) -> dict[str, Any]:
         "exposed": 0 if overall is None else overall.exposed_people,
         "sensitive": 0 if overall is None else overall.sensitive["learnt"],
         "not_usable": list(skipped),
+        "unknown": list(dict.fromkeys(one.outcome.unknown for one in audit.found if one.outcome.unknown)),
     }
 
 

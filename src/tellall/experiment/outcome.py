@@ -134,8 +134,9 @@ class Outcome:
         How many secrets satisfy all that is certain, in the first draw; None where they are many.
     clash
         Published values of the first draw that cannot all be true, in words.
-    jointly
-        Columns that the attacker does not know and that were solved for together with the secret.
+    jointly, unknown
+        What the attacker does not know and was solved for together with the secret; what they do not know
+        and what was done about it in words, solved for or summed over.
     hits, proofs
         What audits add up and join; no part of documents.
     """
@@ -178,6 +179,7 @@ class Outcome:
     possible: int | None = None
     clash: tuple[str, ...] = ()
     jointly: tuple[str, ...] = ()
+    unknown: str = ""
     proofs: Proofs | None = field(default=None, compare=False)
 
     @property
@@ -350,6 +352,7 @@ class Outcome:
             undecided=_mean_count([attack.undecided for attack in attacks]),
             survives=survives,
             jointly=attacks[0].proof.jointly,
+            unknown=attacks[0].proof.note,
             possible=possible,
             clash=clash,
             beyond_fit=whole.beyond_fit,

@@ -53,6 +53,7 @@ def attackers_view(document: Plain) -> list[Plain]:
                 f"{one['knows'][0].upper()}{one['knows'][1:]}.",
                 one["verdict"]["sentence"],
                 *(f"cannot use {why}" for why in one["not_usable"]),
+                *one["unknown"],
             ],
         }
         for one in document["attackers"]

@@ -187,7 +187,8 @@ def _(attack: Reconstruction) -> Sequence[Block]:
         pairs += [("proved", f"{int(attack.proved.sum()):,}"), ("guessed with confidence 0.95", f"{sure:,}")]
         pairs += [("left undecided", f"{attack.undecided:,}")] if attack.undecided else []
     note = "Only somebody who holds the truth can tell whether the guesses are right: ta.score."
-    return [Terms(pairs), *_skipped(attack.skipped), Paragraph(note, soft=True)]
+    odd = [Bullets(attack.notes)] if attack.notes else []
+    return [Terms(pairs), *_skipped(attack.skipped), *odd, Paragraph(note, soft=True)]
 
 
 def _skipped(reasons: Sequence[str]) -> list[Block]:

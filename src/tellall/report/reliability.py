@@ -108,13 +108,10 @@ def _side_by_side(found: Sequence[dict[str, Any]]) -> Iterator[Block]:
 
 
 def _fitting(row: dict[str, Any]) -> Iterator[str]:
-    """How many secrets fit a release, where few do, and which of its values contradict each other."""
-    number, clash, columns = (row["summary"][name] for name in ("possible", "clash", "jointly"))
-    if columns:
-        yield (
-            f"“{row['name']}”: this attacker does not know {', '.join(columns)}. They were not summed over, "
-            "but solved for together with the secret."
-        )
+    """What was done about what is unknown, how many secrets fit, and which values contradict each other."""
+    number, clash, unknown = (row["summary"][name] for name in ("possible", "clash", "unknown"))
+    if unknown:
+        yield f"“{row['name']}”: {unknown}"
     if clash:
         yield f"“{row['name']}” contradicts itself. These values cannot all be true: {'; '.join(clash)}."
     elif number:

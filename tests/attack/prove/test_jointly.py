@@ -129,17 +129,41 @@ def test_many_unknowns_are_summed_over(monkeypatch):
     attack = ta.reconstruct(release, view)
     assert attack.proof.jointly == ("c1",)
     assert attack.possible is None
+    assert "does not know c1. It was solved for together with the secret" in attack.notes[-1]
     monkeypatch.setattr(jointly, "_MOST_UNKNOWNS", 3)
-    assert ta.reconstruct(release, view).proof.jointly == ()
+    summed = ta.reconstruct(release, view)
+    assert summed.proof.jointly == ()
+    assert "not solved for, but summed over" in summed.notes[-1]
+    assert "8 unknown counts" in summed.notes[-1]
+    monkeypatch.setattr(jointly, "_MOST_CHECKED", 1)
+    assert "8 unknown counts" in ta.reconstruct(release, view).notes[-1]
 
 
-def test_the_page_says_that_columns_were_solved_for():
+@pytest.mark.parametrize(("protect", "says"), [(ta.Rounding(5), "solved for"), (ta.Gaussian(1.0), "summed")])
+def test_the_page_says_whether_columns_were_solved_for(protect, says):
     attacker = Attacker("neighbour", known=("c0",))
-    planned = Planned("x", ta.Marginals(2), (ta.Rounding(5),))
+    planned = Planned("x", ta.Marginals(2), (protect,))
     found = Trial(Setting(open_people(), attacker=attacker), (planned,)).run("least-squares")
-    assert found.jointly == ("c1",)
+    assert found.jointly == (("c1",) if says == "solved for" else ())
     said = " ".join(_fitting({"name": "x", "summary": found.as_json()}))
     assert "does not know c1" in said
+    assert says in said
+
+
+def test_a_column_that_two_releases_cut_differently_is_two_unknowns():
+    people = [
+        ta.Dataset.from_frame(
+            {"age": [20, 30, 40, 50, 60, 70], "sex": list("ffmmfm"), "ill": [0, 1, 1, 0, 1, 0]},
+            secret="ill",
+            bins={"age": cuts},
+        )
+        for cuts in ([35], [25, 55])
+    ]
+    releases = [ta.publish(each, ta.Marginals(3), ta.Suppression(2)) for each in people]
+    attack = ta.reconstruct(releases, people[0].public.only("sex"), "least-squares")
+    assert attack.proof.jointly == ("age",)
+    assert (attack.guess == people[0].secret)[attack.proved].all()
+    assert attack.status.word != "contradictory"
 
 
 def test_values_that_contradict_each_other_prove_nothing():

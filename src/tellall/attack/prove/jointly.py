@@ -1,9 +1,12 @@
-"""Columns that the attacker does not know, solved for together with the secret; small cases alone."""
+"""What the attacker does not know, solved for together with the secret; small cases alone.
+
+Columns of people in the view, the rows of people whom the view does not hold, and who is in a release.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, cast
 
@@ -11,25 +14,27 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
-from tellall.algebra.solvers.base import Enclosure, Mask, WholeSystem, enclose
-from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, settle, with_open
+from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, WholeSystem, enclose
+from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, prove, settle, with_open
 from tellall.attack.secret import Code, Secret
+from tellall.core.amounts import count_of
 from tellall.people.dataset import Public
 from tellall.release.equations import Evidence
 from tellall.release.possible import Certain, possible_counts
 from tellall.release.release import Release
-from tellall.release.sight import Knowledge, Known, fit_columns
+from tellall.release.sight import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
+from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import tables_of
-from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.conditions import members
 
-__all__ = ["prove_jointly"]
+__all__ = ["prove_releases"]
 
-_MOST_UNKNOWNS = 10_000  # groups × combinations of unknown columns × values of the secret
+_MOST_UNKNOWNS = 10_000  # counts of people by group or row, unknown columns and secret
 _MOST_ENTRIES = 500_000
+_MOST_CHECKED = 2_000_000  # groups × combinations of unknown columns
 
 
-def prove_jointly(
-    proof: Proof,
+def prove_releases(
     evidence: Evidence,
     releases: Sequence[Release],
     view: Public,
@@ -38,44 +43,67 @@ def prove_jointly(
     *,
     interruptible: bool = True,
 ) -> Proof:
-    """The proof with what follows where unknown columns are solved for together with the secret.
+    """What is proved about the people of a view, as `prove` does it, and what solving for the unknown adds.
 
     Notes
     -----
     With x[g, u, s] the number of people of group g who have the values u of the unknown columns and the
     secret s, a cell of a table is a sum of these, Σ_u,s x[g, u, s] is the size of the group, and the count
-    that is asked for is Σ_u x[g, u, s]. Bounds are propagated through all of it, and each part is searched
-    (`settle`). It takes tables of counts of exactly these people, whose columns are known, known up to
-    coarser categories, or not known. Where the unknowns are more than 10,000, sums over unknown columns,
-    which `see` makes, are all that is used.
+    that is asked for is Σ_u x[g, u, s]. People whom a release counts and the view does not hold have counts
+    y[v, s] of their own for each release, v the values of all columns of its tables. Where people of the view
+    may not be in a release, z[g, u, s] ≤ x[g, u, s] of them are. Bounds are propagated through all of it, and
+    each part is searched (`settle`). It takes tables of counts and of fractions, of everybody or of people
+    who are known. Where the unknowns are more than 10,000, sums over unknown columns, and bounds cell by cell
+    on people who are not known (`see`), are all that is used. The proof's ``note`` says which was done.
     """
     secret = Secret.of(releases[0].levels)
-    box = proof.enclosure
-    effort -= proof.steps
-    if not isinstance(secret, Code) or effort <= 0 or box.empty or not (box.lower < box.upper).any():
-        return proof
-    tables = _Unknown.of(releases, view, known, evidence)
+    proof = prove(evidence, secret, effort, interruptible=interruptible)
+    seen = [_Counted.of(release, view, known, evidence) for release in releases]
+    tables = _Unknown.of([each for each in seen if each is not None], evidence, max(2, releases[0].levels))
     if tables is None:
         return proof
+    box = proof.enclosure
+    if reason := _not_solved(tables, secret, box, effort - proof.steps):
+        said = f"{tables.words}. It was not solved for, but summed over or bounded cell by cell: {reason}."
+        return replace(proof, note=said)
     certain, upper = tables.system(evidence, box)
     wide = upper.size - box.upper.size
     lower = np.concatenate([box.lower, np.zeros(wide)])
     found = enclose(certain.operator, certain.low, certain.high, upper=upper, lower=lower)
     size = np.concatenate([evidence.system.size.astype(np.float64), np.full(wide, -1.0)])
-    zero = np.arange(size.size) < box.upper.size if not secret.exclusive else np.zeros(size.size, dtype=bool)
-    searched = _searched(certain, found, Ends(size, zero), effort, interruptible)
+    settles = isinstance(secret, Code) and not secret.exclusive
+    zero = (np.arange(size.size) < box.upper.size) & settles
+    searched = _searched(certain, found, Ends(size, zero), effort - proof.steps, interruptible)
     asked, found = slice(None, box.upper.size), searched.box
     joined = replace(
         proof,
         enclosure=Enclosure(found.lower[asked], found.upper[asked], found.empty),
         steps=proof.steps + searched.steps,
         interrupted=proof.interrupted or searched.stopped,
-        jointly=tables.names,
+        jointly=tables.parts,
+        note=f"{tables.words}. It was solved for together with the secret.",
     )
     doubted = searched.doubted[asked].reshape(evidence.values, -1).any(axis=0)
     doubt = max(proof.uncertified, int(evidence.groups.counts[doubted].sum()))
     joined = replace(joined, uncertified=doubt)
-    return joined if found.empty else with_open(evidence, secret, joined, searched.left[asked])
+    if found.empty or not isinstance(secret, Code):
+        return joined
+    return with_open(evidence, secret, joined, searched.left[asked])
+
+
+def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -> str:
+    """Why what is unknown is not solved for; empty where it is."""
+    if not isinstance(secret, Code):
+        return "the secret is a number"
+    if not any(each.bounded for each in tables.releases):
+        return "the errors of what was published have no bounds, so that nothing would be proved"
+    if box.empty:
+        return "the published values contradict each other"
+    if not (box.lower < box.upper).any():
+        return "nothing is left open"
+    if tables.unknowns > _MOST_UNKNOWNS or tables.entries > _MOST_ENTRIES:
+        return f"that would take {tables.unknowns:,} unknown counts, too many to be searched"
+    return "" if effort > 0 else "the steps of the search for proofs are used up"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,130 +144,312 @@ def _searched(certain: Certain, box: Enclosure, ends: Ends, effort: int, interru
     return _Searched(Enclosure(lower, upper, empty=False), left, doubted, round(budget.spent), stopped)
 
 
+# What is unknown, and the equations about it.
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column as a release has it; cut otherwise by another, it is another unknown."""
+
+    name: str
+    levels: int
+    cuts: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Tables of counts as a view sees them.
+
+    Attributes
+    ----------
+    release
+        The release, of everybody whom it is about.
+    columns
+        The columns of its tables, as the release has them.
+    codes
+        The categories of each group's people in these columns, as the view has them: columns × groups.
+    merged
+        For each column what becomes of the release's categories in the view.
+    inside
+        Which groups it is about.
+    strangers
+        How many people it counts beyond the view, and how many of the view it does not.
+    at_most
+        Whether that many beyond the view are only the most.
+    """
+
+    release: Release
+    columns: tuple[_Column, ...]
+    codes: IntArray
+    merged: tuple[IntArray, ...]
+    inside: Mask
+    strangers: Strangers
+    at_most: bool
+
+    @classmethod
+    def of(cls, release: Release, view: Public, known: Knowledge, evidence: Evidence) -> _Counted | None:
+        """The tables of a release; None where it has none that add up, or where all of it is known.
+
+        None too where whom it is about is not known.
+        """
+        first, inside = evidence.groups.first, np.ones(len(evidence.groups), dtype=bool)
+        among = release.statistic if isinstance(release.statistic, Among) else None
+        if among is not None:
+            if unknown_condition(among, view):
+                return None
+            inside = members(among.where, view, "where")[first]
+            release = replace(release, statistic=among.statistic)
+        shape = release.shape
+        if shape is None or not release.statistic.adds_up:
+            return None
+        people = int(evidence.groups.counts[inside].sum())
+        strangers = NOBODY
+        if known.missing is not None or known.may_include or shape.people != people:
+            strangers = Strangers.of(release, people, known, part=among is not None)
+        if strangers == NOBODY and replace(shape, people=view.n) == view.shape:
+            return None
+        public, merged = fit_columns(shape, view)
+        used = sorted({one for each in release.statistic.tables(_outline(release)) for one in each})
+        codes = np.array([np.asarray(public.codes[at])[first] for at in used], dtype=np.intp)
+        return cls(
+            release,
+            tuple(_Column(shape.names[at], shape.levels[at], shape.cuts[at]) for at in used),
+            codes.reshape(len(used), first.size),
+            tuple(merged[at] for at in used),
+            inside,
+            strangers,
+            at_most=known.may_include,
+        )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its values leave bounds on counts."""
+        return self.release.noise.known and np.isfinite(self.release.noise.bound)
+
+    @property
+    def unknown(self) -> tuple[_Column, ...]:
+        """The columns that are not known as the release has them."""
+        each = zip(self.columns, self.merged, strict=True)
+        return tuple(one for one, merged in each if not np.array_equal(merged, np.arange(one.levels)))
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """The number of categories of each of its columns."""
+        return tuple(column.levels for column in self.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many rows somebody beyond the view may have."""
+        return prod(self.levels) if self.strangers.missing else 0
+
+    @property
+    def tables(self) -> int:
+        """How many tables it has."""
+        return len(self.release.statistic.tables(_outline(self.release)))
+
+    def cells(self, codes: Sequence[IntArray], value: IntArray) -> tuple[IntArray, IntArray]:
+        """For every table, the cell that each unknown is counted in, by its categories and its value.
+
+        Pairs of cell and unknown.
+        """
+        fine = tables_of(self.release.statistic, _outline(self.release), self.release.levels)
+        assert self.release.shape is not None
+        names = self.release.shape.names
+        place = {names.index(one.name): code for one, code in zip(self.columns, codes, strict=True)}
+        cells, start = [], 0
+        for columns, sizes in zip(fine.columns, fine.shapes, strict=True):
+            axes = [*(place[column] for column in columns), value]
+            cells.append(start + np.ravel_multi_index(axes, sizes))
+            start += int(np.prod(sizes))
+        return np.concatenate(cells), np.tile(np.arange(value.size), len(cells))
+
+
+def _outline(release: Release) -> Public:
+    assert release.shape is not None
+    return cast(Public, Known.of(release.shape))
+
+
+def _combinations(index: IntArray, levels: Sequence[int]) -> tuple[IntArray, ...]:
+    """The category of each column in combinations of all of them."""
+    return tuple(np.unravel_index(index, tuple(levels))) if levels else ()
+
+
+@dataclass
+class _Builder:
+    """A system of counts as it grows: unknowns from zero up to the largest of each, and rows about them."""
+
+    upper: list[Array] = field(default_factory=list)
+    low: list[Array] = field(default_factory=list)
+    high: list[Array] = field(default_factory=list)
+    gaps: list[tuple[int, Any]] = field(default_factory=list)
+    entries: list[tuple[IntArray, IntArray, Array]] = field(default_factory=list)
+
+    def counts(self, upper: Array) -> IntArray:
+        """New unknowns, by their index."""
+        start = sum(each.size for each in self.upper)
+        self.upper.append(upper)
+        return start + np.arange(upper.size)
+
+    def rows(self, low: Array, high: Array, gaps: Gaps = ()) -> int:
+        """New rows without any unknown in them; the index of the first."""
+        start = sum(each.size for each in self.low)
+        self.low.append(low)
+        self.high.append(high)
+        self.gaps += [(start + row, counts) for row, counts in gaps]
+        return start
+
+    def add(self, row: IntArray, unknown: IntArray, factor: Array | float = 1.0) -> None:
+        """Adds unknowns to rows."""
+        self.entries.append((row, unknown, np.broadcast_to(np.asarray(factor, dtype=np.float64), row.shape)))
+
+    def done(self) -> tuple[Certain, Array]:
+        """What is certain, and the largest of each unknown."""
+        from scipy.sparse import csr_array
+
+        upper, low, high = (np.concatenate(each) for each in (self.upper, self.low, self.high))
+        row, unknown, factor = (np.concatenate(each) for each in zip(*self.entries, strict=True))
+        matrix = csr_array((factor, (row, unknown)), shape=(low.size, upper.size))
+        origin = np.full((low.size, 2), -1)
+        return Certain(Sparse(matrix), low, high, tuple(self.gaps), origin), upper
+
+
 @dataclass(frozen=True, eq=False)
 class _Unknown:
-    """Tables of columns of which some are not known, and what each group can have of these.
+    """Tables of which the attacker does not know everything.
 
     Attributes
     ----------
     releases
-        The tables that are used, each with the view as it sees its columns.
-    names, levels
+        The tables.
+    columns
         The columns that are not known, or only up to coarser categories.
-    allowed
-        Groups × combinations of their values: which a group can have.
+    group, cell
+        Which group can have which combination of these: pairs; None where these are too many to be listed.
+    values
+        How many values the secret has.
+    pairs
+        How many pairs there are, at most where they are not listed.
     """
 
-    releases: tuple[tuple[Release, Public], ...]
-    names: tuple[str, ...]
-    levels: tuple[int, ...]
-    allowed: Any
+    releases: tuple[_Counted, ...]
+    columns: tuple[_Column, ...]
+    group: IntArray | None
+    cell: IntArray | None
     values: int
+    pairs: int
 
     @classmethod
-    def of(
-        cls, releases: Sequence[Release], view: Public, known: Knowledge, evidence: Evidence
-    ) -> _Unknown | None:
-        """The tables that can be used; None without an unknown column, or where these are too many."""
-        if known.may_include or known.missing:
+    def of(cls, releases: Sequence[_Counted], evidence: Evidence, values: int) -> _Unknown | None:
+        """What is unknown about these tables; None where nothing is."""
+        merging: dict[_Column, tuple[IntArray, IntArray]] = {}
+        for each in releases:
+            for one, merged, codes in zip(each.columns, each.merged, each.codes, strict=True):
+                if one in each.unknown:
+                    merging[one] = merged, codes
+        if not merging and all(each.strangers == NOBODY for each in releases):
             return None
-        used, unknown, tables = [], {}, 0
-        first, values = evidence.groups.first, max(2, releases[0].levels)
-        merging: dict[str, tuple[IntArray, IntArray]] = {}
-        for release in releases:
-            if not _is_usable(release, view):
-                continue
-            shape = release.shape
-            assert shape is not None
-            public, merged = fit_columns(shape, view)
-            used.append((release, public))
-            tables += len(release.statistic.tables(cast(Public, Known.of(shape))))
-            for at, (name, levels) in enumerate(zip(shape.names, shape.levels, strict=True)):
-                if not np.array_equal(merged[at], np.arange(levels)):
-                    unknown[name] = levels
-                    merging[name] = merged[at], np.asarray(public.codes[at])[first]
-        cells = prod(unknown.values())
-        unknowns = first.size * cells * values
-        if not unknown or unknowns > _MOST_UNKNOWNS or unknowns * (tables + 2) > _MOST_ENTRIES:
-            return None
-        places = np.unravel_index(np.arange(cells), tuple(unknown.values()))
-        allowed = np.ones((first.size, cells), dtype=bool)
-        for code, (merged_, own) in zip(places, merging.values(), strict=True):
-            allowed &= merged_[code][None, :] == own[:, None]
-        return cls(tuple(used), tuple(unknown), tuple(unknown.values()), allowed, values)
+        columns, levels = tuple(merging), tuple(one.levels for one in merging)
+        groups, cells = len(evidence.groups), prod(levels)
+        if groups * cells > _MOST_CHECKED:
+            return cls(tuple(releases), columns, None, None, values, groups * cells)
+        allowed = np.ones((groups, cells), dtype=bool)
+        for (merged, own), code in zip(
+            merging.values(), _combinations(np.arange(cells), levels), strict=True
+        ):
+            allowed &= merged[code][None, :] == own[:, None]
+        group, cell = np.nonzero(allowed)
+        return cls(tuple(releases), columns, group, cell, values, group.size)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is unknown, each in a few words."""
+        missing = max(each.strangers.missing for each in self.releases)
+        absent = any(each.strangers.absent for each in self.releases)
+        people = (f"the rows of {count_of(missing, 'person', 'people')}",) if missing else ()
+        return (
+            *dict.fromkeys(one.name for one in self.columns),
+            *people,
+            *(("who is in the release",) if absent else ()),
+        )
+
+    @property
+    def words(self) -> str:
+        """What is unknown, in words."""
+        return f"This attacker does not know {', '.join(self.parts)}"
+
+    @property
+    def unknowns(self) -> int:
+        """How many counts would have to be solved for."""
+        absent = sum(each.strangers.absent > 0 for each in self.releases)
+        return self.values * (self.pairs * (1 + absent) + sum(each.rows for each in self.releases))
+
+    @property
+    def entries(self) -> int:
+        """How many coefficients their equations would have."""
+        return self.unknowns * (2 + sum(each.tables for each in self.releases))
 
     def system(self, evidence: Evidence, box: Enclosure) -> tuple[Certain, Array]:
-        """What is certain of the counts asked for, followed by x[g, u, s], and the largest of each."""
-        from scipy.sparse import csr_array, eye_array, hstack, vstack
-
-        (groups, cells), values = self.allowed.shape, self.values
-        group, cell, value = (
-            each.ravel() for each in np.indices((groups, cells, values))
-        )  # of each x, in this order
+        """What is certain of the counts asked for, followed by all others, and the largest of each."""
+        assert self.group is not None
+        assert self.cell is not None
+        group, cell = (np.repeat(each, self.values) for each in (self.group, self.cell))
+        value = np.tile(np.arange(self.values), self.group.size)
         counts = evidence.groups.counts.astype(np.float64)
-        asked, every = box.upper.size, np.arange(group.size)
-        told = evidence.certain
-        blocks = [hstack([told.operator.to_sparse(), csr_array((told.low.size, group.size))])]
-        low, high, gaps = [told.low], [told.high], list(told.gaps)
-
-        def add(row: IntArray, column: IntArray, left: Any, least: Array, most: Array) -> int:
-            start = sum(each.size for each in low)
-            size = least.size
-            x = csr_array((np.ones(row.size), (row, column)), shape=(size, group.size))
-            blocks.append(hstack([csr_array((size, asked)) if left is None else left, x]))
-            low.append(least)
-            high.append(most)
-            return start
-
-        add(group, every, None, counts, counts)
-        chosen = np.flatnonzero(value == 1) if evidence.values == 1 else every
-        target = group[chosen] if evidence.values == 1 else value[chosen] * groups + group[chosen]
-        none = np.zeros(asked)
-        add(target, chosen, -eye_array(asked), none, none)
-        for release, public in self.releases:
-            possible = possible_counts(release.values, release.protections, 1.0)
-            row, column = self._cells(release, public, evidence.groups.first, (group, cell, value))
-            start = add(row, column, None, possible.low, possible.high)
-            gaps += [(start + at, missing) for at, missing in possible.gaps]
-        matrix = csr_array(vstack(blocks))
-        upper = np.concatenate([box.upper, counts[group] * self.allowed[group, cell]])
-        ends = np.concatenate(low), np.concatenate(high)
-        origin = np.full((ends[0].size, 2), -1)
-        return Certain(Sparse(matrix), *ends, tuple(gaps), origin), upper
-
-    def _cells(
-        self, release: Release, public: Public, first: IntArray, of: tuple[IntArray, IntArray, IntArray]
-    ) -> tuple[IntArray, IntArray]:
-        """For every table of a release, the cell that each x is counted in: pairs of cell and x."""
-        group, cell, value = of
-        shape = release.shape
-        assert shape is not None
-        fine = tables_of(release.statistic, cast(Public, Known.of(shape)), release.levels)
-        places = np.unravel_index(cell, self.levels)
-        codes = [
-            places[self.names.index(name)]
-            if name in self.names
-            else np.asarray(public.codes[at])[first][group].astype(np.intp)
-            for at, name in enumerate(shape.names)
-        ]
-        rows, start = [], 0
-        for columns, sizes in zip(fine.columns, fine.shapes, strict=True):
-            axes = [*(codes[column] for column in columns), value]
-            rows.append(start + np.ravel_multi_index(axes, sizes))
-            start += int(np.prod(sizes))
-        every = np.arange(group.size)
-        return np.concatenate(rows), np.tile(every, len(rows))
+        told, build = evidence.certain, _Builder()
+        asked = build.counts(box.upper)
+        x = build.counts(counts[group])
+        matrix = told.operator.to_sparse().tocoo()
+        start = build.rows(told.low, told.high, told.gaps)
+        build.add(start + matrix.row, matrix.col, matrix.data)
+        build.add(build.rows(counts, counts) + group, x)
+        start, none = build.rows(np.zeros(asked.size), np.zeros(asked.size)), evidence.values == 1
+        build.add(start + np.arange(asked.size), asked, -1.0)
+        chosen = np.flatnonzero(value == 1) if none else np.arange(x.size)
+        target = group[chosen] if none else value[chosen] * counts.size + group[chosen]
+        build.add(start + target, x[chosen])
+        levels = tuple(one.levels for one in self.columns)
+        places = dict(zip(self.columns, _combinations(cell, levels), strict=True))
+        for each in self.releases:
+            if each.bounded:
+                here = np.flatnonzero(each.inside[group])
+                codes = [
+                    places[one][here] if one in each.unknown else own[group[here]]
+                    for one, own in zip(each.columns, each.codes, strict=True)
+                ]
+                _add_tables(build, each, codes, value[here], x[here], self.values)
+        return build.done()
 
 
-def _is_usable(release: Release, view: Public) -> bool:
-    """Whether a release has tables of counts of exactly these people, with a law that is known."""
-    statistic, shape = release.statistic, release.shape
-    return (
-        isinstance(statistic, Marginals)
-        and statistic.scale == "counts"
-        and statistic.counts_people
-        and statistic.adds_up
-        and release.noise.known
-        and shape is not None
-        and shape.people == view.n
-    )
+def _add_tables(
+    build: _Builder, tables: _Counted, codes: Sequence[IntArray], value: IntArray, x: IntArray, values: int
+) -> None:
+    """Adds what tables say: of these people of the view, by their categories and value, and of others."""
+    release, strangers = tables.release, tables.strangers
+    assert release.shape is not None
+    units = release.statistic.units(_outline(release))
+    possible = possible_counts(release.values, release.protections, units)
+    start = build.rows(possible.low, possible.high, possible.gaps)
+    present = x
+    if strangers.absent:  # those who are counted are some of them
+        upper = np.concatenate(build.upper)[x]
+        present = build.counts(upper)
+        less = build.rows(np.full(x.size, -np.inf), np.zeros(x.size)) + np.arange(x.size)
+        build.add(less, present)
+        build.add(less, x, -1.0)
+    cell, unknown = tables.cells(codes, value)
+    build.add(start + cell, present[unknown])
+    beyond: IntArray = np.zeros(0, dtype=np.intp)
+    if strangers.missing:
+        own = [np.repeat(each, values) for each in _combinations(np.arange(tables.rows), tables.levels)]
+        held = np.tile(np.arange(values), tables.rows)
+        beyond = build.counts(np.full(held.size, float(strangers.missing)))
+        cell, unknown = tables.cells(own, held)
+        build.add(start + cell, beyond[unknown])
+        most = np.array([float(strangers.missing)])
+        row = build.rows(np.zeros(1) if tables.at_most else most, most)
+        build.add(np.full(beyond.size, row), beyond)
+    if strangers.absent or strangers.missing:
+        total = np.array([float(release.shape.people)])
+        row = build.rows(total, total)
+        everybody = np.concatenate([present, beyond])
+        build.add(np.full(everybody.size, row), everybody)

@@ -59,8 +59,10 @@ class Proof:
         How many people are proved, or how many contradicted, by the integer solver's word alone: it works
         in floating point, and no certificate was found that could be checked in whole numbers.
     jointly
-        Columns that the attacker does not know and that were solved for together with the secret; none
-        where they were summed over.
+        What the attacker does not know and was solved for together with the secret: columns by their names,
+        people in words; empty where it was summed over.
+    note
+        What the attacker does not know and what was done about it, in words; empty where nothing is unknown.
     """
 
     enclosure: Enclosure
@@ -70,6 +72,7 @@ class Proof:
     interrupted: bool = False
     uncertified: int = 0
     jointly: tuple[str, ...] = ()
+    note: str = ""
 
     @classmethod
     def of_bounds(cls, evidence: Evidence) -> Proof:

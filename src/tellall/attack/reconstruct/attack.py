@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, find_device
 from tellall.algebra.solvers.base import Status
 from tellall.algebra.solvers.certificate import Survival
-from tellall.attack.prove.jointly import prove_jointly
+from tellall.attack.prove.jointly import prove_releases
 from tellall.attack.prove.proof import EFFORT, Proof, check_effort, prove
 from tellall.attack.prove.reasons import Reason, contradiction, reasons_for
 from tellall.attack.reconstruct.decoders import (
@@ -124,6 +124,11 @@ class Reconstruction(InNotebook):
     def skipped(self) -> tuple[str, ...]:
         """What the attacker cannot use of the releases, and why."""
         return self.evidence.skipped
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is odd about the values, and what was done about what the attacker does not know."""
+        return (*self.evidence.notes, *((self.proof.note,) if self.proof.note else ()))
 
     @property
     def confidence(self) -> Array:
@@ -344,11 +349,7 @@ def reconstruct_releases(
         evidence = evidence_of(releases, public, known, where)
         moved = evidence if where is HOST else evidence.on(where)
         if proof is None:
-            proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
-            if any(release.shape not in (None, public.shape) for release in releases):
-                proof = prove_jointly(
-                    proof, evidence, releases, public, known, effort, interruptible=interruptible
-                )
+            proof = prove_releases(evidence, releases, public, known, effort, interruptible=interruptible)
         found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
         return found if known is EVERYTHING else replace(found, known=known)
 

@@ -197,8 +197,12 @@ class Found(_Strict):
     ] = None
     clash: Annotated[list[str], Field(description="Published values that cannot all be true.")] = []
     jointly: Annotated[
-        list[str], Field(description="Columns unknown to the attacker, solved for together with the secret.")
+        list[str], Field(description="What is unknown to the attacker, solved for together with the secret.")
     ] = []
+    unknown: Annotated[
+        str,
+        Field(description="What the attacker does not know, and whether it was solved for or summed over."),
+    ] = ""
     loss: LossDocument | None = None
     recovery: Annotated[
         list[RecoveryDocument], Field(description="(alpha, beta) over the draws, for some alphas.")
@@ -430,6 +434,9 @@ class AttackerDocument(_Strict):
     exposed: Annotated[int, Field(ge=0)]
     sensitive: Annotated[int, Field(ge=0, description="With a sensitive value, proved alone or exposed.")]
     not_usable: Annotated[list[str], Field(description="What they cannot use, and why.")] = []
+    unknown: Annotated[
+        list[str], Field(description="What they do not know, and whether it was solved for or summed over.")
+    ] = []
 
 
 class RulesDocument(_Strict):

@@ -100,7 +100,7 @@ def _not_solved(tables: _Unknown, secret: Secret, box: Enclosure, effort: int) -
     if box.empty:
         return "the published values contradict each other"
     if not (box.lower < box.upper).any():
-        return "nothing is left open"
+        return "that settles all that can be settled"
     if tables.unknowns > _MOST_UNKNOWNS or tables.entries > _MOST_ENTRIES:
         return f"that would take {tables.unknowns:,} unknown counts, too many to be searched"
     return "" if effort > 0 else "the steps of the search for proofs are used up"

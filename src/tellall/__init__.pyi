@@ -42,7 +42,7 @@ from .experiment.findings import Skipped as Skipped
 from .experiment.measures.contributors import ContributorTable as ContributorTable
 from .experiment.measures.contributors import compare_rules as compare_rules
 from .experiment.measures.risk import Risk as Risk
-from .experiment.measures.score import score as score
+from .experiment.measures.risk import score as score
 from .experiment.measures.utility import CoefficientUtility as CoefficientUtility
 from .experiment.measures.utility import Utility as Utility
 from .experiment.measures.utility import coefficient_utility as coefficient_utility

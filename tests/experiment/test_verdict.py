@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.experiment.measures.risk import Luck
+from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
 from tellall.experiment.verdict import Limits, judge, judge_outcome
 from tests.report.test_page import outcome

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tellall as ta
 from tellall.core.amounts import with_interval
-from tellall.experiment.measures.risk import Luck
+from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Foreseen, Outcome
 from tellall.report.audit_page import render
 from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut

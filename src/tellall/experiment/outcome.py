@@ -12,10 +12,10 @@ from tellall.algebra.solvers.base import SETTLED
 from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.core.amounts import count_of
 from tellall.experiment.measures.hits import Hits, Total
-from tellall.experiment.measures.intervals import CHANCE
+from tellall.experiment.measures.intervals import CHANCE, Luck
 from tellall.experiment.measures.proofs import Proofs, mean_counts
 from tellall.experiment.measures.reliability import Bin, add_bins, count_bins, mean_bins, merge_bins
-from tellall.experiment.measures.risk import LEVELS, Luck, Risk
+from tellall.experiment.measures.risk import LEVELS, Risk
 from tellall.experiment.measures.utility import ReaderLoss
 from tellall.promise.bounds.decoding import Recovery, recovery
 

@@ -22,8 +22,7 @@ from tellall.core.errors import TellallError, invalid
 from tellall.core.work import one_thread
 from tellall.experiment.consistency import clashes_in, count_few
 from tellall.experiment.draws import SharedSystem
-from tellall.experiment.measures.risk import Risk
-from tellall.experiment.measures.score import risks_of, strongest_way
+from tellall.experiment.measures.risk import Risk, risks_of, strongest_way
 from tellall.experiment.measures.utility import ReaderLoss, readers_of
 from tellall.experiment.outcome import Foreseen, Outcome, Promised
 from tellall.experiment.plans.attacker import INSIDER, Attacker

@@ -8,7 +8,7 @@ from tellall.algebra.posterior.hierarchy import Hierarchy
 from tellall.attack.baselines import before_any_release
 from tellall.attack.reconstruct.reals import Beforehand, certain_limits, effects_of
 from tellall.experiment.measures.intervals import gain_interval
-from tellall.experiment.measures.score import risks_of, strongest_way
+from tellall.experiment.measures.risk import risks_of, strongest_way
 from tellall.experiment.trial import Planned, Setting, Trial
 
 

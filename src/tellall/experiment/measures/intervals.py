@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from tellall.core.intervals import clopper_pearson
 __all__ = [
     "CHANCE",
     "NORMAL",
+    "Luck",
     "exact_interval",
     "gain_interval",
     "highest_share",
@@ -28,6 +30,8 @@ _FEW = 5  # people unlike the rest, below which resampling them shows too little
 _RESAMPLES, _FEWEST = 10_000, 1000
 _WORK = 20_000_000  # distinct gains × resamples
 _AT_ONCE = 2_000_000  # of those, turned to floating point at once
+_EXPLAINED = 0.01  # sure guesses that luck makes this right with a higher chance expose nobody
+_RELIABLE = 0.90  # the hit rate that sure guesses must be able to have
 _EXACT_LUCK = 3000  # probabilities convolved exactly; more are nearly normal
 
 
@@ -180,3 +184,34 @@ def luck(probabilities: Array, right: int) -> float:
     for probability in probabilities:
         law = np.convolve(law, [1 - probability, probability])
     return float(law[right:].sum())
+
+
+@dataclass(frozen=True)
+class Luck:
+    """How many guesses an attack is sure of, how many are right, and how many luck would make right.
+
+    Attributes
+    ----------
+    sure, right
+        Guesses with confidence 0.95 and three times the strongest baseline's odds, and those that are right.
+    expected
+        How many would be right by the baselines' own probabilities.
+    chance
+        The chance that luck alone makes this many right.
+    """
+
+    sure: float
+    right: float
+    expected: float
+    chance: float
+
+    @property
+    def explained(self) -> bool:
+        """Whether luck explains the right guesses, so that they expose nobody."""
+        return self.chance > _EXPLAINED
+
+    @property
+    def unreliable(self) -> bool:
+        """Whether the sure guesses are wrong too often to be called sure (99 % limit below 0.90)."""
+        sure, right = round(self.sure), round(self.right)
+        return sure > 0 and highest_share(right, sure, 0.01) < _RELIABLE

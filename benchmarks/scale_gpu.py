@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tellall.algebra.operators.base import HOST, Device, find_device
+from tellall.algebra.operators.base import HOST, Device, Packed, find_device
 from tellall.algebra.operators.compose import OnDevice
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.posterior.solver import CountProblem, Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares

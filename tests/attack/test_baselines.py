@@ -4,7 +4,6 @@ from tests.conftest import first_fast, random_people
 
 import tellall as ta
 from tellall.attack import baselines as module
-from tellall.attack import left_out as loo
 from tellall.attack.baselines import Baseline, baselines, before_any_release, population, typical
 from tellall.attack.secret import Bit, Category, Real, Secret
 
@@ -95,8 +94,8 @@ def test_leaving_out_is_fitting_again_without_the_person(people, statistics, mon
     own, n = secret.targets(people.secret), people.n
     columns = (features @ np.eye(len(groups)))[:, groups.index]
     for ridge in (0.3, 5.0, 200.0):
-        monkeypatch.setattr(loo, "_ridges", lambda *_, ridge=ridge: np.array([ridge]))
-        found, _ = loo.left_out(features, groups, own, [])
+        monkeypatch.setattr(module, "_ridges", lambda *_, ridge=ridge: np.array([ridge]))
+        found, _ = module._left_out(features, groups, own, [])
         for person in range(n):
             others = np.arange(n) != person
             centre, mean = columns[:, others].mean(axis=1), own[others].mean(axis=0)
@@ -150,7 +149,7 @@ def test_the_population_model_cannot_hide_an_attack(secret, limit, monkeypatch):
 
     Without a person the mean of the others is lower if they have the secret; that must not be read back.
     """
-    monkeypatch.setattr(loo, "FACTORISED", limit)
+    monkeypatch.setattr(module, "FACTORISED", limit)
     rng = np.random.default_rng(3)
     public = rng.integers(0, 2, (300, 36))
     people = ta.Dataset.from_arrays(public, rng.permutation(np.arange(300) % secret.levels))
@@ -165,7 +164,7 @@ def test_the_population_model_cannot_hide_an_attack(secret, limit, monkeypatch):
 def test_folds_say_nearly_what_leaving_out_says(monkeypatch):
     people = planted(1500, seed=8)
     exact = population([ta.Marginals(3)], people.public, people.secret, Bit())
-    monkeypatch.setattr(loo, "FACTORISED", 0)
+    monkeypatch.setattr(module, "FACTORISED", 0)
     folds = population([ta.Marginals(3)], people.public, people.secret, Bit())
     assert abs(exact.accuracy(people.secret) - folds.accuracy(people.secret)) < 0.01
     assert np.abs(exact.probability - folds.probability).mean() < 0.02
@@ -239,9 +238,9 @@ def test_a_ridge_looked_for_among_some_groups_is_the_best_of_all(monkeypatch):
     people = random_people(90, 9, seed=3)
     whole = population([ta.Marginals(3)], people.public, people.secret, Bit())
     asked = []
-    at_ridge = loo._at_ridge
-    monkeypatch.setattr(loo, "_at_ridge", lambda *given: asked.append(given[1]) or at_ridge(*given))
-    monkeypatch.setattr(loo, "_TRIED", 30)
+    at_ridge = module._at_ridge
+    monkeypatch.setattr(module, "_at_ridge", lambda *given: asked.append(given[1]) or at_ridge(*given))
+    monkeypatch.setattr(module, "_TRIED", 30)
     some = population([ta.Marginals(3)], people.public, people.secret, Bit())
     assert len(asked) == len(set(asked)) >= 2
     assert np.allclose(some.probability, whole.probability)
@@ -255,8 +254,8 @@ def test_tables_of_many_values_are_left_out_block_by_block(levels, monkeypatch):
     people = ta.Dataset.from_arrays(public, secret)
     features, groups = module._features([ta.Marginals(3)], people.public, Secret.of(levels))
     own = Secret.of(levels).targets(secret)
-    whole, _ = loo.left_out(features, groups, own, [])
-    monkeypatch.setattr(loo, "_best_of_features", None)
-    monkeypatch.setattr(loo, "_TRIED", 60)
-    blocks, _ = loo.left_out(features, groups, own, [])
+    whole, _ = module._left_out(features, groups, own, [])
+    monkeypatch.setattr(module, "_best_of_features", None)
+    monkeypatch.setattr(module, "_TRIED", 60)
+    blocks, _ = module._left_out(features, groups, own, [])
     np.testing.assert_allclose(blocks, whole, rtol=0, atol=1e-9)

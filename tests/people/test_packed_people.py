@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tellall as ta
-from tellall.algebra.operators.base import HOST, Device, LinearOperator
+from tellall.algebra.operators.base import HOST, Device, LinearOperator, Packed
 from tellall.algebra.operators.compose import RowScale, RowSelect
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.people.areas import split
 from tellall.people.bits import Bits

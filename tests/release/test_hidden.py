@@ -11,11 +11,10 @@ from tests.conftest import first_fast
 import tellall as ta
 from tellall.attack.prove.proof import Proof
 from tellall.attack.reconstruct.attack import reconstruct_from
-from tellall.release.equations import Evidence
+from tellall.release.equations import Evidence, Facts
 from tellall.release.hidden import Threshold, threshold_of
-from tellall.release.possible import Facts
+from tellall.release.linearise import whole_rounding
 from tellall.release.protections.protection import Exact
-from tellall.release.protections.rounding import whole_rounding
 
 HIDDEN_BEFORE_AND_AFTER = [
     [ta.Suppression(4)],

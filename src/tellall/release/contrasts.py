@@ -32,12 +32,10 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.algebra.operators.compose import RowSelect, Stack
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator, Packed
+from tellall.algebra.operators.compose import RowSelect, Stack, first_of_each
 from tellall.algebra.operators.diagonal import BlockDiagonal
-from tellall.algebra.operators.distinct import first_of_each
 from tellall.algebra.operators.moments import Moments, subset_rank
-from tellall.algebra.operators.packed import Packed
 from tellall.people.dataset import Public
 from tellall.release.equations import COUNT_FLOOR, Evidence, ReleaseEquations, Rows, System
 from tellall.release.statistics.base import CellLayout, packed_or_plain

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import HOST, Array, Device, IntArray, LinearOperator
 from tellall.algebra.operators.compose import OnDevice, Partition, RowSelect, Stack
 from tellall.algebra.operators.diagonal import BlockDiagonal
-from tellall.algebra.solvers.base import Enclosure, enclose, row_space
+from tellall.algebra.operators.sparse import Sparse
+from tellall.algebra.solvers.base import Enclosure, Gaps, enclose, row_space
 from tellall.core.errors import TellallError, invalid
 from tellall.people.bits import Patterns, group_rows
 from tellall.release.numbers import NumberFacts, NumberRange, narrowest
@@ -22,15 +23,18 @@ from tellall.release.numbers import NumberFacts, NumberRange, narrowest
 if TYPE_CHECKING:
     from tellall.release.account import Account
     from tellall.release.contrasts import CompleteTables, Contrasts
-    from tellall.release.possible import Certain, Facts
     from tellall.release.protections.protection import Noise
 
 __all__ = [
     "COUNT_FLOOR",
+    "Certain",
     "Equations",
     "Evidence",
+    "Facts",
+    "Possible",
     "ReleaseEquations",
     "Rows",
+    "Stretches",
     "System",
     "columns_of",
     "labels_among",
@@ -146,6 +150,64 @@ class Rows:
 
     def __len__(self) -> int:
         return self.target.size
+
+
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """The least and the largest count possible for each value; ``low > high`` where none is.
+
+    ``gaps`` lists, by the index of a value, counts between these that are not possible.
+    """
+
+    low: Array
+    high: Array
+    gaps: Gaps = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Stretches:
+    """Neighbouring values whose sum is known better than each: from ``start`` up to ``stop``, both inside."""
+
+    start: IntArray
+    stop: IntArray
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is certain about each row of a release's operator: low ≤ A s ≤ high, for every possible secret.
+
+    Attributes
+    ----------
+    low, high
+        One for every published value, shown or hidden; infinite where nothing is certain.
+    gaps
+        By row: whole numbers between these that A s cannot be.
+    stretches
+        Sums of neighbouring rows that are certain too; None without such.
+    """
+
+    low: Array
+    high: Array
+    gaps: Gaps = ()
+    stretches: Stretches | None = None
+
+    @classmethod
+    def of(cls, possible: Possible, offset: Array, stretches: Stretches | None = None) -> Facts:
+        """The facts about rows, A s being the count and an offset; none where the offset is NaN."""
+        lost = np.isnan(offset)
+        possible = Possible(
+            np.where(lost, -np.inf, possible.low), np.where(lost, np.inf, possible.high), possible.gaps
+        )
+        offset = np.nan_to_num(offset)
+        gaps = tuple((row, counts + round(offset[row])) for row, counts in possible.gaps)
+        moved = None
+        if stretches is not None and stretches.start.size:
+            total = np.concatenate([[0.0], np.cumsum(offset)])
+            shift = total[stretches.stop + 1] - total[stretches.start]
+            moved = Stretches(stretches.start, stretches.stop, stretches.low + shift, stretches.high + shift)
+        return cls(possible.low + offset, possible.high + offset, gaps, moved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,9 +477,7 @@ class Evidence:
     @cached_property
     def certain(self) -> Certain:
         """What every possible secret must satisfy, as far as single values and sums of neighbours say it."""
-        from tellall.release.possible import Certain, join_facts
-
-        said = join_facts(self.parts)
+        said = _join_facts(self.parts)
         operator, low, high, origin = self._of_groups(said.operator), said.low, said.high, said.origin
         if self.values > 1:
             counts = self.groups.counts.astype(np.float64)
@@ -495,3 +555,59 @@ class Evidence:
         size = self.grouped.shape
         found = (size[0], self.n, size[1], self.rank, condition, self.pinned)
         return Account(*found, tuple(adds), self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Certain:
+    """low ≤ operator @ unknowns ≤ high for every secret that is possible.
+
+    ``gaps`` lists, by row, whole numbers between these that do not occur. ``origin`` has the index of the
+    release and of the value that each row comes from; −1 for a sum of values, or for no value at all.
+    """
+
+    operator: LinearOperator
+    low: Array
+    high: Array
+    gaps: Gaps
+    origin: IntArray
+
+
+def _join_facts(parts: Sequence[ReleaseEquations]) -> Certain:
+    """What is certain from all of these releases, a column of the operator per person."""
+    found: list[Certain] = []
+    for release, part in enumerate(parts):
+        facts = part.facts
+        said = np.flatnonzero(np.isfinite(facts.low) | np.isfinite(facts.high))
+        operator = part.source if said.size == facts.low.size else RowSelect(part.source, said)
+        row = np.cumsum(np.isin(np.arange(facts.low.size), said)) - 1 if facts.gaps else said
+        gaps = tuple((int(row[each]), counts) for each, counts in facts.gaps)
+        origin = np.column_stack([np.full(said.size, release), said])
+        found.append(Certain(operator, facts.low[said], facts.high[said], gaps, origin))
+        if (more := facts.stretches) is not None:
+            sums, nowhere = _sums_of(part.source, more.start, more.stop), np.full((more.low.size, 2), -1)
+            nowhere[:, 0] = release
+            found.append(Certain(sums, more.low, more.high, (), nowhere))
+    starts = np.cumsum([0, *(each.low.size for each in found)])
+    return Certain(
+        found[0].operator if len(found) == 1 else Stack([each.operator for each in found]),
+        np.concatenate([each.low for each in found]),
+        np.concatenate([each.high for each in found]),
+        tuple(
+            (row + int(start), counts)
+            for start, each in zip(starts, found, strict=False)
+            for row, counts in each.gaps
+        ),
+        np.concatenate([each.origin for each in found]),
+    )
+
+
+def _sums_of(operator: LinearOperator, start: IntArray, stop: IntArray) -> LinearOperator:
+    """The operator whose rows are sums of neighbouring rows, from start up to stop."""
+    from scipy.sparse import csr_array
+
+    lengths = stop - start + 1
+    ends = np.cumsum(lengths)
+    columns = np.arange(ends[-1]) - np.repeat(ends - lengths - start, lengths)
+    shape = (start.size, operator.shape[0])
+    mix = csr_array((np.ones(columns.size), columns, np.concatenate([[0], ends])), shape)
+    return Sparse(mix @ operator.to_sparse())

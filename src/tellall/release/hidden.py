@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray, LinearOperator
-from tellall.release.equations import COUNT_FLOOR, Equations, Rows
-from tellall.release.possible import Possible
+from tellall.release.equations import COUNT_FLOOR, Equations, Possible, Rows
 from tellall.release.protections.discrete import LatticeNoise
 from tellall.release.protections.protection import Exact, Noise, Protection, Sum, noise_of
 from tellall.release.protections.rounding import Rounding

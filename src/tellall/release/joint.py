@@ -19,7 +19,8 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
 from tellall.people.dataset import Outline, Public
 from tellall.people.shape import Shape
-from tellall.release.possible import Certain, possible_counts, stretches_of
+from tellall.release.equations import Certain
+from tellall.release.linearise import possible_counts, stretches_of
 from tellall.release.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
 from tellall.release.statistics.among import Among

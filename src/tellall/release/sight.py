@@ -18,8 +18,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column, Numbers, cut_labels
 from tellall.people.dataset import Dataset, Outline, Public
 from tellall.people.shape import Shape
-from tellall.release.equations import Equations, ReleaseEquations, Rows
-from tellall.release.possible import Facts, Possible
+from tellall.release.equations import Equations, Facts, Possible, ReleaseEquations, Rows
 from tellall.release.protections.protection import Exact
 from tellall.release.release import Release
 from tellall.release.statistics.among import Among, Inside

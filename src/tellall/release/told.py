@@ -11,8 +11,7 @@ import numpy as np
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.checks import is_whole
 from tellall.core.errors import invalid
-from tellall.release.equations import ReleaseEquations, Rows
-from tellall.release.possible import Facts
+from tellall.release.equations import Facts, ReleaseEquations, Rows
 from tellall.release.protections.protection import Exact
 
 __all__ = ["tell"]

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tellall.algebra.operators.base import HOST, Dense, Device, LinearOperator, find_device
+from tellall.algebra.operators.base import HOST, Dense, Device, LinearOperator, Packed, find_device
 from tellall.algebra.operators.compose import OnDevice, Partition, RowScale, RowSelect, Stack
 from tellall.algebra.operators.diagonal import BlockDiagonal
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import InvalidInput, TellallError

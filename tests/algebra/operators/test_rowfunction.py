@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from tests.conftest import first_fast
 
 from tellall import InvalidInput, truth_table
-from tellall.algebra.operators.base import Device
+from tellall.algebra.operators.base import Device, Packed
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction
 from tellall.release.statistics.boolean import is_symmetric, split
 from tellall.testing import check_operator

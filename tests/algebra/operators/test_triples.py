@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tellall.algebra.operators import moments
-from tellall.algebra.operators.base import HOST, Device
+from tellall.algebra.operators.base import HOST, Device, Packed
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 
 ELSEWHERE = Device("strict", strict, strict.Device("device1"), home=strict.Device("CPU_DEVICE"))
 

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tellall.algebra.operators import distinct
+from tellall.algebra.operators import compose
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.distinct import DistinctRows
+from tellall.algebra.operators.compose import DistinctRows
 from tellall.algebra.operators.moments import Moments
 from tellall.algebra.posterior import expectation
 from tellall.algebra.posterior.expectation import GaussianSteps
@@ -67,7 +67,7 @@ def test_rows_equal_up_to_sign_count_once():
 
 
 def test_a_matrix_too_large_to_write_out_has_about_the_right_shares(monkeypatch):
-    for module in (expectation, distinct):
+    for module in (expectation, compose):
         monkeypatch.setattr(module, "MOST_ENTRIES", 1)
     rng = np.random.default_rng(3)
     operator = Moments(rng.choice([-1.0, 1.0], (25, 120)), 2)

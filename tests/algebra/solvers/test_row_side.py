@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.compose import Partition, RowScale, RowSelect, Stack
-from tellall.algebra.operators.distinct import DistinctRows
+from tellall.algebra.operators.compose import DistinctRows, Partition, RowScale, RowSelect, Stack
+from tellall.algebra.solvers.base import RowFactor
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
-from tellall.algebra.solvers.row_side import RowFactor
 
 
 def tables(seed, n=60, count=4, cells=15):
@@ -124,11 +123,12 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
     """The same numbers, from pieces of the matrix, where cells are few and where they are many."""
     from unittest.mock import patch
 
-    from tellall.algebra.operators import distinct
+    from tellall.algebra.operators import blocks, compose
 
     operator, rng = tables(seed, n=300, count=5, cells=cells), np.random.default_rng(seed)
     usual = DistinctRows.of(operator)
-    with patch.multiple(distinct, MOST_ENTRIES=0, _WRITTEN=100, _FEW=64, _CHUNK=64):
+    small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64)
+    with patch.object(compose, "MOST_ENTRIES", 0), small:
         kept = DistinctRows.within_reach(operator)
         assert kept is not None
         assert kept.matrix is None
@@ -143,7 +143,7 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
             assert np.allclose(one.solve(right), other.solve(right))
             assert np.allclose(one.diagonal, other.diagonal)
             assert np.allclose(one.shares, other.shares)
-        with patch.object(distinct, "MOST_PLACES", 10):
+        with patch.object(compose, "MOST_PLACES", 10):
             assert DistinctRows.within_reach(operator) is None
         assert DistinctRows.within_reach(Dense(rng.normal(size=(9, 60)))) is None
 
@@ -153,7 +153,7 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
 def test_a_box_over_rows_kept_in_blocks_has_the_same_minimiser(seed):
     from unittest.mock import patch
 
-    from tellall.algebra.operators import distinct
+    from tellall.algebra.operators import compose
 
     rng = np.random.default_rng(seed)
     operator = tables(seed, n=300, count=5, cells=20)
@@ -163,7 +163,7 @@ def test_a_box_over_rows_kept_in_blocks_has_the_same_minimiser(seed):
         operator, rng.uniform(0.1, 2, m), rng.uniform(1, 5, n), np.full(n, 0.3), np.zeros(n), np.ones(n)
     )
     wanted = LeastSquares(row_side=10**9).prepare(problem)
-    with patch.object(distinct, "MOST_ENTRIES", 0):
+    with patch.object(compose, "MOST_ENTRIES", 0):
         kept = LeastSquares(row_side=1).prepare(problem)
         assert isinstance(kept, _RowSide)
         assert kept.rows.matrix is None

@@ -99,7 +99,7 @@ def test_midpoints_are_those_of_whole_counts():
 
 
 def test_rounding_to_midpoints_then_hiding_leaves_what_is_below_the_limit():
-    from tellall.release.possible import possible_counts
+    from tellall.release.linearise import possible_counts
 
     found = possible_counts(np.array([np.nan, 9.0]), [ta.Rounding(6, "midpoint"), ta.Suppression(9)], 1.0)
     assert (found.low.tolist(), found.high.tolist()) == ([0, 7], [6, 12])

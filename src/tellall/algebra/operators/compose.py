@@ -1,8 +1,9 @@
-"""Operators made of others: stacked, with chosen or scaled rows, or moved to a device; cells of tables."""
+"""Operators made of others: stacked, with chosen, scaled or distinct rows, or moved to a device."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 from typing import Any, final
@@ -19,19 +20,29 @@ from tellall.algebra.operators.base import (
     split_rows,
     stack_columns,
 )
+from tellall.algebra.operators.blocks import RowBlocks
+from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
 
 __all__ = [
+    "MOST_ENTRIES",
+    "MOST_PLACES",
+    "SPARSE",
+    "DistinctRows",
     "OnDevice",
     "Partition",
     "RowScale",
     "RowSelect",
     "Stack",
+    "first_of_each",
 ]
 
 Indices = npt.NDArray[np.intp]
 
 
+SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
+MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
+MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -371,3 +382,117 @@ class OnDevice(LinearOperator):
 
     def squared(self) -> OnDevice:
         return OnDevice(self._resident.squared(), self._source and self._source.squared())
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """The distinct rows of a matrix up to sign: row j is ``sign[j]`` times the one with number ``index[j]``.
+
+    Attributes
+    ----------
+    matrix
+        The distinct rows in the order in which they come first: a sparse array where most entries are zero;
+        None where there are so many that they are kept in blocks alone.
+    shape
+        Of that matrix.
+    """
+
+    matrix: Any
+    index: Indices
+    sign: Array
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, operator: LinearOperator) -> DistinctRows:
+        """Those of an operator's matrix, found by two random projections."""
+        from scipy.sparse import csr_array, diags_array
+
+        written = csr_array(operator.to_sparse()).astype(np.float64)
+        m, n = written.shape
+        first, index, sign = _alike(written @ _directions(n))
+        same: Any = csr_array(diags_array(sign, shape=(m, m)) @ written) if m else written
+        rows = same[first]
+        if (same != rows[index]).nnz:
+            rows, index, sign = written, np.arange(m), np.ones(m)
+        sparse = rows.nnz < SPARSE * rows.shape[0] * n
+        return cls(rows if sparse else rows.toarray(), index, sign, rows.shape)
+
+    @classmethod
+    def within_reach(cls, operator: LinearOperator) -> DistinctRows | None:
+        """Those of an operator with so few entries that they can be kept, or else in blocks; None beyond."""
+        if operator.entries <= MOST_ENTRIES:
+            return cls.of(operator)
+        if operator.entries > MOST_PLACES:
+            return None
+        first, index, sign = _alike(np.asarray(operator @ _directions(operator.shape[1])))
+        blocks = RowBlocks.of(RowScale(RowSelect(operator, first), sign[first]))
+        if blocks is None:
+            return None
+        found = cls(None, index, sign, (first.size, operator.shape[1]))
+        vars(found)["blocks"] = blocks  # where cached properties are kept
+        return found
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the zeros are left out."""
+        return not isinstance(self.matrix, np.ndarray)
+
+    @cached_property
+    def blocks(self) -> RowBlocks | None:
+        """The rows in blocks; None where they do not fall into any, or zeros are written out."""
+        return RowBlocks.of(Sparse(self.matrix)) if self.sparse else None
+
+    def take(self, free: Indices) -> DistinctRows:
+        """The entries of these unknowns."""
+        if free.size == self.shape[1]:
+            return self
+        some = None if self.matrix is None else self.matrix[:, free]
+        found = DistinctRows(some, self.index, self.sign, (len(self), free.size))
+        # what was found out about all of them holds for some
+        vars(found)["blocks"] = None if self.blocks is None else self.blocks.take(free)
+        return found
+
+    def image(self, vector: Array) -> Array:
+        """The distinct rows times a vector."""
+        if self.matrix is None and self.blocks is not None:
+            return self.blocks.image(vector)
+        return np.asarray(self.matrix @ vector)
+
+    def back(self, rows: Array) -> Array:
+        """Their transpose times a vector."""
+        if self.matrix is None and self.blocks is not None:
+            return self.blocks.back(rows)
+        return np.asarray(self.matrix.T @ rows)
+
+    def gather(self, values: Array) -> Array:
+        """Σ over equal rows."""
+        return np.bincount(self.index, values, minlength=len(self)).astype(np.float64, copy=False)
+
+
+def _directions(unknowns: int) -> Array:
+    return np.random.default_rng(0).normal(size=(unknowns, 2))
+
+
+def _alike(prints: Array) -> tuple[Indices, Indices, Array]:
+    """Which rows come first, which of them each is up to sign, and that sign, by their projections."""
+    sign = np.where(prints[:, 0] < 0, -1.0, 1.0)
+    return *first_of_each(np.round(sign[:, None] * prints, 7)), sign
+
+
+def first_of_each(keys: Array) -> tuple[Indices, Indices]:
+    """Where each distinct row of keys comes first, in that order, and which of them every row is.
+
+    Examples
+    --------
+    >>> first, index = first_of_each(np.array([[3.0], [1.0], [3.0]]))
+    >>> first.tolist(), index.tolist()
+    ([0, 1], [0, 1, 0])
+    """
+    _, first, index = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return first[order], rank[index.reshape(-1)]

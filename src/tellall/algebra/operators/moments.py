@@ -18,12 +18,12 @@ from tellall.algebra.operators.base import (
     Device,
     IntArray,
     LinearOperator,
+    Packed,
     gram_of_rows,
     in_chunks,
     is_two_valued,
     stack_columns,
 )
-from tellall.algebra.operators.packed import Packed
 from tellall.core.errors import invalid
 
 __all__ = [

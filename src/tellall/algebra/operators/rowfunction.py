@@ -17,12 +17,12 @@ from tellall.algebra.operators.base import (
     Device,
     IntArray,
     LinearOperator,
+    Packed,
     gram_of_rows,
     in_chunks,
     stack_columns,
 )
 from tellall.algebra.operators.moments import Moments, upper_triangle
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.walsh import inner_products, moebius
 from tellall.core.errors import invalid
 

@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.distinct import MOST_ENTRIES, DistinctRows
+from tellall.algebra.operators.compose import MOST_ENTRIES, DistinctRows
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
-from tellall.algebra.solvers.base import Array
-from tellall.algebra.solvers.row_side import RowFactor
+from tellall.algebra.solvers.base import Array, RowFactor
 from tellall.core.work import doing
 
 __all__ = [

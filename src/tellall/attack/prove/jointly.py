@@ -19,8 +19,8 @@ from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, prove, s
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public
-from tellall.release.equations import Evidence
-from tellall.release.possible import Certain, possible_counts
+from tellall.release.equations import Certain, Evidence
+from tellall.release.linearise import possible_counts
 from tellall.release.release import Release
 from tellall.release.sight import NOBODY, Knowledge, Known, Strangers, fit_columns, unknown_condition
 from tellall.release.statistics.among import Among

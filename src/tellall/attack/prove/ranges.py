@@ -10,7 +10,7 @@ from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Mask, Walker, WholeSystem, enclose
 from tellall.attack.prove.certify import is_empty_for_sure
 from tellall.attack.prove.proof import Budget, Wish, affordable, find_solution, list_solutions
-from tellall.release.possible import Certain
+from tellall.release.equations import Certain
 
 __all__ = ["Ranges", "find_ranges"]
 

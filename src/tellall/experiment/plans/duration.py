@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tellall.algebra.operators.distinct import TALL
-from tellall.attack.baselines import FOLDS
-from tellall.attack.left_out import BLOCKED, WALKED
-from tellall.attack.left_out import FACTORISED as LEFT_OUT
+from tellall.algebra.operators.blocks import TALL
+from tellall.attack.baselines import BLOCKED, FOLDS, WALKED
+from tellall.attack.baselines import FACTORISED as LEFT_OUT
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.plans.memory import FACTORISED, in_blocks, tables_and_rows, unknowns_of, written_out
 from tellall.experiment.trial import affordable

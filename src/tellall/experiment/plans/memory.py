@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tellall.algebra.operators.base import HOST, Device, find_device
-from tellall.algebra.operators.distinct import MOST_ENTRIES, MOST_PLACES
-from tellall.attack.left_out import BLOCKED
+from tellall.algebra.operators.compose import MOST_ENTRIES, MOST_PLACES
+from tellall.attack.baselines import BLOCKED
 from tellall.people.areas import split
 from tellall.people.bits import PACKED
 from tellall.people.columns import Numbers

@@ -14,7 +14,7 @@ from tellall.people.dataset import Public
 from tellall.release.protections.protection import Array, Context, Noise, Rng, as_rng, check_counts
 from tellall.release.statistics.base import CellLayout, Statistic
 
-__all__ = ["Rounding", "whole_rounding"]
+__all__ = ["Rounding"]
 
 _MODES = ("nearest", "random", "controlled", "midpoint")
 _WHOLE = 1e-12
@@ -239,26 +239,3 @@ def _systematic(reach: Array, shared: float, fresh: Array) -> Array:
     passed = np.minimum(np.floor(reach + start[:, None]), final)
     passed = np.where(reach >= last[:, None] - _MULTIPLE, final, passed)  # nothing is left to pass
     return np.diff(passed, axis=1, prepend=0.0)
-
-
-def whole_rounding(
-    noise: Noise, counts: Array, error: Array, bound: Array, slack: Array
-) -> tuple[Array, Array, Array]:
-    """Standard deviation, bound and slack of each row, where whole counts were rounded to the nearest.
-
-    Notes
-    -----
-    Of a base r that is odd a count is at most (r − 1)/2 off. Of an even one r/2 is possible, and goes to the
-    even multiple: those published as one are within r/2, the others within r/2 − 1. The intervals end
-    half-way to the next count. Anything but rounding of counts alone is left as it is.
-    """
-    base = noise.base if isinstance(noise, Rounding) and noise.mode == "nearest" else 0.0
-    multiple = np.rint(counts / base) if base >= 1 and base == math.floor(base) else counts
-    if multiple is counts or not np.allclose(multiple * base, counts, equal_nan=True):
-        return error, bound, slack
-    most = np.full(counts.size, (base - 1) // 2)
-    if base % 2 == 0:
-        most = np.where(multiple % 2 == 0, base / 2, base / 2 - 1)
-    rounded = slack > 0
-    slack = np.where(rounded, most + 0.5, slack)
-    return np.where(rounded, slack / math.sqrt(3), error), np.where(rounded, most, bound), slack

@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, Device, IntArray
-from tellall.algebra.operators.packed import Packed
+from tellall.algebra.operators.base import Array, Device, IntArray, Packed
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.bits import PACKED

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tellall.algebra.operators.base import HOST, Array, Dense, Device, IntArray, LinearOperator
+from tellall.algebra.operators.base import HOST, Array, Dense, Device, IntArray, LinearOperator, Packed
 from tellall.algebra.operators.compose import OnDevice, RowSelect
 from tellall.algebra.operators.moments import Moments
-from tellall.algebra.operators.packed import Packed
 from tellall.algebra.operators.rowfunction import RowFunction, row_values
 from tellall.core.checks import is_whole, whole
 from tellall.core.errors import invalid

@@ -44,6 +44,7 @@ bins = 4
 name = "tables"
 statistic = {{ kind = "Marginals", ways = 4 }}
 """
+WHERE = "age < 50"
 NOISE = 'protect = { kind = "Gaussian", std = 40.0 }\n'
 
 
@@ -260,6 +261,17 @@ def test_a_folder_of_parquet_files_is_published_without_loading_it(tellall, peop
         assert json.loads((tmp_path / f"{number}.json").read_text()) == json.loads(
             (tmp_path / "memory.json").read_text()
         )
+    some = PLAN.format(limit=0.1).replace("[[releases]]", '[[releases]]\nwhere = "CONDITION"', 1)
+    (tmp_path / "some.toml").write_text(some.replace("CONDITION", WHERE))
+    for data, out in ((["one.parquet"], "in-memory.json"), (["folder"], "on-disk.json")):
+        assert tellall("publish", "some.toml", "-o", out, "--data", *data)[0] == 0
+    written = [json.loads((tmp_path / name).read_text()) for name in ("in-memory.json", "on-disk.json")]
+    assert written[0] == written[1]
+    assert written[1]["where"] == WHERE
+    (tmp_path / "nobody.toml").write_text(some.replace("CONDITION", f"{WHERE} and not {WHERE}"))
+    code, _, err = tellall("publish", "nobody.toml", "-o", "nobody.json", "--data", "folder")
+    assert code == 2
+    assert "true of one person or more" in err
     code, _, err = tellall("publish", "plan.toml", "--data", "nothing/*.parquet")
     assert code == 2
     assert "Parquet files that exist" in err

@@ -34,6 +34,7 @@ from tellall.release.statistics.among import Among, Where, as_among, as_where, p
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.conditions import Mask, Subset
 from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.stored_part import people_of_store
 from tellall.release.statistics.tables import Tables
 
 __all__ = ["MANY_VALUES", "PUBLISHED_TOO", "Computed", "Release", "publish", "published_too"]
@@ -289,9 +290,10 @@ def publish(
     ``"sex = 'f' and age < 40"`` (the language of :class:`SubsetCounts`), or a mask of one bit per person.
     A condition is saved with the release; a mask says who is in, and never is.
 
-    People in a store (`scan`) publish tables, protected by what changes values alone; the
-    release is the one that the same people would give in memory. ``device`` ("cpu", "cuda", "cuda:1") is
-    where products of attributes are computed, which :class:`Predicates` are; the values are the same.
+    People in a store (`scan`) publish tables, of everybody or where a condition holds, protected by what
+    changes values alone; the release is the one that the same people would give in memory. ``device`` ("cpu",
+    "cuda", "cuda:1") is where products of attributes are computed, which :class:`Predicates` are; the values
+    are the same.
 
     Examples
     --------
@@ -306,7 +308,7 @@ def publish(
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     if isinstance(dataset, Stored):
         if where is not None:
-            raise invalid("where", "left out, for people in a store", where, "Load them first.")
+            statistic = Among(statistic, as_where(where))
         return _publish_stored(dataset, statistic, as_protections(protect), rng)
     if where is not None:
         statistic = as_among(statistic, where, dataset.public)
@@ -326,6 +328,9 @@ def _publish_stored(
     people: Stored, statistic: Statistic, protections: tuple[Protection, ...], rng: Rng
 ) -> Release:
     """The release of tables of people who are not in memory."""
+    if isinstance(statistic, Among):
+        some = people_of_store(statistic.where, people)
+        return _publish_stored(some, statistic.statistic, protections, rng).about(statistic.where)
     if not isinstance(statistic, Marginals | Tables):
         kind = type(statistic).__name__
         raise invalid("statistic", "Marginals or Tables, for people in a store", kind, "Load them first.")

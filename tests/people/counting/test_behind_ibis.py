@@ -32,6 +32,10 @@ def agree(people: ta.Stored, file) -> None:
     assert ta.count_cells(people, 0, secret=False).counts.tolist() == [here.n]
     one = ta.publish(people, ta.Marginals(2), ta.Gaussian(2.0), rng=0)
     assert one.values.tolist() == ta.publish(here, ta.Marginals(2), ta.Gaussian(2.0), rng=0).values.tolist()
+    for where in ("county = 'Kent' and age < 40", "not income < 30000"):
+        some = [ta.publish(each, ta.Marginals(2), where=where) for each in (people, here)]
+        assert some[0].values.tolist() == some[1].values.tolist()
+        assert some[0].shape == some[1].shape
     for (label, block), (same, other) in zip(people.areas("income"), here.areas("income"), strict=True):
         assert label == same
         assert rows_of(block.public) == rows_of(other.public)

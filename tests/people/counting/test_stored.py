@@ -16,6 +16,9 @@ import tellall as ta
 from tellall.people.counting import parquet
 from tellall.people.counting.parquet_files import portions
 from tellall.people.counting.spark import from_spark
+from tellall.release.statistics import stored_part
+from tellall.release.statistics.among import as_where
+from tellall.release.statistics.stored_part import people_of_store
 
 
 def frame(n: int = 600, seed: int = 0) -> pd.DataFrame:
@@ -84,6 +87,64 @@ def test_a_secret_of_several_values_or_of_text(file):
                 ta.scan(file, secret=secret, public=chosen)
             continue
         same(ta.scan(file, secret=secret, public=chosen), ta.read(file, secret=secret, public=chosen))
+
+
+CONDITIONS = [
+    "county = 'Kent' and age < 40",
+    "age >= 30 and age <= 60.5 or schooling in [1, 3]",
+    "not income < 30000",  # missing ones too
+    "income != 30000 and sex = 'f'",
+    "flag = 1",
+    'born > 0 and `odd "name"` == -0.5',
+    "age > -1e300 and income < 1e999",
+]
+
+
+@pytest.fixture(scope="module")
+def both(file):
+    return [make(file, secret="ill", bins={"income": 3}) for make in (ta.scan, ta.read)]
+
+
+@pytest.mark.parametrize("where", CONDITIONS)
+def test_some_of_the_people_are_those_of_memory(both, where):
+    for statistic in (ta.Marginals(1), ta.Marginals(2, scale="fractions")):
+        one, other = (ta.publish(each, statistic, ta.Rounding(3), where=where) for each in both)
+        assert one.values.tolist() == other.values.tolist()
+        assert one.shape == other.shape
+        assert one.where == other.where == where
+
+
+def test_tables_of_some_people_without_a_secret(file):
+    kept = frame()["age"] < 40
+    assert ta.count_cells(ta.scan(file), 0).counts.tolist() == [len(kept)]
+    young = ta.publish(ta.scan(file), ta.Tables(2), where="age < 40")
+    assert young.shape.people == int(kept.sum())
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("age < 0", "true of one person or more; got true of nobody"),
+        (np.ones(600, dtype=bool), "a condition such as .* People in a store have no order"),
+        ("agee < 3", "Did you mean|'age'|agee"),
+        ("planet = 'Earth'", "about columns that differ between people"),
+        ("age = 'old'", "a number beside the column 'age'"),
+        ("county < 'Kent'", "==, != or in beside the text column"),
+        ("county = 'Essex'", "one of the 3 values of the column 'county'"),
+    ],
+)
+def test_a_condition_that_a_store_cannot_use_is_refused(both, where, says):
+    with pytest.raises(ta.InvalidInput, match=says):
+        ta.publish(both[0], ta.Marginals(2), where=where)
+
+
+def test_a_part_of_a_store_is_seen_through_tables_alone(both, monkeypatch):
+    some = people_of_store(as_where("age < 40"), both[0])
+    with pytest.raises(ta.InvalidInput, match="Load them, then take some"):
+        some.load()
+    monkeypatch.setattr(stored_part, "_MOST_COMBINATIONS", 5)
+    with pytest.raises(ta.InvalidInput, match="at most 5 combinations of values; got 9"):
+        people_of_store(as_where("county = 'Kent' and age < 40"), both[0])
 
 
 def test_small_blocks_change_nothing(file, monkeypatch):

@@ -23,6 +23,7 @@ from tellall.people.cuts import choose_cuts
 
 __all__ = [
     "Coding",
+    "Part",
     "Values",
     "code_cut",
     "code_secret",
@@ -69,6 +70,25 @@ class Coding:
     def name(self) -> str:
         """The name of the column."""
         return self.column.name
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the people of a store: those whose codes are among the right combinations.
+
+    Attributes
+    ----------
+    codings
+        The columns that say who they are, coded as finely as that needs.
+    holds
+        An axis per column: whether people with these codes are among them.
+    people
+        How many they are; None before anybody counted them.
+    """
+
+    codings: tuple[Coding, ...]
+    holds: npt.NDArray[np.bool_]
+    people: int | None = None
 
 
 def code_values(name: str, found: Values, bins: Bins | None) -> Coding:

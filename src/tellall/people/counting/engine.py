@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, Values
+from tellall.people.counting.coding import Coding, Part, Values
 
 __all__ = [
     "MOST_VALUES",
@@ -63,9 +63,16 @@ class Engine(ABC):
 
     @abstractmethod
     def count(
-        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+        self,
+        codings: Sequence[Coding],
+        sets: Sequence[tuple[int, ...]],
+        progress: Progress | None,
+        part: Part | None = None,
     ) -> npt.NDArray[np.int64]:
-        """The cells of tables over the coded columns, one table after the other, in C order."""
+        """The cells of tables over the coded columns, one table after the other, in C order.
+
+        ``part`` is whom they are about, where that is not everybody.
+        """
 
     @abstractmethod
     def rows(

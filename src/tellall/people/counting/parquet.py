@@ -17,7 +17,7 @@ from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, Values
+from tellall.people.counting.coding import Coding, Part, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of
 from tellall.people.counting.sql import code_of, has_code, number_of, select
@@ -119,17 +119,28 @@ class Parquet(Engine):
         return int(gone[0]), int(infinite[0])
 
     def count(
-        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+        self,
+        codings: Sequence[Coding],
+        sets: Sequence[tuple[int, ...]],
+        progress: Progress | None,
+        part: Part | None = None,
     ) -> npt.NDArray[np.int64]:
         used = sorted({index for chosen in sets for index in chosen})
         some, inside = [codings[index] for index in used], {old: new for new, old in enumerate(used)}
         inner = [tuple(inside[index] for index in chosen) for chosen in sets]
         tally = CellTally([coding.column.levels for coding in some], inner, self.people)
-        if used:
-            for chunk in self._chunks(self._codes_and_numbers(some, ()), progress):
-                tally.add(_codes_and_numbers(chunk, some, ())[0])
-        else:
+        needed = [*some, *(() if part is None else part.codings)]
+        if not needed:
             tally.add_nameless(self.people)
+        for chunk in self._chunks(self._codes_and_numbers(needed, ()), progress) if needed else ():
+            codes = _codes_and_numbers(chunk, needed, ())[0]
+            if part is not None:
+                chosen = part.holds[tuple(codes[len(some) :])]
+                codes = [row[chosen] for row in codes[: len(some)]]
+            if some:
+                tally.add(codes)
+            elif part is not None:
+                tally.add_nameless(int(chosen.sum()))
         self._check_unchanged()
         return tally.counts()
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, Values
+from tellall.people.counting.coding import Coding, Part, Values
 from tellall.people.counting.engine import Engine, changed
 
 __all__ = [
@@ -129,15 +129,20 @@ class BehindIbis(Engine):
         return gone, infinities
 
     def count(
-        self, codings: Sequence[Coding], sets: Sequence[tuple[int, ...]], progress: Progress | None
+        self,
+        codings: Sequence[Coding],
+        sets: Sequence[tuple[int, ...]],
+        progress: Progress | None,
+        part: Part | None = None,
     ) -> npt.NDArray[np.int64]:
         levels = [coding.column.levels for coding in codings]
         found: dict[int, npt.NDArray[np.int64]] = {}
         if progress:
             progress(0, self.people)
         for whole, inside in cover(levels, sets, _MOST_GROUPS):
-            keys, people = self._grouped([codings[index] for index in whole])
-            if people.sum() != self.people:
+            keys, people = self._grouped([codings[index] for index in whole], part)
+            expected = self.people if part is None else part.people
+            if expected is not None and people.sum() != expected:
                 raise changed(self.source_name)
             shape = [levels[index] for index in whole]
             for number in inside:
@@ -167,19 +172,33 @@ class BehindIbis(Engine):
             numbers[index] = found[f"n{index}"].to_numpy().astype(np.float64)
         return codes, numbers
 
-    def _grouped(self, codings: Sequence[Coding]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The joint codes that occur, with the number of people who have each."""
+    def _grouped(
+        self, codings: Sequence[Coding], part: Part | None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The joint codes that occur among people of the part, with the number of people who have each."""
+        if part is not None:
+            keys, people = self._grouped([*codings, *part.codings], None)
+            others, place = divmod(keys, part.holds.size)
+            inside = part.holds.ravel()[place]
+            distinct, index = np.unique(others[inside], return_inverse=True)
+            total = np.zeros(distinct.size, dtype=np.int64)
+            np.add.at(total, index, people[inside])
+            return distinct, total
+        if not codings:
+            return np.zeros(1, np.int64), np.array([self.people], dtype=np.int64)
+        coded = self.table.select(key=self._key(codings))
+        found = coded.group_by("key").aggregate(people=coded.count()).execute()
+        names = ", ".join(coding.name for coding in codings)
+        return _known(found["key"], names), found["people"].to_numpy().astype(np.int64)
+
+    def _key(self, codings: Sequence[Coding]) -> Any:
+        """The joint code of a person."""
         import ibis
 
         key = ibis.literal(0, "int64")
         for coding in codings:
             key = key * coding.column.levels + self._code(coding)
-        if not codings:
-            return np.zeros(1, np.int64), np.array([self.people], dtype=np.int64)
-        coded = self.table.select(key=key)
-        found = coded.group_by("key").aggregate(people=coded.count()).execute()
-        names = ", ".join(coding.name for coding in codings)
-        return _known(found["key"], names), found["people"].to_numpy().astype(np.int64)
+        return key
 
     def _number(self, name: str) -> Any:
         column = self.table[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
 from tellall.people.columns import Bins, Column
-from tellall.people.counting.coding import Coding, Values, code_cut, code_secret, code_values
+from tellall.people.counting.coding import Coding, Part, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.counting.tally import Counts, with_secret
 from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
@@ -63,6 +63,7 @@ class Stored:
     meaning: tuple[str, ...] = ("0", "1")
     progress: Progress | None = field(default=None)
     assumed: str = ""  # as of a Dataset: these files are not text
+    part: Part | None = None  # whom tables are about, where that is not everybody
 
     @property
     def n(self) -> int:
@@ -80,7 +81,13 @@ class Stored:
         """As of a Dataset."""
         _, sets = with_secret(self.public.levels, sets, self.levels if secret else 0)
         last = [self.secret] if secret and self.secret is not None else []
-        return self.engine.count([*self.codings, *last], sets, progress or self.progress)
+        return self.engine.count([*self.codings, *last], sets, progress or self.progress, self.part)
+
+    def only(self, part: Part) -> Stored:
+        """Some of these people, seen through their tables alone."""
+        people = int(self.engine.count([], [()], None, part)[0])
+        counted = replace(part, people=people)
+        return replace(self, public=replace(self.public, people=people), part=counted)
 
     def areas(self, name: str) -> Iterator[tuple[str, Dataset]]:
         """Each category of a public column with its people in memory, where two people or more have it."""
@@ -111,6 +118,8 @@ class Stored:
         return self._loaded(having, other)
 
     def _loaded(self, having: Sequence[tuple[Coding, int]], equal: Mapping[str, Any]) -> Dataset:
+        if self.part is not None:
+            raise invalid("load", "of everybody in the store", "of a part", "Load them, then take some.")
         codings = [*self.codings, *([] if self.secret is None else [self.secret])]
         codes, numbers = self.engine.rows(codings, having, equal)
         d = len(self.codings)

@@ -175,6 +175,8 @@ class CellTally:
 
     def add_nameless(self, people: int) -> None:
         """Count people for tables without columns."""
+        for number, _ in self._by_codes:
+            self._flat[number] += people
         self.people += people
 
     def counts(self) -> Counts:

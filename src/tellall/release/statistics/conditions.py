@@ -14,7 +14,7 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import IntArray
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
-from tellall.people.dataset import Public, unknown_name
+from tellall.people.dataset import Outline, Public, unknown_name
 
 __all__ = [
     "Compare",
@@ -25,6 +25,7 @@ __all__ = [
     "Subset",
     "Value",
     "as_subset",
+    "column_of",
     "members",
     "parse_condition",
     "read_condition",
@@ -261,7 +262,14 @@ class Condition:
     @property
     def columns(self) -> frozenset[str]:
         """The columns that it is about."""
-        return frozenset(_columns(self.root))
+        return frozenset(node.name for node in _comparisons(self.root))
+
+    def values_of(self, name: str) -> frozenset[Value]:
+        """The values that a column is compared with."""
+        nodes = [node for node in _comparisons(self.root) if node.name == name]
+        return frozenset(
+            value for node in nodes for value in (node.values if isinstance(node, In) else (node.value,))
+        )
 
 
 def parse_condition(text: str) -> Condition:
@@ -269,12 +277,12 @@ def parse_condition(text: str) -> Condition:
     return Condition(text, read_condition(text))
 
 
-def _columns(node: Any) -> Iterator[str]:
+def _comparisons(node: Any) -> Iterator[Compare | In]:
     if isinstance(node, Compare | In):
-        yield node.name
+        yield node
     else:
         for part in node.parts:
-            yield from _columns(part)
+            yield from _comparisons(part)
 
 
 def _evaluate(node: Any, public: Public) -> Bits:
@@ -290,7 +298,7 @@ def _evaluate(node: Any, public: Public) -> Bits:
 
 
 def _compare(node: Compare, public: Public) -> Bits:
-    at = _column_of(node.name, public)
+    at = column_of(node.name, public)
     column = public.columns[at]
     numbers = _numbers(public, at)
     if numbers is not None:
@@ -318,7 +326,8 @@ def _unknown_value(column: Column, value: str) -> InvalidInput:
     return invalid("condition", rule, f"'{value}'")
 
 
-def _column_of(name: str, public: Public) -> int:
+def column_of(name: str, public: Outline) -> int:
+    """The index of a column that a condition is about; an error where there is none."""
     if name in public.names:
         return public.names.index(name)
     gone = next((reason for reason in public.left_out if reason.startswith(f"{name}: ")), None)

@@ -1,0 +1,69 @@
+"""Conditions on people in a store: who satisfies them, as codes that a store can count by."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from tellall.algebra.operators.base import Array, IntArray
+from tellall.core.errors import invalid
+from tellall.people.columns import Column
+from tellall.people.counting.coding import Coding, Part
+from tellall.people.counting.stored import Stored
+from tellall.people.dataset import Public
+from tellall.release.statistics.conditions import Condition, Subset, column_of
+
+__all__ = ["people_of_store"]
+
+_MOST_COMBINATIONS = 10_000_000  # of the values that a condition tells apart
+
+
+def people_of_store(subset: Subset, people: Stored) -> Stored:
+    """The people of a store who satisfy a condition; a mask is refused, as a store has no order.
+
+    Notes
+    -----
+    Each column that the condition is about is coded at least as finely as its comparisons: numbers at the
+    values that they are compared with and just below, text by its values. The condition is then true or
+    false of every combination of codes.
+    """
+    if not isinstance(subset, Condition):
+        advice = "People in a store have no order. Load them to use a mask."
+        raise invalid("where", 'a condition such as "age < 40", for people in a store', "a mask", advice)
+    names = sorted(subset.columns)
+    at = [column_of(name, people.public) for name in names]
+    codings = tuple(
+        _finer(people.codings[place], subset.values_of(name)) for place, name in zip(at, names, strict=True)
+    )
+    shape = tuple(coding.column.levels for coding in codings)
+    if prod(shape) > _MOST_COMBINATIONS:
+        rule = f"about columns with at most {_MOST_COMBINATIONS:,} combinations of values"
+        raise invalid("where", rule, f"{prod(shape):,}", "Use fewer columns, or load the people.")
+    codes = np.indices(shape).reshape(len(shape), -1)
+    numbers = tuple(_number(coding, row) for coding, row in zip(codings, codes, strict=True))
+    every = Public(tuple(coding.column for coding in codings), codes, numbers)
+    found = people.only(Part(codings, subset.mask(every).reshape(shape)))
+    if not found.n:
+        raise invalid("where", "true of one person or more", "true of nobody")
+    return found
+
+
+def _finer(coding: Coding, values: frozenset[float | str]) -> Coding:
+    """The coding of a column that tells these numbers from all others; text is as fine as it can be."""
+    if coding.above is None:
+        return coding
+    compared = np.array([value for value in values if not isinstance(value, str)], dtype=np.float64)
+    ends = np.unique(np.concatenate([compared, np.nextafter(compared, -np.inf)]))
+    points = tuple(float(end) for end in ends[np.isfinite(ends)])
+    gaps = coding.column.gaps
+    labels = tuple(map(str, range(len(points) + 1 + gaps)))
+    return Coding(Column(coding.name, labels, gaps=gaps), above=points)
+
+
+def _number(coding: Coding, codes: IntArray) -> Array | None:
+    """A number that people with each code may have, NaN where it is missing; None of text."""
+    if coding.above is None:
+        return None
+    missing = [np.nan] if coding.column.gaps else []
+    return np.asarray(np.array([*coding.above, np.inf, *missing])[codes])

@@ -88,6 +88,12 @@ def test_what_passes_needs_no_remedy(people):
     assert with_remedy(places_of(people, audit.plan), audit).remedy is None
 
 
+def test_where_nothing_can_be_attacked_there_is_no_search():
+    people = ta.Dataset.from_frame({"sex": list("fm") * 6, "pay": np.linspace(1.25, 9.5, 12)}, secret="pay")
+    audit = ta.audit(people, {"releases": [{"statistic": {"kind": "Marginals", "ways": 2}}]}, remedy=True)
+    assert (audit.verdict.word, audit.verdict.decided, audit.remedy) == ("review", "not attacked", None)
+
+
 def test_what_cannot_be_attacked_is_left_out(people):
     unknown = {"name": "medians", "statistic": {"kind": "Quantiles"}}
     known = {

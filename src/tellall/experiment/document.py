@@ -233,6 +233,7 @@ def _attacker_line(audit: Audit) -> dict[str, Any]:
         "verdict": audit.verdict.as_json(),
         "advantage": None if overall is None else overall.advantage,
         "advantage_of": None if overall is None else overall.advantage_of,
+        "advantage_share": None if overall is None else overall.advantage_share,
         "proved": 0 if overall is None else overall.proved,
         "exposed": 0 if overall is None else overall.exposed_people,
         "sensitive": 0 if overall is None else overall.sensitive["learnt"],

@@ -207,6 +207,11 @@ class Outcome:
         return tuple(recovery(self.wrong, self.people, alpha) for alpha in ALPHAS) if self.wrong else ()
 
     @property
+    def advantage_share(self) -> float:
+        """The advantage as a share of people or, for a real secret, of the strongest baseline's error."""
+        return self.advantage / (self.baselines[self.baseline] or math.inf) if self.real else self.advantage
+
+    @property
     def share_gained(self) -> tuple[float, float, float]:
         """The advantage and its interval as verdicts judge them: in shares of people.
 

@@ -53,6 +53,8 @@ class Overall:
     ----------
     advantage, advantage_of
         The largest advantage of any attack, and the set of releases it is of.
+    advantage_share
+        The same advantage as a share of people or, for a real secret, of the strongest baseline's error.
     exposed, exposed_of
         The people whom the attack that exposes most exposes at confidence 0.95, by value, and the set of
         releases.
@@ -65,6 +67,7 @@ class Overall:
 
     advantage: float
     advantage_of: str
+    advantage_share: float
     exposed: Counts
     exposed_of: str
     proved_alone: Counts
@@ -78,14 +81,15 @@ class Overall:
         if not every:
             return None
         level = f"{LEVELS[0]:g}"
-        gains, gainer = max(((one.advantage, name) for name, one in every), key=lambda pair: pair[0])
+        gainer, gained = max(every, key=lambda pair: pair[1].advantage)
         exposer, most = max(
             every, key=lambda pair: (pair[1].exposed_people, limits.count(pair[1].exposed[level]))
         )
         alone = limits.count(proved.alone)
         return cls(
-            advantage=gains,
+            advantage=gained.advantage,
             advantage_of=gainer,
+            advantage_share=gained.advantage_share,
             exposed=most.exposed[level],
             exposed_of=exposer,
             proved_alone=proved.alone,

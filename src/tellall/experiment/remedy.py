@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.attack.prove.proof import EFFORT
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, percent
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, one_thread
@@ -91,7 +91,9 @@ def find_remedy(
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> dict[str, Any] | None:
-    """The cheapest change of a plan that passes, as plain data; None where the plan passes.
+    """The cheapest change of a plan that passes, as plain data.
+
+    None where the plan passes, and where nothing could be attacked.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def find_remedy(
     With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
     is. Areas of too few people to be attacked are left out, and the sentence says so.
     """
-    if audit.attacks.word == "pass":
+    if audit.attacks.word == "pass" or audit.worst is None:
         return None
     if not places:
         return _document(None, "No area has people enough to be attacked; publish nothing by area.")
@@ -436,7 +438,7 @@ class _RemedySearch:
     def _said(self, best: _Tried) -> str:
         cost, units = best.cost, self.setting.units(self.planned[0].statistic)
         shown = "" if not cost.error else f"; what is shown is off by {cost.error:.3g} {units} on average"
-        hidden = f"{cost.withheld:.0%} of the planned values are withheld" if cost.withheld else ""
+        hidden = f"{percent(cost.withheld)} of the planned values are withheld" if cost.withheld else ""
         lost = f"{hidden or 'every planned value is shown'}{shown}."
         checked = (
             f"All of {best.draws} fresh draws pass."

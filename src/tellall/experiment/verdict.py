@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, percent, points
 from tellall.core.errors import invalid
 from tellall.core.text import one_line
 from tellall.experiment.measures.risk import LEVELS
@@ -152,7 +152,7 @@ def _judge_found(name: str, found: Outcome, limits: Limits) -> Verdict:
     if low > limits.advantage:
         return Verdict(
             "fail",
-            f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found)}.{people}",
+            f"{_gain(name, found)} The limit is {_in_100(limits.advantage, found.real)}.{people}",
             "advantage above the limit",
         )
     if limits.exposed is not None and limits.count(found.learnt) > limits.exposed:
@@ -179,7 +179,7 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
         return Verdict(
             "review",
             f"{_gain(name, found)} With this many people that could as well be {_more(low, found)} as "
-            f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found)}, lies between.",
+            f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found.real)}, lies between.",
             "limit inside the interval",
         )
     if not found.settled:
@@ -236,7 +236,8 @@ def judge(
         said = " ".join(filter(None, [worst.sentence, together, missing]))
         return replace(worst, sentence=said)
     if missing:
-        stayed = f"What could be attacked stayed below the limit of {_in_100(limits.advantage, found[0][1])}"
+        limit = _in_100(limits.advantage, found[0][1].real)
+        stayed = f"What could be attacked stayed below the limit of {limit}"
         return Verdict("review", f"{stayed}, but not everything could be. {missing}", NOT_ATTACKED)
     return worst
 
@@ -274,7 +275,7 @@ def _fit(found: Outcome) -> str:
     if not usual or round(1000 * found.in_sample / usual) <= 0:
         return ""
     return (
-        f" Of that, {100 * found.in_sample / usual:.1f} % is in-sample fit: any model is nearer to those "
+        f" Of that, {percent(found.in_sample / usual)} is in-sample fit: any model is nearer to those "
         "whom it was fitted to, which gives away no single person and is not counted."
     )
 
@@ -309,13 +310,13 @@ def _luck(found: Outcome) -> str:
 
 def _passed(name: str, found: Outcome, limits: Limits) -> str:
     gained = found.share_gained[0]
-    limit = _in_100(limits.advantage, found)
+    limit = _in_100(limits.advantage, found.real)
     if found.real:
-        more = f"come at most {100 * gained:.1f} % nearer" if gained > 0 else "come no nearer"
+        more = f"come at most {percent(gained)} nearer" if gained > 0 else "come no nearer"
         text = f"From “{name}” the attacks tried here {more} than one would without it; the limit is {limit}."
         text += _fit(found).replace("Of that,", "Beside that,")
     else:
-        more = f"at most {_in_100(gained, found)} more" if gained > 0 else "no more"
+        more = f"at most {_in_100(gained, False)} more" if gained > 0 else "no more"
         text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "
         text += f"the limit is {limit}."
     others = found.proved + found.exposed_people
@@ -332,12 +333,12 @@ def _people(share: float, found: Outcome) -> str:
 def _more(share: float, found: Outcome) -> str:
     """A difference in words; what rounds to nothing is not called fewer."""
     if found.real:
-        return f"{100 * abs(share):.1f} % {'farther' if round(1000 * share) < 0 else 'nearer'}"
-    return f"{_in_100(abs(share), found)} {'fewer' if round(1000 * share) < 0 else 'more'}"
+        return f"{percent(abs(share))} {'farther' if round(1000 * share) < 0 else 'nearer'}"
+    return f"{_in_100(abs(share), False)} {'fewer' if round(1000 * share) < 0 else 'more'}"
 
 
-def _in_100(share: float, found: Outcome) -> str:
-    return f"{100 * share:.1f} %" if found.real else f"{100 * share:.1f} in 100"
+def _in_100(share: float, real: bool) -> str:
+    return percent(share) if real else f"{points(share, '')} in 100"
 
 
 # Areas
@@ -436,9 +437,10 @@ def judged_areas(whole: Verdict, areas: Sequence[JudgedArea], limits: Limits) ->
         )
     unknown = [area for area in areas if area.reason is not None]
     if unknown:
+        real = any(area.worst[1].real for area in areas if area.worst is not None)
         return Verdict(
             "review",
-            f"What could be attacked stayed below the limit of {100 * limits.advantage:.1f} in 100, but "
+            f"What could be attacked stayed below the limit of {_in_100(limits.advantage, real)}, but "
             f"{_count(unknown, areas)} could not be: {_list(unknown)}.",
             NOT_ATTACKED,
         )
@@ -453,12 +455,8 @@ def area_name(name: str) -> str:
 def _worst(area: JudgedArea, limits: Limits) -> str:
     assert area.worst is not None
     name, found = area.worst
-    return (
-        f"In “{area_name(area.name)}” an outsider guesses from “{name}” the secret of "
-        f"{_people(found.accuracy, found)} people right; without it, of "
-        f"{_people(found.baselines[found.baseline], found)} at best. The limit is "
-        f"{100 * limits.advantage:.1f} in 100."
-    )
+    limit = _in_100(limits.advantage, found.real)
+    return f"In “{area_name(area.name)}”: {_gain(name, found)} The limit is {limit}."
 
 
 def _count(some: Sequence[JudgedArea], areas: Sequence[JudgedArea]) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.core.amounts import percent
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public, left_out_note
@@ -393,7 +394,7 @@ def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator
         share = float((total / np.maximum(np.abs(each).sum(axis=0), 1e-300)).max())
         if share > _NOT_THESE:
             rule = "fits of these people's secret, where the gradient vanishes"
-            raise invalid("results", rule, f"{share:.1%} of it left in model {j + 1} ({models.name(j)})")
+            raise invalid("results", rule, f"{percent(share)} of it left in model {j + 1} ({models.name(j)})")
         left = max(left, float(total.max()) / people.n)
     return replace(statistic, tolerance=left if left > 1e-12 else 0.0)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tellall.core.amounts import amount
+from tellall.core.amounts import points
 from tellall.experiment.verdict import area_name
 from tellall.report.blocks import Badge, Block, Bullets, Folded, Headed, Line, Listing, Paragraph
+from tellall.report.releases import Unit, is_real
 
 __all__ = ["attacker_blocks", "attacker_lines", "attackers_view", "differences_view"]
 
@@ -38,13 +39,13 @@ def attacker_blocks(document: Plain) -> Iterator[Block]:
 
 def attackers_view(document: Plain) -> list[Plain]:
     """The attackers, the worst first; none where there is one only, who knows everything."""
-    real = any(one["summary"]["real"] for one in document["findings"] if one["outcome"] == "found")
+    unit = Unit.of(is_real(document))
     return [
         {
             "name": area_name(one["name"]) if one["name"] else "the attacker",
             "word": one["verdict"]["word"],
             "cells": [
-                "–" if one["advantage"] is None else amount(one["advantage"], real, "+"),
+                "–" if one["advantage_share"] is None else f"{points(one['advantage_share'])}{unit.after}",
                 f"{one['proved']:,}",
                 f"{one['exposed']:,}",
                 f"{one['sensitive']:,}",

@@ -36,6 +36,8 @@ def change_tile(document: Plain) -> Tile:
     if known is None:
         if document["verdict"]["word"] == "pass":
             return Tile(question, "Nothing.", ("It passes as it is planned.",))
+        if document["overall"] is None:
+            return Tile(question, "Nobody knows.", ("Nothing could be attacked.",))
         return Tile(question, "Nobody looked for a change.", ("tellall audit does, without --no-remedy.",))
     if not known["found"]:
         tried = count_of(len(known["tried"]), "change was", "changes were")

@@ -279,7 +279,8 @@ def _(profile: PrivacyProfile) -> Sequence[Block]:
     lines = [Series(words, epsilons, profile.delta(epsilons))]
     if profile.lower_curve is not None:
         confidence = 0.0 if profile.confidence is None else profile.confidence
-        lines.append(Series(f"at least, {confidence:.0%} confidence", epsilons, profile.lower(epsilons)))
+        said = f"at least, {100 * confidence:g} % confidence"
+        lines.append(Series(said, epsilons, profile.lower(epsilons)))
     figure = Figure(
         "δ against ε",
         "Lower is more private: the least δ for which the release is (ε, δ)-differentially private.",

@@ -77,18 +77,12 @@ def _in_all(document: Plain) -> list[ReleaseRow]:
     known, verdict = document["overall"], document["verdict"]
     if known is None:
         return []
-    found = next(
-        row["summary"]
-        for row in document["findings"]
-        if row["name"] == known["advantage_of"] and row["summary"] is not None
-    )
-    gained = shares({**found, "advantage": known["advantage"]})[0]
     return [
         ReleaseRow(
             "in all, any set of them",
             verdict["word"],
             verdict["decided"],
-            advantage=points(gained),
+            advantage=points(known["advantage_share"]),
             alone=_count(known["proved_alone"]),
             group=_count(known["proved_group"]),
             exposed=_count(known["exposed"]),

@@ -8,33 +8,40 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tellall.core.text import one_line, plain_text
+from tellall.report.releases import ReleaseRow, Unit, is_judged, is_real, limit_words, release_rows
 
 __all__ = ["junit", "markdown"]
 
-_WORDS = {"pass": "PASS", "review": "REVIEW", "fail": "FAIL"}
+_COUNTED = ("proved alone", "proved as a group", "exposed", "sensitive")
 
 
-def markdown(document: Mapping[str, Any]) -> str:
+def markdown(document: dict[str, Any]) -> str:
     """The audit as Markdown: the verdict, and a table with a row for each release and set.
 
     Notes
     -----
     Names come from plans and folders of others; marks that Markdown or HTML would act on are escaped.
     """
-    verdict = document["verdict"]
+    verdict, real = document["verdict"], is_real(document)
+    unit = Unit.of(real)
+    words = ["off by" if real else "right", "best guess without it", "advantage [95 %]", *_COUNTED]
     lines = [
-        f"## tellall: {_WORDS[verdict['word']]}",
+        f"## tellall: {verdict['word'].upper()}",
         "",
         _plain(verdict["sentence"]),
         "",
-        f"| | verdict | {' | '.join(_heads(document))} | proved | exposed |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [_row(row) for row in _judged(document)]
-    lines += [
+        f"| | verdict | {' | '.join(words)} | what decided |",
+        f"| --- | --- |{' ---: |' * len(words)} --- |",
+        *(_row(row) for row in release_rows(document)),
+        *(
+            f"\nNot attacked: {_plain(row['name'])}: {_plain(row['reason'])}"
+            for row in _judged(document)
+            if row["reason"]
+        ),
         "",
+        f"Advantage in {unit.words}. {_plain(limit_words(document, unit))}",
         f"Secret: {_plain(document['data']['secret'])}. People: {document['data']['people']:,}. "
-        f"Limit: {100 * document['limit']:g} in 100. tellall {document['tellall']}, seed {document['seed']}.",
+        f"tellall {document['tellall']}, seed {document['seed']}.",
         "",
     ]
     return "\n".join(lines)
@@ -59,15 +66,7 @@ def junit(document: Mapping[str, Any]) -> str:
 
 def _judged(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The releases and sets of them, without steps."""
-    return [row for row in document["findings"] if row["role"] != "step"]
-
-
-def _heads(document: Mapping[str, Any]) -> list[str]:
-    """What three columns of the table are: shares of people, or of a real secret how far off guesses are."""
-    found = next((row["summary"] for row in _judged(document) if row["summary"] is not None), None)
-    if found is not None and found["real"]:
-        return ["off by", "best guess without it", "advantage [95 %]"]
-    return ["right", "best guess without it", "advantage in 100 [95 %]"]
+    return [row for row in document["findings"] if is_judged(row)]
 
 
 def _case(name: str, verdict: Mapping[str, Any]) -> str:
@@ -84,20 +83,9 @@ def _xml(text: str) -> str:
     return "".join(mark for mark in plain_text(one_line(text, 2000)) if mark >= " " and ord(mark) < 0xFFFE)
 
 
-def _row(row: Mapping[str, Any]) -> str:
-    found = row["summary"]
-    cells = [_plain(row["name"]), _WORDS[row["verdict"]["word"]]]
-    if found is None:
-        return f"| {' | '.join([*cells, _plain(row['reason'] or ''), '', '', '', ''])} |"
-    low, high = found["interval"]
-    best = found["baselines"][found["baseline"]]
-    exposed = sum(found["exposed"].get("0.95", {}).values())
-    share, gain, unit = ("{:.3g}", "{:+.3g}", 1) if found["real"] else ("{:.1%}", "{:+.1f}", 100)
-    cells += [share.format(found["accuracy"]), share.format(best)]
-    more, least, most = (gain.format(unit * value) for value in (found["advantage"], low, high))
-    cells += [f"{more} [{least}, {most}]"]
-    cells += [f"{found['proved']:,}", f"{exposed:,}"]
-    return f"| {' | '.join(cells)} |"
+def _row(row: ReleaseRow) -> str:
+    numbers = (row.right, row.baseline, row.advantage, row.alone, row.group, row.exposed, row.sensitive)
+    return f"| {' | '.join([_plain(row.name), row.word.upper(), *numbers, row.decided])} |"
 
 
 def _plain(text: str) -> str:

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tellall.core.amounts import level, with_interval
+from tellall.core.amounts import level, percent, with_interval
 from tellall.core.text import plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
@@ -238,8 +238,8 @@ def release_table(rows: Sequence[Outcome]) -> Table:
             table.add_row(heading, style="bold")
         table.add_row(
             f"  {row.protection}",
-            f"{row.accuracy:.1%}",
-            f"{row.baselines[row.baseline]:.1%}",
+            percent(row.accuracy),
+            percent(row.baselines[row.baseline]),
             with_interval(row.advantage, row.interval),
             f"{row.named_right} of {row.named}",
             f"{row.proved:,}",

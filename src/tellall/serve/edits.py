@@ -46,8 +46,8 @@ _WORDS = {
     "Rounding": "round to {base:g}",
     "Gaussian": "noise, normal, ± {std:g}",
     "Laplace": "noise, Laplace, scale {scale:g}",
-    "Swapping": "swap {fraction:.0%} of secrets",
-    "Subsample": "a sample of {fraction:.0%}",
+    "Swapping": "swap {hundredths:g} % of secrets",
+    "Subsample": "a sample of {hundredths:g} %",
 }
 # numbers of a plan that a form may set: the least, the most, whether whole
 NUMBERS: dict[str, tuple[float, float, bool]] = {
@@ -246,8 +246,9 @@ def chip_words(plain: Mapping[str, Any]) -> str:
     kind = str(plain.get(catalogue.KIND, "?"))
     rest = {key: value for key, value in plain.items() if key != catalogue.KIND}
     try:
-        return _WORDS[kind].format(**rest) if len(rest) == 1 else _spelled(kind, rest)
-    except (KeyError, ValueError):
+        hundredths = 100 * rest.get("fraction", 0)
+        return _WORDS[kind].format(**rest, hundredths=hundredths) if len(rest) == 1 else _spelled(kind, rest)
+    except (KeyError, TypeError, ValueError):
         return _spelled(kind, rest)
 
 

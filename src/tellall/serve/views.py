@@ -17,7 +17,7 @@ from tellall.experiment.plans.plan import Plan
 from tellall.experiment.plans.policy import Policy, decision
 from tellall.people.dataset import Dataset
 from tellall.report.areas import worst_in_area
-from tellall.report.releases import Unit, release_rows, shares
+from tellall.report.releases import Unit, is_real, release_rows
 from tellall.serve.cases import Case, now, plan_from
 from tellall.serve.edits import (
     NUMBERS,
@@ -208,11 +208,8 @@ def headline(document: Plain) -> list[tuple[str, str]]:
     known = document["overall"]
     if known is None:
         return []
-    row = next(one for one in document["findings"] if one["name"] == known["advantage_of"] and one["summary"])
-    gained = shares({**row["summary"], "advantage": known["advantage"]})[0]
-    unit = Unit.of(row["summary"]["real"]).words
     return [
-        (f"advantage, {unit}", points(gained)),
+        (f"advantage, {Unit.of(is_real(document)).words}", points(known["advantage_share"])),
         ("people proved alone", f"{sum(known['proved_alone'].values()):,}"),
         ("people exposed", f"{sum(known['exposed'].values()):,}"),
         ("of these, with a sensitive value", f"{known['sensitive']['learnt']:,}"),

@@ -68,7 +68,7 @@ def test_missing_cells_are_counted_and_their_tables_left_out():
     assert math.isnan(nothing.mean_error)
     assert math.isnan(nothing.total_variation)
     assert nothing.incomplete == 6
-    assert "100% missing" in str(nothing)
+    assert "100.0\N{NO-BREAK SPACE}% missing" in str(nothing)
 
 
 def test_trivial_tables_lose_all_association():

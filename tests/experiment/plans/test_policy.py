@@ -98,36 +98,50 @@ VERDICTS = {
 }
 FOUND = {
     "accuracy": 0.9, "baseline": "majority", "baselines": {"majority": 0.7}, "advantage": 0.2,
-    "interval": [0.1, 0.3], "proved": 3, "exposed": {"0.95": {"0": 1, "1": 2}}, "real": False,
+    "interval": [0.1, 0.3], "real": False, "draws": 1,
+}  # fmt: skip
+COUNTED = {
+    "role": "alone", "summary": FOUND, "reason": None, "proved_alone": {"0": 1, "1": 2},
+    "proved_group": {"0": 4, "1": 0}, "decoders": [{"exposed": 3, "learnt": 2}],
+}  # fmt: skip
+OVERALL = {
+    "advantage_share": 0.2, "proved_alone": {"0": 1, "1": 2}, "proved_group": {"0": 4, "1": 0},
+    "exposed": {"0": 1, "1": 2}, "sensitive": {"learnt": 2},
 }  # fmt: skip
 DOCUMENT = {
     "tellall": "0.1.0", "command": "tellall audit plan.toml", "seed": 0, "limit": 0.05, "exposed_limit": None,
     "data": {"secret": "ill", "people": 1234}, "verdict": VERDICTS["fail"],
     "findings": [
-        {"name": "good", "role": "alone", "verdict": VERDICTS["pass"], "summary": FOUND, "reason": None},
-        {"name": "a|b <i>", "role": "alone", "verdict": VERDICTS["fail"], "summary": FOUND, "reason": None},
+        {"name": "good", "verdict": VERDICTS["pass"], **COUNTED},
+        {"name": "a|b <i>", "verdict": VERDICTS["fail"], **COUNTED},
         {"name": "gone", "role": "alone", "verdict": VERDICTS["review"], "summary": None, "reason": "no"},
-        {"name": "step", "role": "step", "verdict": VERDICTS["pass"], "summary": FOUND, "reason": None},
+        {"name": "step", "verdict": VERDICTS["pass"], **COUNTED, "role": "step"},
     ],
+    "overall": OVERALL,
 }  # fmt: skip
 
 
 def test_markdown_has_a_row_for_each_release_and_nothing_acts():
     text = markdown(DOCUMENT)
     assert text.startswith("## tellall: FAIL")
-    assert "| good | PASS | 90.0% | 70.0% | +20.0 [+10.0, +30.0] | 3 | 3 |" in text
+    shown = text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "| good | PASS | 90.0 % | 70.0 % | +20.0 [+10.0, +30.0] | 3 | 4 | 3 | 2 | x |" in shown
+    assert "Advantage in people in 100. The limit of the advantage is 5.0 in 100." in shown
     assert "| a\\|b \\<i\\> | FAIL |" in text
-    assert "| gone | REVIEW | no |" in text
+    assert "| gone | REVIEW | – | – | – | – | – | – | – | x |" in text
+    assert "Not attacked: gone: no" in text
     assert "step" not in text
     assert "\x1b" not in text
 
 
-def test_markdown_of_a_real_secret_is_in_its_own_unit():
+def test_markdown_of_a_real_secret_has_the_units_of_the_page():
     far = {**FOUND, "accuracy": 700.2, "baselines": {"majority": 945.4}, "advantage": 245.2, "real": True}
-    row = {"name": "sums", "role": "alone", "verdict": VERDICTS["fail"], "reason": None}
+    row = {**COUNTED, "name": "sums", "verdict": VERDICTS["fail"]}
     text = markdown({**DOCUMENT, "findings": [{**row, "summary": {**far, "interval": [200.0, 290.0]}}]})
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
     assert "| off by | best guess without it | advantage [95 %] |" in text
-    assert "| sums | FAIL | 700 | 945 | +245 [+200, +290] | 3 | 3 |" in text
+    assert "| sums | FAIL | 700 | 945 | +25.9 [+21.2, +30.7] | 3 | 4 | 3 | 2 | x |" in text
+    assert "Advantage in % of the strongest baseline's error. The limit of the advantage is 5.0 %." in text
 
 
 def test_junit_fails_where_a_verdict_does():

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, Dense, LinearOperator
 from tellall.algebra.solvers.base import check_vector
+from tellall.core.amounts import percent
 
 __all__ = [
     "NormCertificate",
@@ -116,8 +117,8 @@ class Survival:
 
     def __str__(self) -> str:
         return (
-            f"any {self.certified} of {self.equations} equations may be wrong ({self.share:.1%}, certified); "
-            f"no decoder of this kind survives more than {self.limit}"
+            f"any {self.certified} of {self.equations} equations may be wrong ({percent(self.share)}, "
+            f"certified); no decoder of this kind survives more than {self.limit}"
         )
 
 

@@ -37,6 +37,7 @@ from tellall.attack.reconstruct.reals import (
 )
 from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
+from tellall.core.amounts import percent
 from tellall.core.errors import invalid
 from tellall.core.notebook import InNotebook
 from tellall.people.dataset import Dataset, Public
@@ -525,7 +526,7 @@ def _gross_errors(release: Release, decoder: str) -> str:
     law, turned = turn_back(release.noise)
     share = max(map(_gross_share, law.parts if isinstance(law, Sum) else (law,)), default=0.0)
     if share >= _MINORITY:
-        reason = f"{share:.0%} of the values have gross errors, which nothing tells from the others"
+        reason = f"{percent(share)} of the values have gross errors, which nothing tells from the others"
         return f"{reason}; confidence may be too high"
     if turned and any(protection.hides for protection in release.protections):
         return "gross errors and suppression together select what is shown; confidence may be too high"
@@ -558,5 +559,5 @@ def _warn_if_mostly_hidden(
     hidden = float(np.isnan(np.concatenate([release.values for release in releases])).mean())
     if rate_known or hidden <= _MUCH:
         return status
-    reason = f"{hidden:.0%} of the values are hidden and the rate comes from the others"
+    reason = f"{percent(hidden)} of the values are hidden and the rate comes from the others"
     return Status("uncalibrated", f"{reason}; give the prior if it is known")

@@ -319,6 +319,9 @@ class OverallDocument(_Strict):
 
     advantage: Annotated[float, Field(description="The largest of any set of releases.")]
     advantage_of: Annotated[str, Field(description="The set that has it.")]
+    advantage_share: Annotated[
+        float, Field(description="It as a share of people or, of a real secret, of the baseline's error.")
+    ]
     exposed: Annotated[dict[str, int], Field(description="By the attack that exposes most; by value.")]
     exposed_of: str
     exposed_people: int
@@ -430,6 +433,9 @@ class AttackerDocument(_Strict):
     verdict: VerdictDocument
     advantage: float | None
     advantage_of: Annotated[str | None, Field(description="Of which releases.")]
+    advantage_share: Annotated[
+        float | None, Field(description="As a share of people or, of a real secret, of the baseline's error.")
+    ]
     proved: Annotated[int, Field(ge=0)]
     exposed: Annotated[int, Field(ge=0)]
     sensitive: Annotated[int, Field(ge=0, description="With a sensitive value, proved alone or exposed.")]

@@ -17,7 +17,7 @@ from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Code, Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
-from tellall.core.amounts import amount, points
+from tellall.core.amounts import amount, percent, points
 from tellall.core.errors import invalid
 from tellall.core.notebook import InNotebook
 from tellall.experiment.measures.intervals import CHANCE, NORMAL, Luck, gain_interval, luck
@@ -259,8 +259,9 @@ class Risk(InNotebook):
                 "exposed"
             )
         return (
-            f"Risk: {self.accuracy:.1%} of {self.n} people right; strongest baseline ({self.baseline}) "
-            f"{usual:.1%}; advantage {amount(self.advantage, False, '+')} [{points(low)}, {points(high)}]; "
+            f"Risk: {percent(self.accuracy)} of {self.n} people right; strongest baseline ({self.baseline}) "
+            f"{percent(usual)}; advantage {amount(self.advantage, False, '+')} "
+            f"[{points(low)}, {points(high)}]; "
             f"{self.proved_alone + self.proved_group} people proved, {self.exposed} exposed"
         )
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
+from tellall.core.amounts import percent
 from tellall.core.errors import invalid
 from tellall.experiment.measures.intervals import NORMAL
 from tellall.people.dataset import Dataset
@@ -67,7 +68,7 @@ class Utility:
 
     def __str__(self) -> str:
         shown = f"mean error {self.mean_error:.3g}, largest {self.max_error:.3g}"
-        gone = f", {self.missing:.0%} missing" if self.missing else ""
+        gone = f", {percent(self.missing)} missing" if self.missing else ""
         if not self.tables:
             return f"{self.values} values: {shown}{gone}"
         return (
@@ -359,8 +360,8 @@ class Coefficients:
 
     def __str__(self) -> str:
         return (
-            f"predictions {self.mae_ratio:.3g} times as far off, {self.sign_flips:.1%} of signs wrong, "
-            f"95 % intervals cover {self.coverage:.1%}"
+            f"predictions {self.mae_ratio:.3g} times as far off, {percent(self.sign_flips)} of signs wrong, "
+            f"95 % intervals cover {percent(self.coverage)}"
         )
 
 

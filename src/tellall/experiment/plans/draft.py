@@ -134,9 +134,9 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         {name: columns[name] for name in [*kept, chosen]}, secret=chosen, public=kept
     )  # says what is wrong with the secret, if anything is
     cuts = {c.name: c.cuts for c in people.public.columns if c.cuts}
-    releases = _TABLES.format(ways=min(3, len(people.public.columns) + 1))
-    if not people.levels:
-        releases = _REGRESSIONS.format(columns=", ".join(map(toml_text, _numeric(people.public))))
+    numeric = [] if people.levels else _numeric(people.public)
+    kind = _TABLES if people.levels else _REGRESSIONS if numeric else _MEANS
+    ways, listed = min(3, len(people.public.columns) + 1), ", ".join(map(toml_text, numeric))
     text = _TEMPLATE.format(
         version=VERSION,
         data=toml_text(data),
@@ -147,7 +147,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         bins="\n".join(f"{toml_text(name)} = {list(points)}" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
-        releases=releases,
+        releases=kind.format(ways=ways, columns=listed),
         statistics=_listing("statistic"),
         protections=_listing("protection"),
     )
@@ -170,9 +170,6 @@ def _numeric(public: Public) -> list[str]:
         except TellallError:
             continue
         found.append(column.name)
-    if not found:
-        advice = "Turn each value of a column into a 0/1 column, or name another secret."
-        raise invalid("table", "one with public columns of numbers without gaps", "none", advice)
     return found
 
 
@@ -326,6 +323,18 @@ protect = []   # as they are; blocks lists the columns of each regression
 # name = "regression, with noise"
 # statistic = {{ kind = "Estimator", loss = "linear", blocks = [[{columns}]], intercept = true }}
 # protect = {{ kind = "Gaussian", std = 0.1 }}   # in the units of a coefficient
+"""
+
+_MEANS = """\
+[[releases]]
+name = "means"
+statistic = {{ kind = "CellMeans", ways = {ways}, counts = true }}   # secret included in these columns
+protect = []   # as they are
+
+# [[releases]]
+# name = "sums"
+# statistic = {{ kind = "Sums", ways = {ways} }}
+# protect = {{ kind = "Rounding", base = 100 }}
 """
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.section import SectionBound, section_upper_bound
+from tellall.core.amounts import percent
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
@@ -151,8 +152,8 @@ class Recovery(NumberRecord):
 
     def __str__(self) -> str:
         return (
-            f"within {self.alpha:.1%} of the people in {1 - self.beta:.1%} of {self.draws} draws "
-            f"(β = {self.beta:.3f}, {self.confidence:.0%} interval {self.low:.3f} to {self.high:.3f})"
+            f"within {percent(self.alpha)} of the people in {percent(1 - self.beta)} of {self.draws} draws "
+            f"(β = {self.beta:.3f}, {100 * self.confidence:g} % interval {self.low:.3f} to {self.high:.3f})"
         )
 
 

@@ -1,0 +1,59 @@
+"""Every number of a page is a number of its document, for every kind of secret."""
+
+import json
+import re
+
+import pytest
+
+from tellall.core.amounts import percent
+from tellall.report.audit_page import render
+from tellall.report.summary import markdown
+from tellall.report.text import audit_text
+from tests.conftest import first_fast
+from tests.report.tokens import KINDS, audit_of, bent, known_tokens, shown_text, unexplained
+
+
+def document_of(kind: str, *, whole: bool = False) -> dict:
+    return json.loads(json.dumps(audit_of(kind, whole=whole).document))
+
+
+@pytest.mark.parametrize("whole", first_fast([False, True]))
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_document_explains_every_number_of_the_page(kind, whole):
+    document = document_of(kind, whole=whole)
+    text, known = shown_text(render(document)), known_tokens(document)
+    assert unexplained(text, known) == []
+    several = list(bent(text))
+    assert len(several) > 40
+    noticed = sum(bool(unexplained(one, known)) for one in several)
+    assert noticed > 0.6 * len(several)  # a wrong digit is seen, unless it makes another number of the page
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_terminal_and_markdown_have_the_rows_of_the_page(kind):
+    document = document_of(kind)
+    known = known_tokens(document)
+    terminal = "\n".join(one.plain for one in audit_text(document))
+    for text in (terminal, markdown(document)):
+        assert unexplained(text.split("tellall 0")[0], known) == []
+    page = shown_text(render(document))
+    cells = [
+        [cell.strip().replace("\N{NO-BREAK SPACE}", " ") for cell in line.split("|")[1:-1]]
+        for line in markdown(document).splitlines()
+        if re.match(r"\| (tables|rounded|all|in all)", line)
+    ]
+    assert len(cells) == 4
+    for name, word, *numbers, decided in cells:
+        row = r"\s+".join(map(re.escape, [*numbers, decided]))
+        assert re.search(rf"{re.escape(name)}\s+\S\s+{word.capitalize()}\s+{row}", page), name
+        printed = " ".join([word.lower(), *numbers])
+        assert printed in [" ".join(line.split()) for line in terminal.splitlines()]
+
+
+def test_the_remedy_says_the_same_share_everywhere():
+    document = document_of("category")
+    withheld = percent(document["remedy"]["change"]["withheld"])
+    assert f"{withheld} of the planned values are withheld" in document["remedy"]["sentence"]
+    page = render(document)
+    assert f"The price: {withheld} withheld" in page
+    assert page.count(withheld) >= 3

@@ -11,14 +11,16 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from tellall.algebra.operators.base import Array, LinearOperator
+from tellall.algebra.operators.base import Array, IntArray, LinearOperator
 from tellall.algebra.solvers.base import Solution
 from tellall.algebra.solvers.least_squares import BoxProblem
 from tellall.core.errors import InvalidInput
-from tellall.people.dataset import Dataset
+from tellall.people.columns import Column
+from tellall.people.dataset import Dataset, Public
 from tellall.release.equations import Evidence
-from tellall.release.linearise import linearise
+from tellall.release.linearise import evidence_of, linearise
 from tellall.release.protections.protection import Noise, Protection, noise_of
 from tellall.release.release import Release, publish
 from tellall.release.sight import Knowledge
@@ -26,6 +28,8 @@ from tellall.release.statistics.among import alone
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.marginals import Marginals
+
+Bools = npt.NDArray[np.bool_]
 
 __all__ = ["check_operator", "check_protection", "check_solver", "check_statistic", "check_views"]
 
@@ -106,30 +110,74 @@ def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None
 
     Notes
     -----
-    For everybody and for some of them, and for views without columns, with coarser columns, and with some of
-    the people: on an exact release operator @ secret == target, and the true secret lies within everything
-    that is certain. What is not usable says why.
+    For everybody and for some of them, and for views without columns, with coarser columns, with some of the
+    people, with people who may not be in the release, and with secrets that are known: on an exact release
+    operator @ secret == target, and the true secret lies within everything that is certain. What is not
+    usable says why.
     """
-    rng = np.random.default_rng(seed)
-    some, few = rng.random(people.n) < 0.7, np.flatnonzero(rng.random(people.n) < 0.9)
-    public = people.public
-    names = public.names[: max(1, len(public.names) // 2)]
-    views = [(public, np.arange(people.n)), (public.take(few), few)]
-    views += [(view, np.arange(people.n)) for view in (public.only(*names), public.only())]
+    rng, public = np.random.default_rng(seed), people.public
+    some, everybody = rng.random(people.n) < 0.7, np.arange(people.n)
+    few, counted = (np.flatnonzero(rng.random(people.n) < 0.9) for _ in range(2))
+    half = public.only(*public.names[: max(1, len(public.names) // 2)])
+    coarse = public.coarser(**{column.name: _halves(column) for column in public.columns})
+    told = rng.choice(people.n, people.n // 5, replace=False)
+    views = [(public, everybody), (half, everybody), (public.only(), everybody), (coarse, everybody)]
+    views.append((public.take(few), few))
     for mask in (None, some):
-        try:
-            release = publish(people, statistic, where=mask)
-        except InvalidInput:  # it cannot be computed from fewer people
-            continue
-        for view, rows in views:
-            seen = (
-                release
-                if mask is None
-                else replace(release, statistic=alone(release.statistic)).about(mask[rows])
-            )
-            counted = np.ones(people.n, dtype=bool) if mask is None else mask
-            known = Knowledge(missing=int(counted.sum() - counted[rows].sum()))
-            _check_certain(linearise(seen, view, known=known), people.take(rows))
+        if (release := _published(statistic, people, mask)) is not None:
+            for view, rows in views:
+                _check_view(release, view, people, rows, everybody, mask)
+            _check_view(release, coarse, people, everybody, everybody, mask, told)
+        if (release := _published(statistic, people, mask, counted)) is not None:
+            for view, rows in (views[0], views[1], views[-1]):
+                _check_view(release, view, people, rows, counted, mask)
+
+
+def _halves(column: Column) -> dict[str, str]:
+    """A group for every value of a column: two groups, or one where there are two values."""
+    known = column.labels[: column.levels - column.gaps]
+    return {
+        value: "low" if at < len(known) // 2 or len(known) < 3 else "high" for at, value in enumerate(known)
+    }
+
+
+def _published(
+    statistic: Statistic, people: Dataset, mask: Bools | None, counted: IntArray | None = None
+) -> Release | None:
+    """The release about the people of a mask, of those who are counted; None where these are too few."""
+    try:
+        if counted is None:
+            return publish(people, statistic, where=mask)
+        inside = None if mask is None else mask[counted]
+        return publish(people.take(counted), statistic.take(counted, people.public), where=inside)
+    except InvalidInput:
+        return None
+
+
+def _check_view(
+    release: Release,
+    view: Public,
+    people: Dataset,
+    rows: IntArray,
+    counted: IntArray,
+    mask: Bools | None,
+    told: IntArray | None = None,
+) -> None:
+    """The laws for an attacker with a view of these rows, where the release is about those counted."""
+    about = np.zeros(people.n, dtype=bool)
+    about[counted] = True
+    seen = release
+    if mask is not None:
+        about &= mask
+        seen = replace(release, statistic=alone(release.statistic)).about(mask[rows])
+    truth = people.take(rows)
+    assert truth.secret is not None
+    known = Knowledge(
+        missing=int(about.sum() - about[rows].sum()),
+        may_include=counted.size < people.n,
+        secrets={} if told is None else {int(row): truth.secret[row].item() for row in told},
+    )
+    _check_certain(evidence_of([seen], view, known), truth)
 
 
 def _check_certain(evidence: Evidence, people: Dataset) -> None:

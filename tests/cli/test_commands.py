@@ -182,6 +182,14 @@ def test_a_release_refuses_other_people(tellall, people):
     code, out, err = tellall("attack", "release.json", "--public", "more.csv")
     assert (code, out) == (2, "")
     assert "the people the release was made for; got 61 people, not 60" in err
+    assert "--where" in err
+    assert "--may-include" in err
+    for condition, says in (("dog = 'cow'", "--where: condition must be"), ("age < 0", "true of nobody")):
+        code, _, err = tellall(
+            "attack", "release.json", "--public", "more.csv", "--where", f"release.json: {condition}"
+        )
+        assert code == 2
+        assert says in err
     assert tellall("attack", "release.json", "--public", "more.csv", "--may-include", "-q")[0] in (0, 3)
     Path("fewer.csv").write_text("\n".join(lines[:-1]) + "\n")  # exact totals tell that one is missing
     assert tellall("attack", "release.json", "--public", "fewer.csv", "-q")[0] == 0

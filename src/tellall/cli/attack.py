@@ -103,7 +103,7 @@ def attack(
         loaded = [Release.load(path) for path in releases]
         about, more = _whom(names, where or [])
         people = _known(loaded, public, more)
-        loaded = _about(loaded, about)
+        loaded = _about(loaded, about, people)
     for one in skipped:
         talk.print(f"Not read: {one}", soft_wrap=True)
     found = reconstruct(
@@ -189,7 +189,15 @@ def _whom(names: list[str], conditions: Sequence[str]) -> tuple[list[str | None]
     return about, columns
 
 
-def _about(releases: list[Release], about: Sequence[str | None]) -> list[Release]:
+def _about(releases: list[Release], about: Sequence[str | None], people: Dataset) -> list[Release]:
+    """The releases with whom they are said to be about; a condition that the file cannot tell is refused."""
+    from tellall.release.statistics.among import people_where
+
+    for where in filter(None, about):
+        try:
+            people_where(where, people.public)
+        except InvalidInput as error:
+            raise InvalidInput(f"--where: {error}") from None
     pairs = zip(releases, about, strict=True)
     return [release if where is None else release.about(where) for release, where in pairs]
 

@@ -364,9 +364,15 @@ class Strangers:
         if known.missing is not None:
             rule = f"{more:,}, since the release counts {counted:,} people and the view holds {n:,}"
             raise invalid("missing", rule, known.missing)
-        advice = "Say with where= whom of them it is about, or may_include=True if who is in it is not known."
+        advice = (
+            "Say whom of them it is about (where, or --where), or that who is in it is not known "
+            "(may_include, or --may-include)."
+        )
         if more > 0:
-            advice = f"Say missing={more} if it counts people whom the attacker does not know."
+            advice = (
+                f"Say that it counts {more:,} whom the attacker does not know (missing={more}, or --missing "
+                f"{more}), if so."
+            )
         rule = "the people the release was made for"
         raise invalid("public", rule, f"{n:,} people, not {counted:,}", advice)
 

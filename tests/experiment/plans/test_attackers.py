@@ -185,9 +185,10 @@ def test_wrong_attackers_are_refused_in_a_sentence(more, message):
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("age >", "release “b”: where condition must be"),
+        ("age >", "release “b”: where must be one that has"),
         ("height > 3", "release “b”: .*must be a column of the table"),
-        ("age > 1000", "release “b”: .*where must be true of one person or more"),
+        ("age > 1000", "release “b”: where must be true of one person or more"),
+        ([1, 0], "release “b”: where must be a condition in quotes"),
     ],
 )
 def test_wrong_conditions_are_refused_in_a_sentence(where, message):

@@ -21,6 +21,7 @@ __all__ = [
     "explained",
     "is_unknown",
     "misplaced",
+    "rule_in",
     "short",
 ]
 
@@ -31,6 +32,7 @@ ELSEWHERE = "A file elsewhere is given on the command line, with --data."
 # messages for a wrong type in these keys, where pydantic would list every alternative
 _RULES = {
     "bins": "must be a count of 2 or more, or a table of counts or lists of cut points by column",
+    "where": "must be a condition in quotes, such as \"sex = 'f' and age < 40\"",
     "protect": "must be a table such as { kind = 'Rounding', base = 5 } or a list of such tables",
 }
 
@@ -110,6 +112,12 @@ def is_unknown(what: str, plain: Any) -> bool:
     return isinstance(name, str) and name not in catalogue.kinds(what)
 
 
+def rule_in(error: TellallError, *names: str) -> str:
+    """What an error says, without the parameter's name where that was said already."""
+    said = str(error)
+    return next((said.removeprefix(f"{name} ") for name in names if said.startswith(f"{name} ")), said)
+
+
 def misplaced(data: Any, folder: Path | None) -> list[Problem]:
     """Problems with the path of the data."""
     if not isinstance(data, str) or not data or folder is None:
@@ -156,5 +164,5 @@ def ambiguous(document: Any) -> list[Problem]:
                 as_where(release.where)
         except TellallError as error:
             listed = [{"name": one.name} for one in document.releases]
-            found.append((f"{release_words(index, listed)}: where", str(error)))
+            found.append((f"{release_words(index, listed)}: where", rule_in(error, "condition")))
     return found

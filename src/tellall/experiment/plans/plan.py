@@ -22,6 +22,7 @@ from tellall.experiment.plans.mistakes import (
     explained,
     is_unknown,
     misplaced,
+    rule_in,
     short,
 )
 from tellall.experiment.trial import Planned
@@ -316,7 +317,7 @@ class Plan:
             raise invalid("secret", f"that of the dataset ('{dataset.secret_name}')", f"'{self.secret}'")
         public = dataset.public if self.by is None else split(dataset, self.by)[0].whole.public
         found: list[Problem] = [
-            (f"attacker “{one.name}”: known" if one.name else "known", str(error))
+            (f"attacker “{one.name}”: known" if one.name else "known", rule_in(error, "known"))
             for one in self.attackers
             for error in one.unknown_columns(dataset.public)
         ]
@@ -325,6 +326,10 @@ class Plan:
             try:
                 if isinstance(entry.statistic, Among):
                     people_where(entry.statistic.where, public)
+            except TellallError as error:
+                found.append((f"{where}: where", rule_in(error, "condition", "where")))
+                continue
+            try:
                 entry.statistic.size(public)
                 if dataset.levels > 2 and not _of_categories(entry.statistic):
                     said = f"must be tables (Marginals) for a secret of {dataset.levels} values"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from tellall.core.curator_key import CuratorKey
 from tellall.serve.app import make_app
 from tellall.serve.cases import Case, Home
 from tellall.serve.runs import AuditRuns
@@ -39,9 +40,10 @@ class Client:
     home: Home
     runs: AuditRuns = field(default_factory=AuditRuns)
     log: list[str] = field(default_factory=list)
+    key: CuratorKey | None = None
 
     def __post_init__(self) -> None:
-        self.app = make_app(self.home, self.runs, host=HOST, token=TOKEN, log=self.log.append)
+        self.app = make_app(self.home, self.runs, host=HOST, token=TOKEN, log=self.log.append, key=self.key)
 
     def ask(
         self,

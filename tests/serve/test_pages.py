@@ -5,10 +5,12 @@ import json
 import re
 import sys
 import tomllib
+from dataclasses import replace
 
 import pytest
 
 from tellall import cli
+from tellall.core.curator_key import CuratorKey
 from tellall.serve import edits, views
 from tests.conftest import first_fast
 from tests.report.pages import NASTY, Tags
@@ -307,6 +309,7 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     assert decision["verdict"]["word"] == json.loads(served)["verdict"]["word"]
     assert (decision["decision"]["name"], decision["decision"]["decision"]) == ("Ada", "publish")
     assert decision["decision"]["reasons"].startswith("Fine. ")
+    assert "people_file" not in decision
     report = client.get(f"{client.here}/export/report.html")
     assert report.headers["content-disposition"] == 'attachment; filename="report.html"'
     assert "Accepted by Ada" in report.text
@@ -317,6 +320,23 @@ def test_a_decision_is_written_exported_and_bound_to_what_it_is_about(audited, c
     case.write_plan(edits.with_number(case.plan_text, "seed", "9"))
     assert case.decision is None
     assert client.get(f"{client.here}/export/decision.toml").status == 404
+
+
+def test_with_a_key_a_decision_knows_its_file_of_people_again(audited, client, tmp_path):
+    planned(client)
+    case, key = client.case(), CuratorKey.create(tmp_path / "curator.key")
+    for name in ("audit", "done.json"):
+        copy(audited.case().folder / name, case.folder / name)
+    keyed = replace(client, key=key)
+    keyed.post(f"{client.here}/decide", {"decision": "accept", "by": "Ada"})
+    record = tmp_path / "decision.toml"
+    record.write_bytes(keyed.get(f"{client.here}/export/decision.toml").body)
+    kept = tomllib.loads(record.read_text())["people_file"]
+    people = tmp_path / "people.csv"
+    people.write_bytes(case.data.read_bytes())
+    assert key.agrees(people, kept)
+    people.write_bytes(people.read_bytes() + b"x")
+    assert not key.agrees(people, kept)
 
 
 def test_an_audit_of_another_version_has_to_be_made_again(audited, client):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tellall.cli.options import AsJson, Quiet, Seed, Unused, emit, say
+from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import InvalidInput
 from tellall.core.schemas import VERSION
 
@@ -24,6 +25,12 @@ Folder = Annotated[
         "--folder", "--out", "-o", help="Where audits are kept; by default in your folder for program state."
     ),
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="FILE", help="Let tellall check know the file of people of a decision again."
+    ),
+]
 
 
 def serve(
@@ -34,6 +41,7 @@ def serve(
     quiet: Quiet = False,
     folder: Folder = None,
     reveal: Unused = False,
+    key: Key = None,
 ) -> None:
     """Open an audit in the browser, for people without a terminal.
 
@@ -45,7 +53,10 @@ def serve(
         raise InvalidInput("The served page needs Starlette and Uvicorn. Install: pip install 'tellall[web]'")
     from tellall.serve.server import Server
 
-    server = Server(folder, port, seed=seed, log=lambda line: None if quiet else say(line, err=True))
+    curator = None if key is None else CuratorKey.read(key)
+    server = Server(
+        folder, port, seed=seed, key=curator, log=lambda line: None if quiet else say(line, err=True)
+    )
     address = {"schema_version": VERSION, "document": "served", "address": server.address}
     say(f"tellall is at {server.address}", err=True)
     say("Open it in the browser of this machine. Ctrl-C ends it.", err=True)

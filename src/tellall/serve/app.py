@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import TellallError
 from tellall.core.text import one_line, said_safely
 from tellall.report.html import page_style
@@ -87,9 +88,18 @@ _TAKING: dict[str, Callable[[Site, Request], Awaitable[Response]]] = {
 }
 
 
-def make_app(home: Home, runs: AuditRuns, *, host: str, token: str, log: Log, seed: int = 0) -> Guard:
+def make_app(
+    home: Home,
+    runs: AuditRuns,
+    *,
+    host: str,
+    token: str,
+    log: Log,
+    seed: int = 0,
+    key: CuratorKey | None = None,
+) -> Guard:
     """The application behind its guard."""
-    site = Site(home, runs, log, seed)
+    site = Site(home, runs, log, seed, key)
     routes = [
         *(Route(path, _reading(site, handler)) for path, handler in _READING.items()),
         *(Route(path, _changing(site, handler), methods=["POST"]) for path, handler in _CHANGING.items()),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from tellall.core.curator_key import CuratorKey
 from tellall.core.errors import invalid
 from tellall.serve.app import make_app
 from tellall.serve.cases import Home, default_folder
@@ -31,7 +32,13 @@ class Server:
     """
 
     def __init__(
-        self, folder: Path | None, port: int = 0, *, seed: int = 0, log: Callable[[str], None]
+        self,
+        folder: Path | None,
+        port: int = 0,
+        *,
+        seed: int = 0,
+        key: CuratorKey | None = None,
+        log: Callable[[str], None],
     ) -> None:
         self.home, self.runs = Home.at(folder or default_folder()), AuditRuns()
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -50,6 +57,7 @@ class Server:
             host=host,
             token=token,
             seed=seed,
+            key=key,
             log=lambda line: log(f"tellall serve: {line}"),
         )
 

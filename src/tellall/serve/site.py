@@ -10,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from tellall.core.curator_key import CuratorKey
 from tellall.core.text import plain_text
 from tellall.core.version import __version__
 from tellall.report.html import environment
@@ -25,12 +26,16 @@ Log = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Site:
-    """The cases of this server, the processes of their audits, where to log, the seed of first plans."""
+    """The cases of this server, the processes of their audits, where to log, the seed of first plans.
+
+    With a curator's ``key`` decisions keep a check of the file of people.
+    """
 
     home: Home
     runs: AuditRuns
     log: Log
     seed: int = 0
+    key: CuratorKey | None = None
 
     def show(self, request: Request, template: str, **values: Any) -> HTMLResponse:
         """A page from a template; nothing in it acts, whatever is in the data."""

@@ -300,11 +300,12 @@ def decision_record(case: Case, known: Plain) -> str:
         policy=case.rules,
         published=[paths[1], *before],
         signed=signed,
+        people_file=known.get("people_file"),
     )
 
 
-def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
-    """The decision about an audit, with the hashes of what it is about."""
+def decision_of(case: Case, word: str, comment: str, who: str, people_file: Plain | None) -> Plain:
+    """The decision about an audit, with the hashes of what it is about and the check of the people's file."""
     return {
         "decision": word,
         "comment": comment,
@@ -312,4 +313,5 @@ def decision_of(case: Case, word: str, comment: str, who: str) -> Plain:
         "when": now(),
         "plan_sha256": hashlib.sha256(case.plan_text.encode()).hexdigest(),
         "audit_sha256": hashlib.sha256(case.audit_text.encode()).hexdigest(),
+        "people_file": people_file,
     }

@@ -67,6 +67,45 @@ def test_the_verdict(row, word, says):
     assert verdict == judge_outcome("release", row, LIMITS)
 
 
+def number(advantage, beyond):
+    """An attack on numbers that are off by 10 without it, with the advantage beyond in-sample fit."""
+    return outcome(
+        advantage,
+        *beyond[1:],
+        real=True,
+        accuracy=10 - advantage,
+        baselines={"median": 10.0},
+        baseline="median",
+        beyond_fit=beyond,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "word", "says"),
+    [
+        (
+            number(0.3, (0.001, -0.1, 0.1)),
+            "pass",
+            "come no nearer than one would without it; the limit is 5.0 %",
+        ),
+        (number(0.3, (0.001, -0.1, 0.1)), "pass", "Beside that they come 3.0 % nearer by in-sample fit: any"),
+        (number(0.3, (0.3, 0.1, 0.4)), "pass", "come at most 3.0 % nearer"),
+        (number(2.0, (1.2, 0.9, 1.5)), "fail", "8.0 of these 20.0 % are in-sample fit: any model"),
+        (
+            number(1.0, (0.4, 0.1, 0.7)),
+            "review",
+            "The rest, with this many people, could as well be 1.0 % nearer",
+        ),
+        (number(0.4, (0.4, 0.1, 0.7)), "review", "With this many people that could as well be 1.0 % nearer"),
+    ],
+)
+def test_in_sample_fit_is_named_and_not_counted(row, word, says):
+    verdict = judge_outcome("release", row, LIMITS)
+    assert verdict.word == word
+    assert says in verdict.sentence
+    assert ("in-sample" in verdict.sentence) == (row.in_sample > 0)
+
+
 def test_people_are_counted_up_to_the_limit_or_not_at_all():
     row = outcome(0.01, 0.0, 0.02, learnt=people(0, 3), exposed={"0.95": people(0, 3)})
     words = [judge([("release", row)], Limits(0.05, limit, ("1",))).word for limit in (2, 3, None)]

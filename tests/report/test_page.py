@@ -186,6 +186,18 @@ def test_the_page_shows_what_was_known_beside_what_was_found(audit):
     assert "for any attack" not in page_with(audit, foreseen={**plain, "limit": 1.0})[1].text
 
 
+def test_in_sample_fit_is_left_out_of_the_advantage_that_is_shown(audit):
+    numbers = {"real": True, "accuracy": 8.0, "baselines": {"median": 10.0}, "baseline": "median"}
+    gained = {"advantage": 2.0, "interval": [1.9, 2.1], "in_sample": 0.8, "beyond_fit": [1.2, 0.9, 1.5]}
+    text = page_with(audit, **numbers, **gained)[1].text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Advantage in % of the strongest baseline's error, in-sample fit left out." in text
+    assert "+12.0 [+9.0, +15.0]" in text
+    assert "+20.0" not in text
+    whole = page_with(audit, **numbers, **{**gained, "in_sample": 0.0, "beyond_fit": None})[1].text
+    assert "left out" not in whole
+    assert "+20.0" in whole
+
+
 def test_the_page_says_how_often_how_many_were_wrong(audit):
     """Definition 1: (α, β) over draws of the noise; of one draw only what it was."""
     often = outcome(wrong=(10, 60, 70, 300), people=1000, draws=4).as_json()["recovery"]

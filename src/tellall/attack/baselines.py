@@ -43,7 +43,8 @@ BLOCKED = 8000  # features up to which they are, where these are the cells of ta
 WALKED = 200_000  # groups up to which more than one ridge is then tried on all of them
 _CHUNK = 4096  # groups whose features are written out at a time
 _STEPS = 30  # of conjugate gradients
-_ORDINARY = 0.1  # the mean leverage of a fit with ten people behind each fitted number
+_ORDINARY = 0.1  # the leverage in a fit with ten people behind each fitted number
+_OWN = 0.5  # people who weigh more in their own prediction on average are reconstructed, not fitted
 _TRIED = 1000  # groups among which the ridge is looked for first
 
 Truth = npt.NDArray[Any]
@@ -62,9 +63,10 @@ class Baseline:
     expected, root
         Mean and root mean square of the error to expect for each person's real number, None otherwise.
     in_sample
-        What the same model says of each real number when the person's own is in it; None where that is not
-        known, or where fewer than ten people stand behind each fitted number: such a fit is a reconstruction.
-        No baseline: the difference is what an ordinary fit tells about those whom it was fitted to.
+        What the same model says of each real number when the person's own is in it, as far as an ordinary fit
+        goes: as if ten people or more stood behind each fitted number. None where that is not known, or where
+        the fit is a reconstruction: fewer than two people do. No baseline: the difference is what an ordinary
+        fit tells about those whom it was fitted to.
     """
 
     name: str
@@ -373,8 +375,8 @@ def _left_out(
 ) -> tuple[Array, Array | None]:
     """What the ridge without each person predicts for them, at the ridge with the least such error.
 
-    And what it says with them, where they weigh a tenth or less in their own prediction on average. Where
-    that is too much to factorise, without the person's fold.
+    And what it says with them, as if nobody weighed more than a tenth in their own prediction; None where
+    they weigh more than half on average. Where that is too much to factorise, without the person's fold.
 
     Notes
     -----
@@ -401,8 +403,10 @@ def _left_out(
         fit, left = _best_of_features(features, crowds)
     else:
         fit, left = _best_of_kernel(_kernel(features, size), crowds)
-    ordinary = float(1 - left[index].mean()) <= _ORDINARY
-    return own - (own - fit[index]) / left[index, None], fit[index] if ordinary else None
+    missed, others = (own - fit[index]) / left[index, None], left[index, None]
+    if others.mean() < 1 - _OWN:
+        return own - missed, None
+    return own - missed, own - missed * np.maximum(others, 1 - _ORDINARY)
 
 
 def _ridges(unit: float, n: int, step: float) -> Array:

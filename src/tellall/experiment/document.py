@@ -310,12 +310,13 @@ def _assumed(plan: Plan, data: dict[str, Any]) -> list[str]:
         called = f"The attacker “{attacker.name}”" if attacker.name else "The attacker"
         known = f"{called} {attacker.describe(secret)}. The public columns are {names}."
     nobody = f"The attacker knows nobody's {secret} beforehand, not even their own"
+    rate, usual = ("rate", "most common value") if data["meaning"] else ("mean", "median")
     return [
         known,
         "The attacker knows what was computed and how it was protected, but not the random draws.",
-        *([] if attacker.known_secrets else [f"{nobody}, and reads its rate off the release."]),
+        *([] if attacker.known_secrets else [f"{nobody}, and reads its {rate} off the release."]),
         "The baselines are what one would guess without the person's own record in the release: the "
-        "most common value, others with the same public row, the best prediction from the public columns, "
+        f"{usual}, others with the same public row, the best prediction from the public columns, "
         "and a model of the published statistics fitted without the person. Only what goes beyond the "
         "strongest counts.",
     ]

@@ -208,15 +208,14 @@ class Outcome:
 
     @property
     def advantage_share(self) -> float:
-        """The advantage as a share of people or, for a real secret, of the strongest baseline's error."""
+        """The advantage as a share of people or of a real secret's error, in-sample fit left out."""
+        if self.in_sample:
+            return self.share_gained[0]
         return self.advantage / (self.baselines[self.baseline] or math.inf) if self.real else self.advantage
 
     @property
     def share_gained(self) -> tuple[float, float, float]:
-        """The advantage and its interval as verdicts judge them: in shares of people.
-
-        For a real secret, in shares of the strongest baseline's error, in-sample fit not counted.
-        """
+        """The advantage and its interval as verdicts judge them, in the same shares."""
         if self.beyond_fit is None:
             return self.advantage, *self.interval
         point, low, high = (each / (self.baselines[self.baseline] or math.inf) for each in self.beyond_fit)

@@ -54,7 +54,8 @@ class Overall:
     advantage, advantage_of
         The largest advantage of any attack, and the set of releases it is of.
     advantage_share
-        The same advantage as a share of people or, for a real secret, of the strongest baseline's error.
+        The largest share of people or, for a real secret, of the strongest baseline's error without in-sample
+        fit.
     exposed, exposed_of
         The people whom the attack that exposes most exposes at confidence 0.95, by value, and the set of
         releases.
@@ -89,7 +90,7 @@ class Overall:
         return cls(
             advantage=gained.advantage,
             advantage_of=gainer,
-            advantage_share=gained.advantage_share,
+            advantage_share=max(one.advantage_share for _, one in every),
             exposed=most.exposed[level],
             exposed_of=exposer,
             proved_alone=proved.alone,

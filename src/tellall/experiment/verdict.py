@@ -39,6 +39,10 @@ __all__ = [
 
 _ORDER = ("pass", "review", "fail")
 NOT_ATTACKED = "not attacked"
+_FIT = (
+    ": any model is nearer to those whom it was fitted to, which gives away no single person and is not "
+    "counted."
+)
 _NOT_PROOF = "That these attacks fail does not prove that every attack would."
 
 
@@ -178,7 +182,7 @@ def _to_review(name: str, found: Outcome, limits: Limits) -> Verdict | None:
     if high > limits.advantage:
         return Verdict(
             "review",
-            f"{_gain(name, found)} With this many people that could as well be {_more(low, found)} as "
+            f"{_gain(name, found)} {_what_is_counted(found)} could as well be {_more(low, found)} as "
             f"{_more(high, found)}, and the limit, {_in_100(limits.advantage, found.real)}, lies between.",
             "limit inside the interval",
         )
@@ -272,12 +276,22 @@ def _gain(name: str, found: Outcome) -> str:
 def _fit(found: Outcome) -> str:
     """How much of a real secret's advantage is in-sample fit."""
     usual = found.baselines[found.baseline]
-    if not usual or round(1000 * found.in_sample / usual) <= 0:
+    if not _has_fit(found):
         return ""
     return (
-        f" Of that, {percent(found.in_sample / usual)} is in-sample fit: any model is nearer to those "
-        "whom it was fitted to, which gives away no single person and is not counted."
+        f" {points(found.in_sample / usual, '')} of these {percent(found.advantage / usual)} are "
+        f"in-sample fit{_FIT}"
     )
+
+
+def _has_fit(found: Outcome) -> bool:
+    """Whether a part of the advantage that is worth a word is in-sample fit."""
+    usual = found.baselines[found.baseline]
+    return bool(usual) and round(1000 * found.in_sample / usual) > 0
+
+
+def _what_is_counted(found: Outcome) -> str:
+    return "The rest, with this many people," if _has_fit(found) else "With this many people that"
 
 
 def _people_learnt(proved: int, exposed: int) -> str:
@@ -312,9 +326,11 @@ def _passed(name: str, found: Outcome, limits: Limits) -> str:
     gained = found.share_gained[0]
     limit = _in_100(limits.advantage, found.real)
     if found.real:
-        more = f"come at most {percent(gained)} nearer" if gained > 0 else "come no nearer"
+        more = f"come at most {percent(gained)} nearer" if round(1000 * gained) > 0 else "come no nearer"
         text = f"From “{name}” the attacks tried here {more} than one would without it; the limit is {limit}."
-        text += _fit(found).replace("Of that,", "Beside that,")
+        if _has_fit(found):
+            fit = percent(found.in_sample / found.baselines[found.baseline])
+            text += f" Beside that they come {fit} nearer by in-sample fit{_FIT}"
     else:
         more = f"at most {_in_100(gained, False)} more" if gained > 0 else "no more"
         text = f"From “{name}” the attacks tried here guess {more} secrets right than one would without it; "

@@ -209,7 +209,11 @@ def _legend(document: Plain) -> dict[str, str]:
     words["named"] = words["named"].replace("{value}", value)
     if real:
         words |= {"right": f"mean absolute error of the attack's numbers, in the unit of {secret}"}
-        words |= {"advantage": "how much smaller that is than the strongest baseline's, in % of the latter"}
+        words |= {"baseline": "the same without the person's own record"}
+        words |= {
+            "advantage": "how much smaller that is than the strongest baseline's, in % of the latter, "
+            "without in-sample fit: any model is nearer to those whom it was fitted to"
+        }
     words["baseline"] += f"; the strongest of {', '.join(baselines)}"
     shown = {"right": "off by" if real else "right"}
     return {shown.get(word, word): said for word, said in words.items()}

@@ -7,7 +7,7 @@ from typing import Any
 from tellall.core.amounts import count_of, percent
 from tellall.experiment.verdict import Answer
 from tellall.report.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
-from tellall.report.releases import Unit, is_real, limit_words, release_rows
+from tellall.report.releases import advantage_words, is_real, release_rows
 
 __all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer"]
 
@@ -102,8 +102,7 @@ def _most_hurt(document: Plain) -> str:
 
 def release_blocks(document: Plain) -> list[Block]:
     """The verdict on each release and on all of them, with the numbers that it hangs on."""
-    real = is_real(document)
-    right, unit = "off by" if real else "right", Unit.of(real)
+    right = "off by" if is_real(document) else "right"
     head = ["release", "verdict", right, "baseline", "advantage [95 %]", "proved alone", "proved as a group"]
     lines = [
         Line(
@@ -123,8 +122,6 @@ def release_blocks(document: Plain) -> list[Block]:
         )
         for row in release_rows(document)
     ]
-    caption = (
-        f"Of {document['data']['people']:,} people. Advantage in {unit.words}. {limit_words(document, unit)}"
-    )
+    caption = f"Of {document['data']['people']:,} people. {advantage_words(document)}"
     left = ("verdict", "what decided")
     return [Listing("Releases", (*head, "exposed", "sensitive", "what decided"), lines, caption, left)]

@@ -15,10 +15,10 @@ __all__ = [
     "ReleaseRow",
     "Unit",
     "advantage_chart",
+    "advantage_words",
     "gain_bar",
     "is_judged",
     "is_real",
-    "limit_words",
     "people_chart",
     "release_rows",
     "sensitive_words",
@@ -128,13 +128,24 @@ def _learnt(finding: Plain) -> int:
 
 
 def shares(found: Plain) -> tuple[float, tuple[float, float]]:
-    """The advantage and its interval as shares of people or, for a real secret, of the baseline's error."""
+    """The advantage and its interval as shares of people or, for a real secret, of the baseline's error.
+
+    In-sample fit, which no limit counts, is left out.
+    """
     unit = (found["baselines"][found["baseline"]] or inf) if found["real"] else 1.0
-    low, high = found["interval"]
-    return found["advantage"] / unit, (low / unit, high / unit)
+    gained = found["beyond_fit"] if found["in_sample"] else (found["advantage"], *found["interval"])
+    point, low, high = (each / unit for each in gained)
+    return point, (low, high)
 
 
-def limit_words(document: Plain, unit: Unit) -> str:
+def advantage_words(document: Plain) -> str:
+    """What the advantage is measured in, and whether a part of it is left out; then both limits."""
+    fit = any(row["summary"]["in_sample"] for row in document["findings"] if row["summary"] is not None)
+    unit, left = Unit.of(is_real(document)), ", in-sample fit left out" if fit else ""
+    return f"Advantage in {unit.words}{left}. {_limit_words(document, unit)}"
+
+
+def _limit_words(document: Plain, unit: Unit) -> str:
     """Both limits in words."""
     advantage = f"{points(document['limit'], '')}{unit.after}"
     if document["exposed_limit"] is None:

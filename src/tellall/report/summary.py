@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tellall.core.text import one_line, plain_text
-from tellall.report.releases import ReleaseRow, Unit, is_judged, is_real, limit_words, release_rows
+from tellall.report.releases import ReleaseRow, advantage_words, is_judged, is_real, release_rows
 
 __all__ = ["junit", "markdown"]
 
@@ -22,9 +22,13 @@ def markdown(document: dict[str, Any]) -> str:
     -----
     Names come from plans and folders of others; marks that Markdown or HTML would act on are escaped.
     """
-    verdict, real = document["verdict"], is_real(document)
-    unit = Unit.of(real)
-    words = ["off by" if real else "right", "best guess without it", "advantage [95 %]", *_COUNTED]
+    verdict = document["verdict"]
+    words = [
+        "off by" if is_real(document) else "right",
+        "best guess without it",
+        "advantage [95 %]",
+        *_COUNTED,
+    ]
     lines = [
         f"## tellall: {verdict['word'].upper()}",
         "",
@@ -39,7 +43,7 @@ def markdown(document: dict[str, Any]) -> str:
             if row["reason"]
         ),
         "",
-        f"Advantage in {unit.words}. {_plain(limit_words(document, unit))}",
+        _plain(advantage_words(document)),
         f"Secret: {_plain(document['data']['secret'])}. People: {document['data']['people']:,}. "
         f"tellall {document['tellall']}, seed {document['seed']}.",
         "",

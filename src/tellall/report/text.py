@@ -17,7 +17,7 @@ from tellall.experiment.answers import calibration_answer, strongest_rows, sweep
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.verdict import Answer
-from tellall.report.releases import Unit, limit_words, release_rows
+from tellall.report.releases import advantage_words, release_rows
 
 __all__ = [
     "PlainConsole",
@@ -83,8 +83,7 @@ def audit_text(document: dict[str, Any]) -> list[Text]:
             for row in rows
         ],
     )
-    unit = Unit.of(real)
-    note = f"{_WORDS} Advantage in {unit.words}. {limit_words(document, unit)}"
+    note = f"{_WORDS} {advantage_words(document)}"
     headline = _headline(verdict["word"], verdict["word"].upper(), verdict["sentence"])
     return [headline, Text(), *table, Text(), Text(note)]
 

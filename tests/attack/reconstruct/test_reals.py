@@ -10,6 +10,7 @@ from tellall.attack.reconstruct.reals import Beforehand, certain_limits, effects
 from tellall.experiment.measures.intervals import gain_interval
 from tellall.experiment.measures.risk import risks_of, strongest_way
 from tellall.experiment.trial import Planned, Setting, Trial
+from tellall.experiment.verdict import Limits, judge_outcome
 
 
 def hierarchy(seed, *, groups=9, effects=2, rows=6, **known):
@@ -188,6 +189,25 @@ def test_one_ordinary_regression_gives_away_nobody():
         risk = ta.score(ta.reconstruct(ta.publish(people, statistic), people.public), people.secret)
         assert risk.exposed == 0
         assert risk.advantage - risk.in_sample < 0.02 * risk.baselines[risk.baseline]
+
+
+@pytest.mark.parametrize(("n", "columns"), [(40, 5), (100, 10)])
+def test_in_sample_fit_is_no_cliff(n, columns):
+    """Fewer than ten people for each coefficient: what an ordinary fit would tell is still not counted."""
+    rng = np.random.default_rng([n, columns])
+    table = rng.normal(size=(n, columns))
+    people = ta.Dataset.from_arrays(table, 2 * table[:, 0] + rng.normal(0, 3, n))
+    planned = Planned("fit", ta.Estimator("linear", columns, intercept=True))
+    found = Trial(Setting(people), (planned,)).run("least-squares")
+    assert found.in_sample > 0.03 * found.baselines[found.baseline]
+    assert judge_outcome("fit", found, Limits(0.05)).word != "fail"
+
+
+def test_a_reconstruction_is_no_in_sample_fit():
+    people, statistic = many_regressions(np.random.default_rng(0))
+    risk = ta.score(ta.reconstruct(ta.publish(people, statistic), people.public), people.secret)
+    assert risk.error < 1e-3
+    assert risk.in_sample < 1e-3 * risk.advantage
 
 
 def test_nonnegative_numbers_are_limited_by_their_sum():

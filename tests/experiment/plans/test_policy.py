@@ -98,7 +98,7 @@ VERDICTS = {
 }
 FOUND = {
     "accuracy": 0.9, "baseline": "majority", "baselines": {"majority": 0.7}, "advantage": 0.2,
-    "interval": [0.1, 0.3], "real": False, "draws": 1,
+    "interval": [0.1, 0.3], "real": False, "draws": 1, "in_sample": 0.0, "beyond_fit": None,
 }  # fmt: skip
 COUNTED = {
     "role": "alone", "summary": FOUND, "reason": None, "proved_alone": {"0": 1, "1": 2},
@@ -142,6 +142,10 @@ def test_markdown_of_a_real_secret_has_the_units_of_the_page():
     assert "| off by | best guess without it | advantage [95 %] |" in text
     assert "| sums | FAIL | 700 | 945 | +25.9 [+21.2, +30.7] | 3 | 4 | 3 | 2 | x |" in text
     assert "Advantage in % of the strongest baseline's error. The limit of the advantage is 5.0 %." in text
+    far |= {"interval": [200.0, 290.0], "in_sample": 56.2, "beyond_fit": [189.0, 94.5, 283.6]}
+    text = markdown({**DOCUMENT, "findings": [{**row, "summary": far}]}).replace("\N{NO-BREAK SPACE}", " ")
+    assert "| sums | FAIL | 700 | 945 | +20.0 [+10.0, +30.0] | 3 | 4 | 3 | 2 | x |" in text
+    assert "error, in-sample fit left out. The limit of the advantage is 5.0 %." in text
 
 
 def test_junit_fails_where_a_verdict_does():

@@ -102,7 +102,7 @@ def number(advantage, beyond):
 def test_in_sample_fit_is_named_and_not_counted(row, word, says):
     verdict = judge_outcome("release", row, LIMITS)
     assert verdict.word == word
-    assert says in verdict.sentence
+    assert says in verdict.sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert ("in-sample" in verdict.sentence) == (row.in_sample > 0)
 
 

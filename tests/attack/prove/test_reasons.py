@@ -8,6 +8,7 @@ from tests.attack.prove.test_brute_force import instance
 from tests.conftest import random_people
 
 import tellall as ta
+from tellall.algebra.solvers.branching import Branching
 
 
 def fitting(reasons, n: int, values: int) -> np.ndarray:
@@ -90,15 +91,24 @@ def test_a_search_says_how_many_it_left_open_and_steps_decide():
 
 
 def test_ctrl_c_keeps_what_is_proved(monkeypatch):
-    def stop(*_):
-        raise KeyboardInterrupt
+    find, questions = Branching.find, []
 
-    people = random_people(40, 6, seed=3)
-    release = ta.publish(people, ta.Marginals(2), ta.Rounding(3))
-    monkeypatch.setattr("tellall.attack.prove.proof.settle", stop)
+    def stop(*given):
+        questions.append(given)
+        if len(questions) > 12:
+            raise KeyboardInterrupt
+        return find(*given)
+
+    people = random_people(30, 12, seed=3)
+    release = ta.publish(people, ta.Marginals(2))
+    whole = ta.reconstruct(release, people.public, "least-squares")
+    bounds = ta.reconstruct(release, people.public, "least-squares", proof_effort=0)
+    monkeypatch.setattr(Branching, "find", stop)
     attack = ta.reconstruct(release, people.public, "least-squares")
     assert attack.proof.interrupted
     assert attack.undecided > 0
+    proved = [(one.identified == "proved").sum() for one in (bounds, attack, whole)]
+    assert proved[0] < proved[1] < proved[2]
 
 
 def test_ctrl_c_ends_an_experiment(monkeypatch):
@@ -107,7 +117,7 @@ def test_ctrl_c_ends_an_experiment(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tellall.attack.prove.proof.settle", stop)
+    monkeypatch.setattr(Branching, "find", stop)
     setting = Setting(random_people(40, 6, seed=3))
     with pytest.raises(KeyboardInterrupt):
         Trial(setting, (Planned("tables", ta.Marginals(2), (ta.Rounding(3),)),)).attack()

@@ -15,7 +15,9 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, WholeSystem, enclose
-from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, prove, settle, with_open
+from tellall.attack.prove.programme import Budget
+from tellall.attack.prove.proof import Proof, prove, with_open
+from tellall.attack.prove.search import Ends, affordable, settle
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public
@@ -129,13 +131,8 @@ def _searched(certain: Certain, box: Enclosure, ends: Ends, effort: int, interru
         left[place] = True
         if stopped or not affordable(part, budget):
             continue
-        try:
-            found = settle(part, ends.take(place), budget)
-        except KeyboardInterrupt:
-            if not interruptible:
-                raise
-            stopped = True
-            continue
+        found = settle(part, ends.take(place), budget, interruptible=interruptible)
+        stopped = found.interrupted
         if found.empty:
             nothing = Enclosure(box.lower, box.upper, empty=True)
             return _Searched(nothing, nobody, nobody | (not found.certified), round(budget.spent))

@@ -73,6 +73,7 @@ from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
 from .release.acro import read_acro as read_acro
 from .release.crosstab import from_crosstab as from_crosstab
+from .release.curves import from_curve as from_curve
 from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
 from .release.foreign import read_coefficients as read_coefficients

@@ -121,15 +121,14 @@ def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None
     half = public.only(*public.names[: max(1, len(public.names) // 2)])
     coarse = public.coarser(**{column.name: _halves(column) for column in public.columns})
     told = rng.choice(people.n, people.n // 5, replace=False)
-    views = [(public, everybody), (half, everybody), (public.only(), everybody), (coarse, everybody)]
-    views.append((public.take(few), few))
+    views = [(public, everybody), (public.only(), everybody), (half, everybody), (public.take(few), few)]
     for mask in (None, some):
         if (release := _published(statistic, people, mask)) is not None:
             for view, rows in views:
                 _check_view(release, view, people, rows, everybody, mask)
             _check_view(release, coarse, people, everybody, everybody, mask, told)
         if (release := _published(statistic, people, mask, counted)) is not None:
-            for view, rows in (views[0], views[1], views[-1]):
+            for view, rows in views[2:]:
                 _check_view(release, view, people, rows, counted, mask)
 
 

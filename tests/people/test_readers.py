@@ -23,6 +23,19 @@ TABLE = pd.DataFrame(
 )
 
 
+def test_labels_of_a_sas_catalog_are_not_read_and_that_is_said(tmp_path, monkeypatch):
+    (tmp_path / "people.sas7bdat").write_bytes(b"read by pandas")
+    (tmp_path / "formats.sas7bcat").write_bytes(b"labels")
+    frame = pd.DataFrame({"sex": [1.0, 2.0, 1.0, 2.0], "ill": [0.0, 1.0, 1.0, 0.0]})
+    monkeypatch.setattr(pd, "read_sas", lambda file, **options: frame)
+    people = ta.read(tmp_path / "people.sas7bdat", secret="ill")
+    assert people.assumed == (
+        "people.sas7bdat was read with the codes of its values: labels in a SAS catalog are not read."
+    )
+    with pytest.raises(ta.InvalidInput, match="A catalog holds labels, which are not read"):
+        ta.read(tmp_path / "formats.sas7bcat")
+
+
 @pytest.fixture
 def files(tmp_path):
     TABLE.to_csv(tmp_path / "people.csv", index=False)

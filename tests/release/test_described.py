@@ -218,6 +218,51 @@ def test_a_survival_curve_is_read_as_lifelines_and_r_export_it(tmp_path):
         assert (told.guess == ta.reconstruct(exact, seen.public, "least-squares", proof_effort=0).guess).all()
 
 
+class Fitter:
+    """What tellall reads of a KaplanMeierFitter: as lifelines fills it in."""
+
+    def __init__(self, months: np.ndarray, events: np.ndarray, weights: float = 1.0) -> None:
+        times = np.unique(months)
+        at_risk = np.array([(months >= t).sum() for t in times])
+        died = np.array([((months == t) & events).sum() for t in times])
+        curve = np.concatenate([[1.0], np.cumprod(1 - died / at_risk)])
+        index = pd.Index([0.0, *times], name="timeline")
+        self.survival_function_ = pd.DataFrame({"KM_estimate": curve}, index=index)
+        self.event_table = pd.DataFrame({"entrance": [months.size, *np.zeros(times.size)]}, index=index)
+        self.weights = np.full(months.size, weights)
+
+
+def test_a_fitter_of_lifelines_is_read_as_it_is():
+    months = RNG.integers(1, 25, N).astype(float)
+    seen = ta.Dataset.from_frame(FRAME.assign(months=months), secret="ill")
+    exact = ta.publish(seen, ta.SurvivalCurve("months"))
+    fitter = Fitter(months, seen.secret == 1)
+    released = [
+        ta.from_curve(fitter, seen, "months"),
+        ta.from_curve(fitter.survival_function_.sample(frac=1, random_state=0), seen, "months"),
+        ta.from_curve(fitter.survival_function_.reset_index()[["KM_estimate", "timeline"]], seen, "months"),
+    ]
+    guess = ta.reconstruct(exact, seen.public, "least-squares", proof_effort=0).guess
+    for release in released:
+        assert release.values.tolist() == pytest.approx([1.0, *exact.values])
+        attack = ta.reconstruct(release, seen.public, "least-squares", proof_effort=0)
+        assert (attack.guess == guess).all()
+    young = np.asarray(months < 13)
+    part = ta.from_curve(Fitter(months[young], seen.secret[young] == 1), seen, "months", where="months < 13")
+    assert part.shape.people == young.sum()
+    late = Fitter(months, seen.secret == 1)
+    late.event_table.iloc[2] = 1
+    for wrong, says in (
+        (Fitter(months, seen.secret == 1, weights=2.0), "a fit without weights"),
+        (late, "one with late entry"),
+        (Fitter(months[young], seen.secret[young] == 1), "Say with where= whom"),
+        (object(), "a fitted KaplanMeierFitter, or a frame"),
+        (fitter.survival_function_.rename(columns={"KM_estimate": "hazard"}), "one of a survival curve"),
+    ):
+        with pytest.raises(ta.InvalidInput, match=says):
+            ta.from_curve(wrong, seen, "months")
+
+
 def test_a_draft_knows_means_sums_and_curves(tmp_path):
     MEANS.round(2).to_csv(tmp_path / "a.csv")
     INCOME.groupby("region").income.agg(["sum", "size"]).to_csv(tmp_path / "b.csv")

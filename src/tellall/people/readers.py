@@ -39,6 +39,7 @@ DELIMITED = {".csv": None, ".tsv": "\t", ".tab": "\t"}
 _PARQUET = (".parquet", ".pq")
 _MANY = "Many Parquet files are counted by tellall publish and by ta.scan; elsewhere, give one of them."
 _PANDAS = {".dta": ("read_stata", {}), ".sas7bdat": ("read_sas", {"encoding": "infer"})}
+_CATALOG = ".sas7bcat"
 _PACKED = {f"{ending}.gz": delimiter for ending, delimiter in DELIMITED.items()}
 ENDINGS = (*DELIMITED, *_PACKED, *_PARQUET, *_PANDAS, *SHEETS)
 
@@ -78,6 +79,9 @@ def check_table(path: str | Path) -> tuple[Path, str]:
         ending = "".join(file.suffixes[-2:]).lower()
     if file.is_dir() or ("*" in file.name and not file.exists()):
         raise invalid("path", "one file", file, _MANY)
+    if ending == _CATALOG:
+        advice = "A catalog holds labels, which are not read; the values are in the .sas7bdat file beside it."
+        raise invalid("path", "a file of people", file, advice)
     if ending not in ENDINGS:
         raise invalid("path", f"a file ending in {', '.join(ENDINGS)}", file)
     if not file.is_file():
@@ -344,8 +348,11 @@ def _read_with_pandas(file: Path, reader: str, options: dict[str, Any]) -> Peopl
     except Exception as error:  # a foreign format can break its reader in any way
         raise _unreadable(file, f"pandas met: {said_safely(error)}.") from None
     table = PeopleTable({str(name): frame[name] for name in frame.columns})
+    name = one_line(file.name)
     if file.suffix.lower() == ".dta":
-        table.assumed = f"{one_line(file.name)} was read with the labels of its values, where it has them."
+        table.assumed = f"{name} was read with the labels of its values, where it has them."
+    else:
+        table.assumed = f"{name} was read with the codes of its values: labels in a SAS catalog are not read."
     return table
 
 

@@ -1,4 +1,4 @@
-"""Survival curves that were printed: a line for each time, as lifelines, R, Stata and ACRO export them."""
+"""Survival curves made elsewhere: fitted by lifelines (not imported), or printed, a line for each time."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tellall.algebra.operators.base import Array
 from tellall.core.errors import invalid
+from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.release.grids import as_number
 from tellall.release.printed import TableContext
 from tellall.release.protections.protection import Protection
 from tellall.release.release import Release
+from tellall.release.statistics.among import Where, people_where
 from tellall.release.statistics.survival import SurvivalCurve
 
-__all__ = ["curve_of_lines", "survival_columns"]
+__all__ = ["curve_of_lines", "from_curve", "survival_columns"]
 
 _TIMES = ("time", "timeline", "t", "_t")
 _CURVES = ("km_estimate", "surv prob", "survival", "surv", "survivor", "survivor function", "s(t)", "_s")
@@ -30,6 +34,11 @@ def curve_of_lines(
     value: str = "",
 ) -> Release:
     """The release of a survival curve over a public column; ``value`` is its header where that is unusual."""
+    return _release(_points(lines, value), people.public, time, protect)
+
+
+def _points(lines: Sequence[Sequence[Any]], value: str = "") -> Array:
+    """The times of a curve and its values there, in the order of time."""
     filled = [line for line in lines if any(map(label_text, line))]
     found = survival_columns(filled, value)
     if found is None:
@@ -37,9 +46,83 @@ def curve_of_lines(
     rows = [[as_number(label_text(cell)) for cell in (line[j] for j in found)] for line in filled[1:]]
     if not rows or any(None in row or row[0] != row[0] for row in rows):
         raise invalid("table", "lines of a time and a number, or a mark for a hidden one", "others")
-    times, values = np.array(sorted(rows), dtype=np.float64).T
+    return np.array(sorted(rows), dtype=np.float64)
+
+
+def _release(
+    points: Array,
+    public: Public,
+    time: str,
+    protect: Protection | Sequence[Protection] | None,
+    where: Where | None = None,
+) -> Release:
+    """The release of a curve of these points: times and values."""
+    times, values = points.T
     statistic = SurvivalCurve(time, grid=times.tolist())
-    return Release.from_values(statistic, values, public=people.public, protect=protect, levels=2)
+    return Release.from_values(statistic, values, public=public, protect=protect, levels=2, where=where)
+
+
+def from_curve(
+    curve: Any,
+    public: Public | Dataset | npt.ArrayLike,
+    time: str,
+    protect: Protection | Sequence[Protection] | None = None,
+    *,
+    where: Where | None = None,
+) -> Release:
+    """The release of a survival curve that lifelines fitted, or of a frame of times and survival.
+
+    Parameters
+    ----------
+    curve
+        A fitted ``KaplanMeierFitter`` (its ``survival_function_`` and ``event_table`` are read), or a frame
+        whose index or column of times is called as lifelines, R or Stata call it.
+    public
+        The people, the secret being whether the event was seen.
+    time
+        The public column of follow-up times.
+    protect
+        What was done to the curve, as for `publish`; nothing where left out.
+    where
+        Whom of the people it is about.
+
+    Notes
+    -----
+    Labels decide, never positions. A fit with weights or late entry is refused: its curve is not the product
+    that `SurvivalCurve` takes apart.
+    """
+    view = as_public(public)
+    frame = getattr(curve, "survival_function_", curve)
+    if not hasattr(frame, "columns") or not hasattr(frame, "index"):
+        rule = "a fitted KaplanMeierFitter, or a frame of times and survival"
+        raise invalid("curve", rule, type(curve).__name__, "Fit it first.")
+    if frame is not curve:
+        counted = view.n if where is None else people_where(where, view).size
+        _check_fitter(curve, counted)
+        if len(frame.columns) != 1:
+            raise invalid("curve", "a fit with one curve", f"{len(frame.columns)} columns")
+        lines = [["time", "survival"], *zip(frame.index, frame.iloc[:, 0], strict=True)]
+    else:
+        indexed = str(frame.index.name).lower() in _TIMES
+        whole = frame.reset_index() if indexed else frame
+        lines = [list(whole.columns), *whole.itertuples(index=False, name=None)]
+    return _release(_points(lines), view, time, protect, where)
+
+
+def _check_fitter(fitter: Any, people: int) -> None:
+    """Refuses a fit of lifelines that is not the plain one of these people."""
+    weights = getattr(fitter, "weights", None)
+    if weights is not None and np.any(np.asarray(weights, dtype=np.float64) != 1):
+        raise invalid("curve", "a fit without weights", "one with weights")
+    table = getattr(fitter, "event_table", None)
+    if table is None:
+        raise invalid("curve", "a fit of Kaplan and Meier, with its event_table", type(fitter).__name__)
+    entered = np.asarray(table["entrance"], dtype=np.float64)
+    if np.any(entered[1:] != 0):
+        raise invalid("curve", "a fit of people who are seen from the start", "one with late entry")
+    if int(entered[0]) != people:
+        advice = "Say with where= whom of them it is about."
+        raise invalid("public", "the people of the curve", f"{people:,}, not {int(entered[0]):,}", advice)
 
 
 def survival_columns(lines: Sequence[Sequence[Any]], value: str = "") -> tuple[int, int] | None:

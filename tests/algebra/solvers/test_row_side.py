@@ -1,5 +1,7 @@
 """Solving through the rows gives what solving through the unknowns gives."""
 
+import itertools
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,23 +131,29 @@ def test_rows_too_many_to_be_written_out_are_kept_in_blocks(seed, cells):
     usual = DistinctRows.of(operator)
     small = patch.multiple(blocks, _WRITTEN=100, _FEW=64, _CHUNK=64)
     with patch.object(compose, "MOST_ENTRIES", 0), small:
-        kept = DistinctRows.within_reach(operator)
-        assert kept is not None
-        assert kept.matrix is None
-        assert len(kept) == len(usual)
-        assert kept.blocks.dense == (cells == 3)
+        kept = [DistinctRows.within_reach(operator)]
+        with patch.object(compose, "MOST_PLACES", 10):  # too many for blocks, few enough for pieces
+            kept.append(DistinctRows.within_reach(operator))
+            with patch.object(compose, "MOST_PRODUCTS", 10):
+                assert DistinctRows.within_reach(operator) is None
+        assert [type(each.blocks) for each in kept] == [blocks.RowBlocks, blocks.WideRows]
+        assert kept[0].blocks.dense == (cells == 3)
         some = np.sort(rng.permutation(300)[:200])
         weights, precision = rng.uniform(0, 2, len(usual)), rng.uniform(0.5, 4, 300)
-        for few in (np.arange(300), some):
+        for few, each in itertools.product((np.arange(300), some), kept):
+            assert each.matrix is None
+            assert len(each) == len(usual)
             one = RowFactor(usual.take(few), weights, precision[few])
-            other = RowFactor(kept.take(few), weights, precision[few])
+            other = RowFactor(each.take(few), weights, precision[few])
             right = rng.normal(size=few.size)
             assert np.allclose(one.solve(right), other.solve(right))
             assert np.allclose(one.diagonal, other.diagonal)
             assert np.allclose(one.shares, other.shares)
-        with patch.object(compose, "MOST_PLACES", 10):
-            assert DistinctRows.within_reach(operator) is None
-        assert DistinctRows.within_reach(Dense(rng.normal(size=(9, 60)))) is None
+        inner = rng.normal(size=(len(usual), len(usual)))
+        values = [each.blocks.quadratic(weights, inner) for each in kept]
+        assert np.allclose(*values)
+        dense = DistinctRows.within_reach(Dense(rng.normal(size=(9, 60))))
+        assert isinstance(dense.blocks, blocks.WideRows)
 
 
 @settings(max_examples=6)

@@ -1,7 +1,11 @@
-"""Rows in blocks: rows that share no unknown, the cells of a table, are kept and multiplied together."""
+"""Rows of many unknowns: the products that a factorisation of the rows needs, some unknowns at a time.
+
+Rows that share no unknown, the cells of a table, are kept and multiplied together, in blocks.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +15,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
 
-__all__ = ["TALL", "RowBlocks"]
+__all__ = ["TALL", "ManyColumns", "RowBlocks", "WideRows"]
 
 _LOOSE = 2.0  # places of the blocks for each entry, up to which they are worth it
 _CHUNK, _FEW = 1 << 15, 1 << 12  # unknowns at a time, so that what is added up stays in the cache
@@ -21,8 +25,99 @@ _WRITTEN = 4_000_000  # entries that are written out at once, to be read into bl
 Indices = npt.NDArray[np.intp]
 
 
+class ManyColumns(ABC):
+    """A matrix A of so many columns that only some of them are written out at a time."""
+
+    @abstractmethod
+    def take(self, columns: Indices) -> ManyColumns:
+        """The same for some of the unknowns."""
+
+    @property
+    @abstractmethod
+    def unknowns(self) -> int:
+        """How many columns it has."""
+
+    @property
+    def dense(self) -> bool:
+        """Whether `lengths` is quicker than `quadratic`, and zeros are written out."""
+        return True
+
+    @abstractmethod
+    def image(self, vector: Array) -> Array:
+        """A x."""
+
+    @abstractmethod
+    def back(self, rows: Array) -> Array:
+        """Aᵀ y."""
+
+    @abstractmethod
+    def written(self) -> Iterator[tuple[slice, Array]]:
+        """For some unknowns after the other, their columns as a new array."""
+
+    def outer(self, rows: Array, columns: Array) -> Array:
+        """The upper half, at least, of diag(rows) A diag(columns) Aᵀ diag(rows)."""
+        out, root = np.zeros((rows.size, rows.size)), np.sqrt(columns)
+        for part, written in self.written():
+            written *= root[part]
+            out += written @ written.T
+        out *= rows
+        out *= rows[:, None]
+        return out
+
+    def quadratic(self, rows: Array, inner: Array) -> Array:
+        """b_pᵀ K b_p for every column b_p of diag(rows) A; of the symmetric K the upper half is read."""
+        whole, out = np.triu(inner) + np.triu(inner, 1).T, np.empty(self.unknowns)
+        for part, written in self.written():
+            written *= rows[:, None]
+            out[part] = np.einsum("ij,ij->j", written, whole @ written)
+        return out
+
+    def lengths(self, rows: Array, factor: Array) -> Array:
+        """‖L⁻¹ b_p‖² for every column b_p of diag(rows) A: the same for K⁻¹ = L Lᵀ."""
+        from scipy.linalg import solve_triangular
+
+        out = np.empty(self.unknowns)
+        for part, written in self.written():
+            written *= rows[:, None]
+            solved = solve_triangular(factor, written, lower=True, overwrite_b=True, check_finite=False)
+            out[part] = np.einsum("ij,ij->j", solved, solved)
+        return out
+
+
 @dataclass(frozen=True, eq=False)
-class RowBlocks:
+class WideRows(ManyColumns):
+    """Few rows of any operator."""
+
+    operator: LinearOperator
+
+    def take(self, columns: Indices) -> WideRows:
+        return WideRows(self.operator.take(columns))
+
+    @property
+    def unknowns(self) -> int:
+        return self.operator.shape[1]
+
+    def image(self, vector: Array) -> Array:
+        out = np.zeros(self.operator.shape[0])
+        for part, written in self.written():
+            out += written @ vector[part]
+        return out
+
+    def back(self, rows: Array) -> Array:
+        out = np.empty(self.unknowns)
+        for part, written in self.written():
+            out[part] = rows @ written
+        return out
+
+    def written(self) -> Iterator[tuple[slice, Array]]:
+        for begin in range(0, self.unknowns, _FEW):
+            part = slice(begin, min(begin + _FEW, self.unknowns))
+            few = self.operator.take(np.arange(part.start, part.stop))
+            yield part, np.array(few.to_dense(), dtype=np.float64, order="F")  # as LAPACK takes it
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks(ManyColumns):
     """A matrix whose rows have entries of one value, in blocks that hold every unknown at most once.
 
     The cells of one table are such a block.
@@ -71,16 +166,17 @@ class RowBlocks:
         return cls(value, start, place)
 
     def take(self, columns: Indices) -> RowBlocks:
-        """The same for some of the unknowns."""
         return replace(self, place=np.take(self.place, columns, axis=1))
 
     @property
+    def unknowns(self) -> int:
+        return int(self.place.shape[1])
+
+    @property
     def dense(self) -> bool:
-        """Whether products of matrices, zeros written out, are quicker than going from block to block."""
         return self.value.size < TALL * (self.start.size - 1)
 
     def image(self, vector: Array) -> Array:
-        """A x."""
         parts = [
             np.bincount(place, vector, minlength=int(high) + 1)[:-1]
             for place, high in zip(self.place, np.diff(self.start), strict=True)
@@ -88,67 +184,47 @@ class RowBlocks:
         return np.concatenate(parts) * self.value
 
     def back(self, rows: Array) -> Array:
-        """Aᵀ y."""
-        out, said = np.zeros(self.place.shape[1]), rows * self.value
+        out, said = np.zeros(self.unknowns), rows * self.value
         for place, start, stop in zip(self.place, self.start[:-1], self.start[1:], strict=True):
             out += np.append(said[start:stop], 0.0).take(place)
         return out
 
     def outer(self, rows: Array, columns: Array) -> Array:
-        """The upper half of diag(rows) A diag(columns) Aᵀ diag(rows): O(blocks² × unknowns)."""
+        """O(blocks² × unknowns) where zeros are not written out."""
+        if self.dense:
+            return super().outer(rows, columns)
         left = rows * self.value
         out = np.zeros((left.size, left.size))
-        if self.dense:
-            root = np.sqrt(columns)
-            for part, written in self._written():
-                written *= root[part]
-                out += written @ written.T
-            out *= left
-            out *= left[:, None]
-            return out
         for one, other, size, together, part in self._pairs():
             counts = np.bincount(together, columns[part], minlength=size[0] * size[1]).reshape(size)
             out[one, other] += left[one, None] * counts[:-1, :-1] * left[other]
         return out
 
     def quadratic(self, rows: Array, inner: Array) -> Array:
-        """b_pᵀ K b_p for every column b_p of diag(rows) A; of the symmetric K the upper half is read."""
-        left, out = rows * self.value, np.zeros(self.place.shape[1])
+        left, out = rows * self.value, np.zeros(self.unknowns)
         for one, other, size, together, part in self._pairs():
             padded = np.zeros(size)
             padded[:-1, :-1] = (1 if one == other else 2) * left[one, None] * inner[one, other] * left[other]
             out[part] += padded.take(together)
         return out
 
-    def lengths(self, rows: Array, factor: Array) -> Array:
-        """‖L⁻¹ b_p‖² for every column b_p of diag(rows) A: the same for K⁻¹ = L Lᵀ, where that is quicker."""
-        from scipy.linalg import solve_triangular
-
-        left, out = rows * self.value, np.empty(self.place.shape[1])
-        for part, written in self._written():
-            written *= left[:, None]
-            solved = solve_triangular(factor, written, lower=True, overwrite_b=True, check_finite=False)
-            out[part] = np.einsum("ij,ij->j", solved, solved)
-        return out
-
-    def _written(self) -> Iterator[tuple[slice, Array]]:
-        """For some unknowns after the other, the matrix of ones and zeros."""
-        unknowns, first = self.place.shape[1], self.start[:-1, None]
-        for begin in range(0, unknowns, _FEW):
-            part = slice(begin, min(begin + _FEW, unknowns))
+    def written(self) -> Iterator[tuple[slice, Array]]:
+        first = self.start[:-1, None]
+        for begin in range(0, self.unknowns, _FEW):
+            part = slice(begin, min(begin + _FEW, self.unknowns))
             place = self.place[:, part]
             block, column = np.nonzero(place < np.diff(self.start)[:, None])
+            row = (first + place)[block, column]
             written = np.zeros((self.value.size, part.stop - begin), order="F")  # as LAPACK takes it
-            written[(first + place)[block, column], column] = 1.0
+            written[row, column] = self.value[row]
             yield part, written
 
     def _pairs(self) -> Iterator[tuple[slice, slice, tuple[int, int], Indices, slice]]:
         """For each pair of blocks: their rows, sizes with one more, and where in both some unknowns are."""
         blocks = [slice(int(a), int(b)) for a, b in zip(self.start[:-1], self.start[1:], strict=True)]
         high = [block.stop - block.start + 1 for block in blocks]
-        unknowns = self.place.shape[1]
-        for begin in range(0, unknowns, _CHUNK):
-            part = slice(begin, min(begin + _CHUNK, unknowns))
+        for begin in range(0, self.unknowns, _CHUNK):
+            part = slice(begin, min(begin + _CHUNK, self.unknowns))
             place = self.place[:, part].astype(np.intp, order="C")
             together = np.empty(part.stop - part.start, dtype=np.intp)
             for i, one in enumerate(blocks):

@@ -20,13 +20,14 @@ from tellall.algebra.operators.base import (
     split_rows,
     stack_columns,
 )
-from tellall.algebra.operators.blocks import RowBlocks
+from tellall.algebra.operators.blocks import ManyColumns, RowBlocks, WideRows
 from tellall.algebra.operators.sparse import Sparse
 from tellall.core.errors import invalid
 
 __all__ = [
     "MOST_ENTRIES",
     "MOST_PLACES",
+    "MOST_PRODUCTS",
     "SPARSE",
     "DistinctRows",
     "OnDevice",
@@ -43,6 +44,7 @@ Indices = npt.NDArray[np.intp]
 SPARSE = 0.1  # share of entries that are not zero below which the zeros are left out
 MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
+MOST_PRODUCTS = 200_000_000_000  # unknowns for each pair of rows, where rows are few and written in pieces
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -419,16 +421,23 @@ class DistinctRows:
 
     @classmethod
     def within_reach(cls, operator: LinearOperator) -> DistinctRows | None:
-        """Those of an operator with so few entries that they can be kept, or else in blocks; None beyond."""
+        """Those of an operator with so few entries that they can be kept, or so few rows that pieces will do.
+
+        Else in blocks. None beyond.
+        """
+        n = operator.shape[1]
         if operator.entries <= MOST_ENTRIES:
             return cls.of(operator)
-        if operator.entries > MOST_PLACES:
+        if operator.device is not HOST:
             return None
-        first, index, sign = _alike(np.asarray(operator @ _directions(operator.shape[1])))
-        blocks = RowBlocks.of(RowScale(RowSelect(operator, first), sign[first]))
+        first, index, sign = _alike(np.asarray(operator @ _directions(n)))
+        rows = RowScale(RowSelect(operator, first), sign[first])
+        blocks: ManyColumns | None = RowBlocks.of(rows) if rows.entries <= MOST_PLACES else None
+        if blocks is None and first.size**2 * n <= MOST_PRODUCTS:
+            blocks = WideRows(rows)
         if blocks is None:
             return None
-        found = cls(None, index, sign, (first.size, operator.shape[1]))
+        found = cls(None, index, sign, (first.size, n))
         vars(found)["blocks"] = blocks  # where cached properties are kept
         return found
 
@@ -441,8 +450,8 @@ class DistinctRows:
         return not isinstance(self.matrix, np.ndarray)
 
     @cached_property
-    def blocks(self) -> RowBlocks | None:
-        """The rows in blocks; None where they do not fall into any, or zeros are written out."""
+    def blocks(self) -> ManyColumns | None:
+        """The rows in blocks or pieces; None where they fall into none, or zeros are written out."""
         return RowBlocks.of(Sparse(self.matrix)) if self.sparse else None
 
     def take(self, free: Indices) -> DistinctRows:

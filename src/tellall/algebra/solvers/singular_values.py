@@ -17,20 +17,34 @@ __all__ = [
     "missed_share",
 ]
 
+_LOST = 1e-10  # of the largest eigenvalue: what a product of the matrix with itself keeps of the others
+
 
 def leading_directions(product: Callable[[Array], Array], n: int, rank: int) -> tuple[Array, Array]:
-    """Approximate leading eigenvectors and eigenvalues (falling) of a positive semidefinite matrix."""
-    from scipy.linalg import cholesky, qr, solve_triangular, svd
+    """Approximate leading eigenvectors and eigenvalues (falling) of a positive semidefinite matrix.
 
-    test = qr(np.random.default_rng(0).normal(size=(n, min(rank, n))), mode="economic")[0]
-    image = np.stack([product(column) for column in test.T], axis=1)
+    Two matrices as large as the answer are held at once. Directions whose eigenvalue is lost in rounding
+    are left out.
+    """
+    from scipy.linalg import cholesky, eigh, qr, solve_triangular
+
+    start = np.random.default_rng(0).normal(size=(min(rank, n), n)).T
+    test = qr(start, mode="economic", overwrite_a=True)[0]
+    del start
+    image = np.empty_like(test, order="F")
+    for column, direction in zip(image.T, test.T, strict=True):
+        column[:] = product(direction)
     shift = 1e-6 * float(np.linalg.norm(image))  # keeps the small matrix positive definite
-    image = image + shift * test
+    for column, direction in zip(image.T, test.T, strict=True):
+        column += shift * direction
     inner = test.T @ image
+    del test
     root = cholesky((inner + inner.T) / 2)
-    half = solve_triangular(root, image.T, trans="T").T
-    vectors, singular, _ = svd(half, full_matrices=False)
-    return vectors, np.maximum(singular**2 - shift, 0.0)
+    half = solve_triangular(root, image.T @ image, trans="T")
+    values, mix = eigh(solve_triangular(root, half.T, trans="T"))  # of (image root⁻¹)ᵀ (image root⁻¹)
+    found = np.flatnonzero(values > _LOST * values[-1])[::-1]
+    vectors = image @ (solve_triangular(root, mix[:, found]) / np.sqrt(values[found]))
+    return vectors, np.maximum(values[found] - shift, 0.0)
 
 
 def largest_eigenvalue(product: Callable[[Array], Array], start: Array, *, steps: int = 12) -> float:

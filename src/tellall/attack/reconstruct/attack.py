@@ -350,7 +350,11 @@ def reconstruct_releases(
         evidence = evidence_of(releases, public, known, where)
         moved = evidence if where is HOST else evidence.on(where)
         if proof is None:
-            proof = prove_releases(evidence, releases, public, known, effort, interruptible=interruptible)
+            asked = public.shape
+            if known.missing is None and not known.may_include and all(r.shape == asked for r in releases):
+                proof = prove(evidence, Secret.of(levels), effort, interruptible=interruptible)
+            else:
+                proof = prove_releases(evidence, releases, public, known, effort, interruptible=interruptible)
         found = reconstruct_from(moved, public, releases, decoder, prior, rng, bounds=bounds, proof=proof)
         return found if known is EVERYTHING else replace(found, known=known)
 

@@ -41,7 +41,8 @@ _SHOWN = 20  # areas in the terminal
 Files = Annotated[
     list[Path],
     typer.Argument(
-        metavar="TABLES...", help="Releases saved by tellall (.json), or tables with a count a line (.csv)."
+        metavar="TABLES...",
+        help="Releases saved by tellall (.json), or tables with a count or percentage a line (.csv).",
     ),
 ]
 
@@ -49,7 +50,7 @@ Files = Annotated[
 def rows(
     tables: Files,
     by: Annotated[str | None, typer.Option("--by", help="A column whose values are areas.")] = None,
-    count: Annotated[str | None, typer.Option("--count", help="The column of counts.")] = None,
+    count: Annotated[str | None, typer.Option("--count", help="The column of counts or percentages.")] = None,
     people: Annotated[
         int | None, typer.Option("--people", "-n", min=0, help="How many people, if known.")
     ] = None,
@@ -82,6 +83,10 @@ def rows(
     reveal: Reveal = False,
 ) -> None:
     """Say which people must be behind tables, from these alone.
+
+    A file has a line for every cell: the value of each column, and its `count`. A file with `percent` in
+    place of `count` has the shares of the last column's values among people alike in the others, rounded to
+    the digits shown; the counts of these people have to be in another file.
 
     Counts are printed; the rows themselves go into the file of --reveal. What is finished is kept beside
     --out, so that the same command goes on where it was stopped.

@@ -23,11 +23,12 @@ from tellall.release.equations import Certain
 from tellall.release.linearise import possible_counts, stretches_of
 from tellall.release.protections.protection import Protection, as_protections, noise_of
 from tellall.release.release import Release
+from tellall.release.shares import base_bounds, counts_of_shares
 from tellall.release.statistics.among import Among
 from tellall.release.statistics.base import CellLayout
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.conditions import Condition, parse_condition
-from tellall.release.statistics.marginals import Marginals
+from tellall.release.statistics.marginals import RATES, Marginals
 from tellall.release.statistics.tables import Tables
 
 __all__ = ["SECRET", "CountTable", "Joint", "join_tables", "name_cell", "tables_in"]
@@ -39,7 +40,7 @@ _MOST_ENTRIES = 20_000_000  # rows of the joint domain times tables
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
-    """A published table of counts: its columns with all their values, and what stands in each cell.
+    """A published table of counts or shares: its columns with all their values, and what stands in each cell.
 
     Parameters
     ----------
@@ -54,11 +55,20 @@ class CountTable:
     where
         Whom it is about, where that is not everybody: a condition on columns of the tables, such as
         ``"sex = 'f'"``. Values are compared as they are printed, in quotes.
+    shares_of
+        Where the values are shares: the columns whose cells they are shares of, ("age",) for the share of
+        each age that is ill. The counts of these cells have to be in another table; () is everybody.
+    units
+        What a published value is multiplied with to be a count or a share: 0.01 for percentages.
 
     Examples
     --------
     >>> CountTable({"age": ["0-19", "20+"], "sex": ["f", "m"]}, [[1, 0], [2, 3]])
     CountTable of age × sex: 4 cells; exact
+    >>> from tellall.release.protections import Rounding
+    >>> ages = {"age": ["0-19", "20+"], "ill": ["no", "yes"]}
+    >>> CountTable(ages, [[67, 33], [50, 50]], Rounding(1), shares_of=["age"], units=0.01)
+    CountTable of age × ill, shares of age: 4 cells; Rounding(base=1.0, mode='nearest')
     """
 
     columns: tuple[str, ...]
@@ -67,7 +77,8 @@ class CountTable:
     protections: tuple[Protection, ...]
     people: int | None
     where: Condition | None
-    units: float  # what a published value is multiplied with to be a count
+    shares_of: tuple[str, ...] | None
+    units: float
 
     def __init__(
         self,
@@ -77,9 +88,13 @@ class CountTable:
         people: int | None = None,
         *,
         where: str | None = None,
+        shares_of: Sequence[str] | None = None,
         units: float = 1.0,
     ) -> None:
         names, labels = _check_columns(columns)
+        if isinstance(shares_of, str) or not set(shares_of or ()) < {*names, ""}:
+            rule = f"some of the table's columns, in a list ({', '.join(names)})"
+            raise invalid("shares_of", rule, shares_of)
         try:
             values = np.array(counts, dtype=np.float64).ravel()
         except (TypeError, ValueError):
@@ -100,6 +115,7 @@ class CountTable:
             "protections": as_protections(protect),
             "people": people,
             "where": None if where is None else parse_condition(where),
+            "shares_of": None if shares_of is None else tuple(name for name in names if name in shares_of),
             "units": float(units),
         }
         for name, value in given.items():
@@ -108,12 +124,16 @@ class CountTable:
     def describe(self) -> str:
         """The names of the columns, and whom the table is about."""
         whom = "" if self.where is None else f", where {self.where.text}"
-        return (" × ".join(self.columns) or "total") + whom
+        base = "" if self.shares_of is None else f", shares of {' × '.join(self.shares_of) or 'everybody'}"
+        return (" × ".join(self.columns) or "total") + base + whom
 
     def about(self, where: str) -> CountTable:
         """The same counts as a table of some of the people alone."""
         columns = dict(zip(self.columns, self.labels, strict=True))
-        return CountTable(columns, self.counts, self.protections, self.people, where=where, units=self.units)
+        done, of = self.protections, self.shares_of
+        return CountTable(
+            columns, self.counts, done, self.people, where=where, shares_of=of, units=self.units
+        )
 
     def cell(self, index: int) -> dict[str, str]:
         """The value of each column in a cell."""
@@ -174,9 +194,8 @@ def tables_in(release: Release) -> list[CountTable]:
         return _printed_tables(release, statistic)
     if not isinstance(statistic, Tables | Marginals):
         raise invalid("releases", "of tables of everybody (Tables, Marginals)", statistic.describe())
-    if statistic.scale not in ("counts", "fractions") or getattr(statistic, "weights", None) is not None:
-        rule = "of tables of people, as counts or as fractions of all of them"
-        raise invalid("releases", rule, statistic.describe())
+    if getattr(statistic, "weights", None) is not None:
+        raise invalid("releases", "of tables of people, without weights", statistic.describe())
     if shape is None:
         raise invalid("releases", "ones that say how many values each column has", "one that does not")
     outline = _Shaped(shape)
@@ -189,7 +208,8 @@ def tables_in(release: Release) -> list[CountTable]:
         names = {shape.names[column]: outline.columns[column].labels for column in columns} | last
         cells = prod(map(len, names.values()))
         values = release.values[start : start + cells]
-        found.append(CountTable(names, values, release.protections, shape.people, units=units))
+        of, done = list(names)[:-1] if statistic.scale == RATES else None, release.protections
+        found.append(CountTable(names, values, done, shape.people, shares_of=of, units=units))
         start += cells
     return found
 
@@ -297,6 +317,7 @@ def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequenc
 
     ``people`` is how many there are, where that is known. Columns come in this order, others after them in
     that of the tables, the secret last. How many people a table of some of them is about is a table too.
+    Shares are read as the counts that they can be, of people whose counts are in another table.
     """
     totals = [
         CountTable({}, [float(table.people)], where=table.where.text)
@@ -313,15 +334,26 @@ def join_tables(tables: Sequence[CountTable], people: int | None, order: Sequenc
     upper = np.full(size, np.inf if people is None else float(people))
     found: list[Certain] = []
     target, spread = [], []
-    for number, table in enumerate(tables):
+    counts_first = sorted(range(len(tables)), key=lambda number: tables[number].shares_of is not None)
+    by_counts: list[tuple[CountTable, Array, Array]] = []
+    for number in counts_first:
+        table = tables[number]
         place = _cells(rows, columns, labels, table)
-        part, law = _facts(number, table, place), noise_of(table.protections).assumed.ordinary
-        cells = table.counts.size
+        if table.shares_of is not None:
+            low, high = counts_of_shares(table, base_bounds(table, by_counts, people))
+            part = Certain(Sparse(_selection(place, low.size)), low, high, (), _origin(number, low.size))
+            np.minimum(upper, np.append(high, np.inf)[place], out=upper)
+            found.append(part)
+            target.append(np.full(low.size, np.nan))
+            spread.append(np.zeros(low.size))
+            continue
+        part, cells = _facts(number, table, place), table.counts.size
+        by_counts.append((table, part.low[:cells], part.high[:cells]))
         np.minimum(upper, np.append(part.high[:cells], np.inf)[place], out=upper)
         found.append(part)
         gone = np.full(part.low.size - cells, np.nan)
         target += [table.counts * table.units, gone]
-        std = law.std * table.units
+        std = noise_of(table.protections).assumed.ordinary.std * table.units
         spread.append(np.full(part.low.size, std if isfinite(std) else 0.0))
     if people is not None:
         every = Sparse(_selection(np.zeros(size, dtype=np.intp), 1))
@@ -387,6 +419,11 @@ def _selection(place: npt.NDArray[np.intp], cells: int) -> Any:
     return csr_array((np.ones(inside.size), (place[inside], inside)), shape=(cells, place.size))
 
 
+def _origin(number: int, cells: int) -> IntArray:
+    """The table and the cell, of every cell of a table."""
+    return np.column_stack([np.full(cells, number), np.arange(cells)])
+
+
 def _facts(number: int, table: CountTable, place: npt.NDArray[np.intp]) -> Certain:
     """What is certain about the cells of a table, and about sums of neighbouring cells."""
     from scipy.sparse import csr_array, vstack
@@ -396,7 +433,7 @@ def _facts(number: int, table: CountTable, place: npt.NDArray[np.intp]) -> Certa
     operator = _selection(place, cells)
     layout = CellLayout((tuple(range(len(table.columns))),), (tuple(map(len, table.labels)),))
     sums = stretches_of(table.counts, layout, table.protections, table.units)
-    origin = np.column_stack([np.full(cells, number), np.arange(cells)])
+    origin = _origin(number, cells)
     if sums is None:
         return Certain(Sparse(operator), possible.low, possible.high, possible.gaps, origin)
     at = np.arange(cells)

@@ -17,10 +17,12 @@ from tellall.people.labels import label_text
 from tellall.people.readers import read_table
 from tellall.release.grids import TOTALS, as_number
 from tellall.release.joint import CountTable
+from tellall.release.protections import Rounding
 from tellall.release.protections.protection import Protection, as_protections
 
 __all__ = ["read_count_tables"]
 
+_SHARES = {"percent": 0.01, "percentage": 0.01, "pct": 0.01, "%": 0.01, "rate": 1.0, "share": 1.0}  # units
 _COUNTS = ("count", "counts", "n", "number", "people", "population", "value", "freq", "frequency")
 
 
@@ -32,6 +34,8 @@ class _Listed:
     lines: list[tuple[str, ...]]
     counts: Array
     areas: list[str]
+    units: float | None = None  # of shares; None: counts
+    digits: int = 0  # of shares, after the point
 
 
 def read_count_tables(
@@ -49,11 +53,14 @@ def read_count_tables(
     paths
         CSV, TSV, Parquet or spreadsheet files. Each line has a value of every column of the table and the
         count of that cell; a mark such as "*", "<5" or nothing at all says that it is hidden. A line with
-        "total" or "all" in place of a value is the total over that column.
+        "total" or "all" in place of a value is the total over that column. A file with a column "percent"
+        ("pct", "%"), "rate" or "share" in place of counts has shares, rounded to the digits that it shows:
+        of all people with the same values of the other columns, the share with that value of the last one.
+        How many these people are has to be in another file.
     protect
         What is known to have been done to the counts, in order; None: they are exact.
     count
-        The column of counts; by default the one called count, n, people, ..., or else the last.
+        The column of counts or shares; by default the one called count, n, percent, ..., or else the last.
     by
         A column whose values are areas, each with tables of its own.
     absent
@@ -101,11 +108,12 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
         raise invalid("by", f"a column of {path.name}", f"'{by}'")
     columns = tuple(name for name in names if name not in (counted, by))
     texts = {name: [label_text(value) for value in _values(table[name])] for name in names}
+    units = _SHARES.get(counted.lower())
     counts = np.empty(len(texts[counted]))
     for number, text in enumerate(texts[counted]):
-        found = as_number(text)
+        found = as_number(text.removesuffix("%") if units else text)
         if found is None:
-            rule = "counts, or a mark where one is hidden"
+            rule = f"{'shares' if units else 'counts'}, or a mark where one is hidden"
             raise invalid(f"'{counted}'", rule, f"something else in line {number + 2:,} of {path.name}")
         counts[number] = found
     areas = texts[by] if by is not None else [""] * counts.size
@@ -115,7 +123,12 @@ def _read(path: Path, count: str | None, by: str | None) -> _Listed:
             raise invalid(
                 "paths", "files with a value in every column", f"line {number + 2:,} of {path.name}"
             )
-    return _Listed(columns, lines, counts, areas)
+    if units is None:
+        return _Listed(columns, lines, counts, areas)
+    digits = max(
+        (len(text.strip().removesuffix("%").partition(".")[2]) for text in texts[counted]), default=0
+    )
+    return _Listed(columns, lines, counts, areas, units, digits)
 
 
 def _values(column: Any) -> list[Any]:
@@ -130,7 +143,7 @@ def _count_column(path: Path, names: Sequence[str], count: str | None) -> str:
         if count not in names:
             raise invalid("count", f"a column of {path.name} ({', '.join(names)})", f"'{count}'")
         return count
-    known = [name for name in names if name.lower() in _COUNTS]
+    known = [name for name in names if name.lower() in (*_COUNTS, *_SHARES)]
     if len(known) > 1:
         raise invalid("count", "named, where several columns may be it", ", ".join(known))
     return known[0] if known else names[-1]
@@ -144,7 +157,7 @@ def _tables(
     absent: str,
 ) -> list[CountTable]:
     """A table for each set of columns that lines are summed over."""
-    fill = 0.0 if absent == "zero" else np.nan
+    fill = 0.0 if absent == "zero" and file.units is None else np.nan
     cells: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
     for i in here:
         line = dict(zip(file.columns, file.lines[i], strict=True))
@@ -162,6 +175,11 @@ def _tables(
         for cell, value in cells[kept].items():
             codes = [columns[name].index(text) for name, text in zip(kept, cell, strict=True)]
             counts[int(np.ravel_multi_index(codes, shape)) if codes else 0] = value
+        if file.units is not None:
+            if kept and kept[-1] == file.columns[-1]:
+                rounded, of = Rounding(10.0**-file.digits), kept[:-1]
+                found.append(CountTable(columns, counts, rounded, shares_of=of, units=file.units))
+            continue
         complete = len(kept) == len(file.columns) or not np.isnan(counts).any()
         if complete or not any(protection.hides for protection in done):  # else not shown may be hidden
             found.append(CountTable(columns, counts, done))

@@ -1,0 +1,96 @@
+"""Shares as counts: a percentage of people whose number is published leaves few whole counts possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tellall.algebra.operators.base import Array
+from tellall.core.errors import invalid
+from tellall.release.linearise import possible_counts
+from tellall.release.protections import Rounding
+
+if TYPE_CHECKING:
+    from tellall.release.joint import CountTable
+
+__all__ = ["base_bounds", "counts_of_shares"]
+
+_NEAR = 1e-9  # floating-point room of an end
+
+
+def base_bounds(
+    table: CountTable, counted: Sequence[tuple[CountTable, Array, Array]], people: int | None
+) -> tuple[Array, Array]:
+    """The least and the largest number of people in each cell that a table has shares of.
+
+    ``counted`` are the tables of counts, with the least and the largest count of each of their cells.
+    """
+    of = table.shares_of or ()
+    sizes = [len(table.labels[table.columns.index(name)]) for name in of]
+    low, high = np.zeros(prod(sizes)), np.full(prod(sizes), np.inf)
+    known = not of and people is not None and table.where is None
+    if known:
+        low[:] = high[:] = float(people or 0)
+    for other, least, most in counted:
+        if other.where == table.where and set(of) <= set(other.columns):
+            place = _project(other, of)
+            low = np.maximum(low, np.bincount(place, np.maximum(least, 0.0), low.size))
+            high = np.minimum(high, np.bincount(place, most, low.size))
+            known = True
+    if not known:
+        base = " × ".join(of) or "everybody"
+        advice = f"Add a table with the counts of {base}, or counts in place of shares."
+        raise invalid("releases", "shares of people whose counts are published too", table.describe(), advice)
+    return low, high
+
+
+def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Array, Array]:
+    """The least and the largest count of each cell of a table of shares.
+
+    Notes
+    -----
+    A share s of N people stands for the whole counts x for which x/N can have become s. Where N lies between
+    two ends, x is at least what the lower and at most what the upper one allow. A half may have been rounded
+    either way, since publishers differ in that.
+    """
+    place = _project(table, table.shares_of or ())
+    least, most = bases[0][place], bases[1][place]
+    low, high = np.zeros(place.size), most.copy()
+    for size in np.unique(least[least > 0]).tolist():
+        at = least == size
+        low[at] = _ends(table, at, size)[0]
+    for size in np.unique(most[(most > 0) & np.isfinite(most)]).tolist():
+        at = most == size
+        high[at] = np.minimum(_ends(table, at, size)[1], size)
+    high = np.maximum(high, 0.0)
+    return np.minimum(np.maximum(low, 0.0), high + 1), high  # one past the largest: there is none
+
+
+def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Array, Array]:
+    """The least and the largest counts of some cells, of this number of people."""
+    values, units = table.counts[at], table.units * size
+    found = possible_counts(values, table.protections, units)
+    last = next((each for each in reversed(table.protections) if not each.hides), None)
+    if not isinstance(last, Rounding) or last.mode != "nearest":
+        return found.low, found.high
+    half, shown = last.base / 2, ~np.isnan(values)
+    low, high = np.ceil((values - half) * units - _NEAR), np.floor((values + half) * units + _NEAR)
+    some = found.low <= found.high  # else no count can have become this, unless a half went the other way
+    low = np.where(some & ~(found.low > low), found.low, low)
+    high = np.where(some & ~(found.high < high), found.high, high)
+    return np.where(shown, low, found.low), np.where(shown, high, found.high)
+
+
+def _project(table: CountTable, of: Sequence[str]) -> npt.NDArray[np.intp]:
+    """For each cell of a table the cell of these columns that it is in."""
+    shape = tuple(map(len, table.labels))
+    codes = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
+    flat = np.zeros(prod(shape), dtype=np.intp)
+    for name in of:
+        at = table.columns.index(name)
+        flat = flat * shape[at] + codes[at]
+    return flat

@@ -95,7 +95,8 @@ def test_hidden_shares_parts_and_models(tmp_path):
     assert np.array_equal(shares.values, ta.publish(PEOPLE, ta.Marginals(2, [["sex"]])).values)
     assert some.where == "sex = 'f'"
     assert model.statistic.blocks == (("sexm",),)
-    assert [one.id for one in found.skipped] == ["gone.csv", "../outside.csv"]
+    assert [one.id for one in found.skipped] == ["model.csv, standard errors", "gone.csv", "../outside.csv"]
+    assert "they are not read" in found.skipped[0].reason
     assert ta.reconstruct(found.releases, PEOPLE.public, "least-squares", proof_effort=0).n == N
 
 
@@ -181,6 +182,46 @@ def test_means_and_sums_give_the_same_equations(tmp_path, name, people, ending):
     assert found.releases[0].statistic == expected.statistic
     assert np.allclose(found.releases[0].values, expected.values, rtol=1e-12)
     assert found.meaning == ()
+
+
+def test_minima_and_maxima_limit_everybody_and_quantiles_are_not_checked(tmp_path):
+    INCOME.groupby(["region", "ward"]).income.agg(["min", "median", "max"]).to_csv(tmp_path / "t.csv")
+    entries = [
+        f'[[tables]]\nfile = "t.csv"\nname = "{value}"\nkind = "{kind}"\nvalue = "{value}"'
+        for kind, value in (("minima", "min"), ("maxima", "max"), ("quantiles", "median"))
+    ]
+    more = '[[tables]]\nfile = "t.csv"\nname = "both"\nkind = "maxima"\nvalue = "max"\ncount = "min"'
+    found = read_described(_folder(tmp_path, *entries, more, secret="income"), EARNERS.public)
+    assert [(one.id, one.planned) for one in found.skipped] == [("median", True), ("both", True)]
+    assert "no attack here uses quantiles" in found.skipped[0].reason
+    assert "count must be left out" in found.skipped[1].reason
+    exact = ta.publish(EARNERS, ta.Extremes(3, [["region", "ward"]]))
+    least, most = (release.values for release in found.releases)
+    half = exact.values.size // 2
+    assert found.releases[0].statistic == exact.statistic
+    np.testing.assert_allclose(least, np.append(exact.values[:half], np.full(half, np.nan)))
+    np.testing.assert_allclose(most, np.append(np.full(half, np.nan), exact.values[half:]))
+    limits = ta.reconstruct(found.releases, EARNERS.public).limits
+    assert (limits.low <= INCOME.income + 1e-6).all()
+    assert (INCOME.income <= limits.high + 1e-6).all()
+    whole = ta.reconstruct(exact, EARNERS.public).limits
+    np.testing.assert_allclose(limits.low, whole.low)
+    np.testing.assert_allclose(limits.high, whole.high)
+
+
+def test_standard_errors_are_not_checked_of_linear_models_alone(tmp_path):
+    (tmp_path / "m.csv").write_text("term,coef,std err\nconst,0.5,.1\nsexm,-0.03,.1\n")
+    (tmp_path / "n.csv").write_text("term,coef\nconst,0.5\nsexm,-0.03\n")
+    entry = '[[tables]]\nfile = "{}"\nkind = "coefficients"\nloss = "{}"'
+    listed = [
+        entry.format(*each) for each in (("m.csv", "linear"), ("m.csv", "logistic"), ("n.csv", "linear"))
+    ]
+    found = read_described(_folder(tmp_path, *listed), PEOPLE)
+    assert [one.id for one in found.skipped] == ["m.csv, standard errors"]  # logistic ones say nothing more
+    assert len(found.outputs) == 3
+    audit = ta.audit(PEOPLE, found)
+    assert any("standard errors: not checked" in line for line in audit.document["not_tested"])
+    assert audit.verdict.word != "pass"
 
 
 def test_wrong_headers_of_amounts_are_named(tmp_path):

@@ -38,7 +38,7 @@ __all__ = ["RESULTS", "is_acro", "read_acro", "shared_variable"]
 
 RESULTS = "results.json"
 _COUNTS = ("count", "size", "len", "FrequencyTable", "Count")
-_AMOUNTS = ("mean", "sum")
+_AMOUNTS = ("mean", "sum", "min", "max")
 _OTHERS = ("mean", "sum", "median", "std", "mode", "var", "min", "max")
 _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _MOST_OUTPUTS = 10_000

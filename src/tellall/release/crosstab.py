@@ -18,8 +18,10 @@ from tellall.release.printed import Codes, PrintedTable, TableContext, Variable,
 from tellall.release.protections.protection import Protection, as_protections
 from tellall.release.release import Release
 from tellall.release.statistics.among import Where
+from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import TOTAL, CellCounts
 from tellall.release.statistics.cell_means import CellMeans
+from tellall.release.statistics.extremes import Extremes
 from tellall.release.statistics.marginals import Marginals
 from tellall.release.statistics.sums import Sums
 from tellall.release.statistics.tables import Tables
@@ -119,9 +121,9 @@ def amounts_of_grid(
     *,
     counts: Grid | None = None,
 ) -> Release:
-    """The release of a table of sums or means ("sum", "mean") of a real secret; its totals are left out.
+    """The release of a table of sums, means, minima or maxima ("sum", "mean", "min", "max") of a real secret.
 
-    ``counts``, of the same labels, has the number of people behind each.
+    Its totals are left out. ``counts``, of the same labels, has the number of people behind each sum or mean.
     """
     shown = [
         understand(one.without_totals(), known)[0] for one in ((grid,) if counts is None else (grid, counts))
@@ -130,8 +132,14 @@ def amounts_of_grid(
     if table.meaning or not table.columns or not _aligned(table):
         raise invalid("table", f"{kind}s under the categories of public columns", "others")
     names = [table.public.names[index] for index in table.columns]
-    statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names], counts=counts is not None)
-    values = np.concatenate([_filled(one, "unknown") for one in shown])
+    parts = [_filled(one, "unknown") for one in shown]
+    statistic: Statistic
+    if kind in ("min", "max"):
+        statistic, other = Extremes(len(names) + 1, [names]), np.full(parts[0].size, np.nan)
+        parts = [parts[0], other] if kind == "min" else [other, parts[0]]
+    else:
+        statistic = (Sums if kind == "sum" else CellMeans)(len(names) + 1, [names], counts=counts is not None)
+    values = np.concatenate(parts)
     return Release.from_values(statistic, values, public=table.public, protect=protect, levels=0)
 
 

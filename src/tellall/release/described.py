@@ -27,7 +27,14 @@ __all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described
 
 DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
-_AMOUNTS = {"means": "mean", "sums": "sum"}
+_AMOUNTS = {"means": "mean", "sums": "sum", "minima": "min", "maxima": "max"}
+_NUMBERS = (*_AMOUNTS, "quantiles")  # what only a real number has
+_ERRORS = ("std.error", "std. error", "std err", "std. err.", "standard error", "stderr", "se", "bse")
+_QUANTILES = "no attack here uses quantiles. Publish counts by range to have them checked"
+_UNREAD = (
+    "they are not read, and say how far people are from the line. In a plan of the same fit, "
+    "standard_errors = true has them attacked"
+)
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
 
@@ -50,6 +57,8 @@ def read_described(folder: Path, public: Any, *, secret: str | None = None) -> O
         try:
             path = files.fits_inside(folder, entry.file, what="file")
             outputs.append(Output(name, _read(path, entry, known), files=(path,)))
+            if entry.kind == "coefficients" and entry.loss == "linear" and _has_errors(path, entry):
+                skipped.append(NotRead(f"{name}, standard errors", _UNREAD))
         except TellallError as error:
             skipped.append(NotRead(name, one_line(str(error), 300)))
     assert known.secret is not None
@@ -86,7 +95,7 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> T
             for at, name in enumerate(grid.names):
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
-    if any(entry.kind in _AMOUNTS for entry in tables):
+    if any(entry.kind in _NUMBERS for entry in tables):
         return TableContext(given.public, given.secret, ())  # what has means and sums is a real number
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
     return TableContext(given.public, given.secret, meaning)
@@ -113,6 +122,8 @@ def _read(path: Path, entry: Any, known: TableContext) -> Release:
         release = _coefficients(path, entry, people, protect)
     elif entry.kind == "survival":
         release = _survival(path, entry, people, protect)
+    elif entry.kind == "quantiles":
+        raise InvalidInput(_QUANTILES)
     elif entry.kind in _AMOUNTS:
         release = _amounts(_grid(path, entry, people), entry, people, protect)
     else:
@@ -124,7 +135,11 @@ def _read(path: Path, entry: Any, known: TableContext) -> Release:
 
 
 def _amounts(grid: Grid, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
-    """Means or sums, in the cells of a table or in a column of their own; their counts in another."""
+    """Means, sums or extremes, in the cells of a table or in a column of their own; counts in another."""
+    if entry.count and entry.kind not in ("means", "sums"):
+        raise invalid(
+            "count", "left out of minima and maxima", entry.count, "Describe it as a table of counts."
+        )
     across = len(grid.names) - 1
     if entry.value or entry.count or grid.names[across] is None:
         heads = grid.labels(across)
@@ -144,6 +159,12 @@ def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Pr
         raise invalid("time", "the public column of follow-up times", "nothing")
     lines = read_cells(path, sheet=entry.sheet or None)
     return curve_of_lines(lines, people, entry.time, protect, value=entry.value)
+
+
+def _has_errors(path: Path, entry: Any) -> bool:
+    """Whether a printed model shows its standard errors."""
+    heads = read_cells(path, sheet=entry.sheet or None)[0]
+    return any(label_text(cell).lower().replace("_", " ") in _ERRORS for cell in heads)
 
 
 def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:

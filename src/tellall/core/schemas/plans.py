@@ -130,11 +130,12 @@ class FolderTable(_Strict):
     name: Annotated[Text, Field(description="What pages call it; the file's name by default.")] = ""
     sheet: Annotated[Text, Field(description="The sheet of an Excel file; the first by default.")] = ""
     kind: Annotated[
-        Literal["counts", "coefficients", "means", "sums", "survival"],
+        Literal["counts", "coefficients", "means", "sums", "minima", "maxima", "quantiles", "survival"],
         Field(description="What the numbers are."),
     ] = "counts"
     value: Annotated[
-        Text, Field(description="Of means, sums and survival: the header over them, where there are several.")
+        Text,
+        Field(description="Of means, sums, extremes and survival: the header over them, of several."),
     ] = ""
     count: Annotated[Text, Field(description="Of means and sums: the header over the numbers of people.")] = (
         ""

@@ -23,7 +23,7 @@ from tellall.people.cuts import choose_cuts
 
 __all__ = [
     "Coding",
-    "SomePeople",
+    "StoredSubset",
     "Values",
     "code_cut",
     "code_secret",
@@ -73,7 +73,7 @@ class Coding:
 
 
 @dataclass(frozen=True, eq=False)
-class SomePeople:
+class StoredSubset:
     """Some of the people of a store: those whose codes are among the right combinations.
 
     Attributes

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, SomePeople, Values
+from tellall.people.counting.coding import Coding, StoredSubset, Values
 
 __all__ = [
     "MOST_VALUES",
@@ -67,7 +67,7 @@ class Engine(ABC):
         codings: Sequence[Coding],
         sets: Sequence[tuple[int, ...]],
         progress: Progress | None,
-        part: SomePeople | None = None,
+        part: StoredSubset | None = None,
     ) -> npt.NDArray[np.int64]:
         """The cells of tables over the coded columns, one table after the other, in C order.
 

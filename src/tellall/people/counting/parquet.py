@@ -17,7 +17,7 @@ from tellall.core.duck import literal, pattern_of, quoted
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import said_safely
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, SomePeople, Values
+from tellall.people.counting.coding import Coding, StoredSubset, Values
 from tellall.people.counting.engine import Engine, changed
 from tellall.people.counting.parquet_files import files_of, portions, stamps_of
 from tellall.people.counting.sql import code_of, has_code, number_of, select
@@ -123,7 +123,7 @@ class Parquet(Engine):
         codings: Sequence[Coding],
         sets: Sequence[tuple[int, ...]],
         progress: Progress | None,
-        part: SomePeople | None = None,
+        part: StoredSubset | None = None,
     ) -> npt.NDArray[np.int64]:
         used = sorted({index for chosen in sets for index in chosen})
         some, inside = [codings[index] for index in used], {old: new for new, old in enumerate(used)}

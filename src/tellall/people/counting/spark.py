@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.core.work import Progress
-from tellall.people.counting.coding import Coding, SomePeople, Values
+from tellall.people.counting.coding import Coding, StoredSubset, Values
 from tellall.people.counting.engine import Engine, changed
 
 __all__ = [
@@ -133,7 +133,7 @@ class BehindIbis(Engine):
         codings: Sequence[Coding],
         sets: Sequence[tuple[int, ...]],
         progress: Progress | None,
-        part: SomePeople | None = None,
+        part: StoredSubset | None = None,
     ) -> npt.NDArray[np.int64]:
         levels = [coding.column.levels for coding in codings]
         found: dict[int, npt.NDArray[np.int64]] = {}
@@ -173,7 +173,7 @@ class BehindIbis(Engine):
         return codes, numbers
 
     def _grouped(
-        self, codings: Sequence[Coding], part: SomePeople | None
+        self, codings: Sequence[Coding], part: StoredSubset | None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The joint codes that occur among people of the part, with the number of people who have each."""
         if part is not None:

@@ -14,7 +14,7 @@ from tellall.core.checks import whole
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.work import Progress
 from tellall.people.columns import Bins, Column
-from tellall.people.counting.coding import Coding, SomePeople, Values, code_cut, code_secret, code_values
+from tellall.people.counting.coding import Coding, StoredSubset, Values, code_cut, code_secret, code_values
 from tellall.people.counting.engine import MOST_VALUES, Engine
 from tellall.people.counting.tally import Counts, with_secret
 from tellall.people.dataset import Dataset, Outline, Public, bins_by_column, choose_columns, unknown_name
@@ -63,7 +63,7 @@ class Stored:
     meaning: tuple[str, ...] = ("0", "1")
     progress: Progress | None = field(default=None)
     assumed: str = ""  # as of a Dataset: these files are not text
-    part: SomePeople | None = None  # whom tables are about, where that is not everybody
+    part: StoredSubset | None = None  # whom tables are about, where that is not everybody
 
     @property
     def n(self) -> int:
@@ -83,7 +83,7 @@ class Stored:
         last = [self.secret] if secret and self.secret is not None else []
         return self.engine.count([*self.codings, *last], sets, progress or self.progress, self.part)
 
-    def only(self, part: SomePeople) -> Stored:
+    def only(self, part: StoredSubset) -> Stored:
         """Some of these people, seen through their tables alone."""
         people = int(self.engine.count([], [()], None, part)[0])
         counted = replace(part, people=people)

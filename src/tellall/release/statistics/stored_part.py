@@ -9,7 +9,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.core.errors import invalid
 from tellall.people.columns import Column
-from tellall.people.counting.coding import Coding, SomePeople
+from tellall.people.counting.coding import Coding, StoredSubset
 from tellall.people.counting.stored import Stored
 from tellall.people.dataset import Public
 from tellall.release.statistics.conditions import Condition, Subset, column_of
@@ -43,7 +43,7 @@ def people_of_store(subset: Subset, people: Stored) -> Stored:
     codes = np.indices(shape).reshape(len(shape), -1)
     numbers = tuple(_number(coding, row) for coding, row in zip(codings, codes, strict=True))
     every = Public(tuple(coding.column for coding in codings), codes, numbers)
-    found = people.only(SomePeople(codings, subset.mask(every).reshape(shape)))
+    found = people.only(StoredSubset(codings, subset.mask(every).reshape(shape)))
     if not found.n:
         raise invalid("where", "true of one person or more", "true of nobody")
     return found

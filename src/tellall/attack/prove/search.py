@@ -26,6 +26,7 @@ _FEW_NODES = 1  # of the first search for a solution, before walks are tried
 _LISTED = 10  # unknowns up to which all solutions are listed
 _LIST = Exhaustive(cap=2000, nodes=4000)
 _SHARE = 0.2  # of the steps left: the most that one hard call may cost in a part that is begun
+_PIVOTS = 2  # of a question at first, for each row
 _MORE = 4  # times as many pivots for each question, when too many are left without an answer
 _UNANSWERED = 8  # questions
 
@@ -84,9 +85,19 @@ def _cost_of_pivot(part: Component) -> float:
     return _PIVOT + _ENTRY * float(m * n)
 
 
+def _cost_of_question(part: Component) -> float:
+    """The steps of one question with the pivots that each is given at first."""
+    return float(_PIVOTS * part.matrix.shape[0]) * _cost_of_pivot(part)
+
+
+def _asks(part: Component) -> bool:
+    """Whether to ask about one count after the other: if a few questions cost no more than one programme."""
+    return Branching.takes(part) and _UNANSWERED * _cost_of_question(part) <= cost_at_root(part)
+
+
 def affordable(part: Component, budget: Budget) -> bool:
     """Whether a part is worth beginning with the steps that are left."""
-    first = part.matrix.shape[0] * _cost_of_pivot(part) if Branching.takes(part) else cost_at_root(part)
+    first = _cost_of_question(part) if _asks(part) else cost_at_root(part)
     return first <= _SHARE * budget.left
 
 
@@ -99,10 +110,10 @@ def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool =
     -----
     Few unknowns are listed. Else one solution is found, and only a count at one of its ends in it can be
     settled. Each solution shrinks the list, and so does each single step that leads from it to another.
-    Where the part is small enough, we ask of one count after the other whether a solution moves it
-    (`Branching`): what is refuted is checked in whole numbers, and narrows the box for the questions that
-    follow. In a larger part every further solution must move some count of the list: max Σ moves subject to
-    Σ moves ≥ 1, by HiGHS. Where none is left to be found, the whole list is settled at once.
+    In a part of few rows we ask of one count after the other whether a solution moves it (`Branching`): what
+    is refuted is checked in whole numbers, and narrows the box for the questions that follow. In others
+    every further solution must move some count of the list: max Σ moves subject to Σ moves ≥ 1, by HiGHS.
+    Where none is left to be found, the whole list is settled at once.
     """
     n = part.columns.size
     if not n:  # a row whose counts are all known
@@ -113,7 +124,7 @@ def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool =
         found = list_solutions(part)
         if found is not None:
             return found
-    search = (_Questions if Branching.takes(part) else _Programmes)(part, ends, budget)
+    search = (_Questions if _asks(part) else _Programmes)(part, ends, budget)
     try:
         return search.run()
     except KeyboardInterrupt:
@@ -243,7 +254,7 @@ class _Questions(_Search):
         return None, False, True
 
     def _rest(self) -> Settled:
-        self.start, pivots = self.held, 2 * self.engine.m
+        self.start, pivots = self.held, _PIVOTS * self.engine.m
         for unknown in np.flatnonzero(self.candidates).tolist():
             self._ask(unknown, pivots)
         last = -1

@@ -105,7 +105,7 @@ def attack(
         people = _known(loaded, public, more)
         loaded = _about(loaded, about, people)
     for one in skipped:
-        talk.print(f"Not read: {one}", soft_wrap=True)
+        talk.print(f"Not read: {one}")
     found = reconstruct(
         loaded,
         people.public,
@@ -121,9 +121,9 @@ def attack(
     for line in _lines(document):
         talk.print(line)
     for reason in document["skipped"]:
-        talk.print(f"Not used: {reason}", soft_wrap=True)
+        talk.print(f"Not used: {reason}")
     for note in document["notes"]:
-        talk.print(note, soft_wrap=True)
+        talk.print(note)
     tell_assumed(people.assumed, talk)
     if reveal:
         marked = write_secret(out or Path(f"{releases[0].stem}-people"), _people(found))

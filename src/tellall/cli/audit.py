@@ -180,7 +180,7 @@ def audit(
     known = chosen.not_checked
     chosen = chosen.attackable(people)
     for one in chosen.not_checked[len(known) :]:
-        talk.print(str(one), soft_wrap=True)
+        talk.print(str(one))
     chosen.check(people)
     chosen = replace(chosen, device=find_device(device).name)
     on_cpu = chosen.device == "cpu"
@@ -227,7 +227,7 @@ def audit(
     for text in audit_text(result.document):
         talk.print(text)
     for line in (*audit_lines(result.document), *attacker_lines(result.document)):
-        talk.print(line, soft_wrap=True)
+        talk.print(line)
     if outputs is not None:
         _write_record(result.document, folder, outputs.made_by, talk)
     changeable = outputs is None and not chosen.forbidden and not no_remedy
@@ -302,7 +302,7 @@ def _asked(
     folder = read_folder(acro, people)
     chosen = chosen.with_outputs(folder)
     for one in folder.skipped:
-        talk.print(f"Not read: {one}", soft_wrap=True)
+        talk.print(f"Not read: {one}")
     return people, chosen, folder
 
 
@@ -323,7 +323,7 @@ def _people_of(acro: Path, data: Path | None, secret: str | None, talk: Console)
         reasons = "; ".join(map(str, found.skipped[:3])) or "none"
         raise invalid("--acro", "a folder with an output that can be read", reasons)
     public = columns_used(found, everything.public)
-    talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.", soft_wrap=True)
+    talk.print(f"The secret is {chosen}; the attacker knows {', '.join(public)}.")
     return Dataset.from_frame(table, secret=chosen, public=public)
 
 

@@ -117,7 +117,7 @@ def calibrate(
             for text in calibration_text(found[-1], chosen.exposed_limit):
                 page.print(text)
     for one_skipped in skipped:
-        talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}", soft_wrap=True)
+        talk.print(f"{one_skipped['name']}: no answer: {one_skipped['reason']}")
     asked = ["--max-advantage", f"{limit:g}", "--family", family, "--draws", str(draws)]
     document = {
         **study_document("calibrate", plan, data, chosen, asked, decoder or ()),

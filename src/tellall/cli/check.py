@@ -71,7 +71,7 @@ def check(
         same = CuratorKey.read(key).agrees(data, _kept(record))
         sentence = f"{data} is {'the' if same else 'not the'} file of people that {record} is about."
     if not as_json:
-        PlainConsole(quiet=quiet).print(sentence, soft_wrap=True)
+        PlainConsole(quiet=quiet).print(sentence)
     document: dict[str, Any] = {"schema_version": VERSION, "document": "check", "same": same}
     emit(document, as_json=as_json, out=out)
     raise typer.Exit(1 if same is False else 0)

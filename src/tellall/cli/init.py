@@ -62,7 +62,7 @@ def init(
         *(f"Left out {reason}" for reason in made.left_out),
         f"Check it, then run: tellall audit {plan}",
     ):
-        talk.print(line, soft_wrap=True)
+        talk.print(line)
     tell_assumed(getattr(table, "assumed", ""), talk)
     document = {
         "schema_version": VERSION,
@@ -89,7 +89,7 @@ def _describe(folder: Path, out: Path | None, secret: str | None, talk: Console)
     files.write_text(target, text)
     talk.print(f"Wrote {target}: {len(found)} tables.", soft_wrap=True)
     for reason in left_out:
-        talk.print(f"Not understood: {reason}", soft_wrap=True)
+        talk.print(f"Not understood: {reason}")
     talk.print(f"Check it, then run: tellall attack {folder} --public people.csv", soft_wrap=True)
     named = {"schema_version": VERSION, "document": "draft", "plan": str(target), "secret": secret or ""}
     return {**named, "tables": found, "left_out": left_out}

@@ -17,7 +17,7 @@ from tellall.core import files
 from tellall.core.claims import claimed, clear_leftovers
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
-from tellall.core.text import one_line, plain_text
+from tellall.core.text import one_line, plain_text, wrapped
 from tellall.core.work import Progress, listening
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read_plan(plan: Path, data: Path | None, seed: int | None, talk: Console) ->
 
     chosen = Plan.read(plan, needs_data=data is None)
     for one in chosen.not_checked:
-        talk.print(str(one), soft_wrap=True, highlight=False, markup=False)
+        talk.print(str(one), highlight=False, markup=False)
     if not chosen.releases:
         rule = "given with a kind of statistic and protection that tellall has"
         raise invalid("releases", rule, ", ".join(one.reason for one in chosen.not_checked))
@@ -190,14 +190,14 @@ def announce(page: Path, talk: Console) -> None:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Prints a text on standard output or standard error; nothing in it acts on the terminal."""
-    typer.echo(plain_text(text), err=err)
+    """Prints a text; nothing in it acts on the terminal. Results fit it; a message stays on its line."""
+    typer.echo(plain_text(text) if err else wrapped(plain_text(text)), err=err)
 
 
 def tell_assumed(sentence: str, talk: Console) -> None:
     """Prints how the text of a file was read, where it was text."""
     if sentence:
-        talk.print(sentence, soft_wrap=True)
+        talk.print(sentence)
 
 
 def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
@@ -369,7 +369,7 @@ def _lines(talk: Console, words: str) -> Iterator[Progress]:
             done, total = known
             more = f" ({one_line(now, _SHOWN)})" if now else ""
             much = _progress_words(done, total, monotonic() - began)
-            talk.print(f"{words}: {much}{more}", soft_wrap=True, markup=False)
+            talk.print(f"{words}: {much}{more}", markup=False)
 
     watch = Thread(target=repeat, daemon=True)
     watch.start()

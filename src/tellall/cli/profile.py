@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Html, Out, Quiet, check_out, emit, say, tell_assumed, write_page
+from tellall.cli.options import (
+    AsJson,
+    Html,
+    Out,
+    Quiet,
+    check_out,
+    emit,
+    say,
+    tell_assumed,
+    write_page,
+)
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -41,6 +52,9 @@ def profile(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Of the page's attack alone.")] = 0,
     quiet: Quiet = False,
     out: Out = None,
+    reveal: Annotated[
+        bool, typer.Option("--reveal", help="Also say which record is promised least.")
+    ] = False,
     html: Html = None,
 ) -> None:
     """Say what differential privacy promises for a regression.
@@ -65,6 +79,8 @@ def profile(
     table = tellall.profile_table(
         matrix, target, methods, epsilons=at_epsilon or (0.1, 0.5, 1.0, 2.0), deltas=at_delta or (1e-3, 1e-6)
     )
+    if not reveal:  # which record is the worst points at a person
+        table = replace(table, rows=tuple(replace(row, worst_record=None) for row in table.rows))
     if not as_json:
         say(str(table))
     document = {

@@ -93,7 +93,7 @@ def publish(
         for release, name in zip(made, names, strict=True):
             release.put(batch, name)
     for release, name in zip(made, names, strict=True):
-        talk.print(f"{name}: {release}", soft_wrap=True)
+        talk.print(f"{name}: {release}")
     tell_assumed(people.assumed, talk)
     if seed is not None:
         talk.print("Made with a known seed: for rehearsals, not for publication.")

@@ -98,7 +98,7 @@ def sweep(
             for text in sweep_text(plain, chosen.limit, chosen.exposed_limit):
                 page.print(text)
             for line in swept_lines(plain):
-                page.print(line, soft_wrap=True)
+                page.print(line)
     options = [part for name in families for part in ("--family", name)]
     options += ["--scales", scales, "--repeats", str(repeats)]
     document = {

@@ -8,17 +8,22 @@ Whatever tellall prints or writes goes through here: messages by `one_line`, lon
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from pathlib import PurePath
 
 __all__ = [
+    "TERMINAL",
     "escape_marks",
     "no_formula",
     "one_line",
     "plain_text",
     "said",
     "said_safely",
+    "wrapped",
 ]
+
+TERMINAL = 80  # columns that everything printed fits into
 
 _JOINERS = "\u200c\u200d"  # within words of several languages
 # what may be one of the marks that act: controls, the second controls, spaces, joiners and directions
@@ -78,6 +83,31 @@ def no_formula(text: str) -> str:
     ("'=1+1", 'north')
     """
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def wrapped(text: str, indent: str = "  ", width: int = TERMINAL) -> str:
+    """Text whose lines fit a terminal: broken between words, what follows indented; words are never cut.
+
+    Examples
+    --------
+    >>> wrapped("a bb ccc", width=5), wrapped("  a/long/path/of/a/file", width=5)
+    ('a bb\\n  ccc', '  a/long/path/of/a/file')
+    """
+    return "\n".join(
+        line if len(line) <= width else _broken(line, indent, width) for line in text.split("\n")
+    )
+
+
+def _broken(line: str, indent: str, width: int) -> str:
+    start = line[: len(line) - len(line.lstrip(" "))]
+    return textwrap.fill(
+        line.strip(" "),
+        width,
+        initial_indent=start,
+        subsequent_indent=start + indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def said(error: BaseException, most: int = 160) -> str:

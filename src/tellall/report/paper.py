@@ -12,8 +12,10 @@ from typing import Any, Literal, get_args
 from tellall.core import files
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
+from tellall.core.text import wrapped
 from tellall.core.version import __version__, versions
 from tellall.report.plot import Figure, numbers
+from tellall.report.text import fitted
 
 __all__ = [
     "MEANINGS",
@@ -220,13 +222,14 @@ class PaperRerun:
         parts = [f"{self.title} ({self.reference})"]
         if self.index:
             rows = [(one.number, one.verdict, one.says, one.found) for one in self.index]
-            parts.append(_columns([("number", "verdict", "says", "ours"), *rows]))
+            parts.append("\n".join(wrapped(": ".join(filter(None, row)), indent="    ") for row in rows))
         numbered = (f"{place}. {one}" for place, one in enumerate(self.statements, 1))
-        parts.append("\n".join(line.replace("\n", f"\n{'':3}") for line in numbered))
+        parts.append("\n".join(wrapped(line.replace("\n", f"\n{'':3}"), indent=6 * " ") for line in numbered))
         for figure in self.figures:
             head, body, _ = numbers(figure, _TEXT_ROWS)
-            parts.append(f"{figure.title}: {figure.y.words}\n" + _columns([tuple(head), *map(tuple, body)]))
-        return "\n\n".join([*parts, *self.notes])
+            words = wrapped(f"{figure.title}: {figure.y.words}")
+            parts.append("\n".join([words, *fitted([head, *body])]))
+        return "\n\n".join([*parts, *map(wrapped, self.notes)])
 
 
 def _runs(places: tuple[int, ...]) -> list[str]:
@@ -244,10 +247,3 @@ def _runs(places: tuple[int, ...]) -> list[str]:
         else:
             ends.append([place, place])
     return [str(first) if first == last else f"{first}–{last}" for first, last in ends]
-
-
-def _columns(rows: list[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )

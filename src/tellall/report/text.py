@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tellall.core.amounts import level, percent, with_interval
-from tellall.core.text import plain_text
+from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.sweep import untried_decoders
@@ -24,13 +24,13 @@ __all__ = [
     "aligned",
     "audit_text",
     "calibration_text",
+    "fitted",
     "release_table",
     "sweep_text",
     "talk_console",
 ]
 
 _STYLES = {"pass": "bold green", "review": "bold yellow", "fail": "bold red"}
-_WIDTH = 80
 _SENSITIVE = "Sensitive: people proved alone or exposed who have a sensitive value."
 _WORDS = f"Guess: the strongest baseline. Alone, group: people proved. {_SENSITIVE}"
 _SWEPT = (
@@ -197,7 +197,7 @@ def _named(row: JudgedRow) -> Text:
     """The name and what decided about it, on one line."""
     decided = f": {row.decided}"
     name = _unbroken(row.name)
-    name.truncate(_WIDTH - len(decided), overflow="ellipsis")
+    name.truncate(TERMINAL - len(decided), overflow="ellipsis")
     return name.append(decided)
 
 
@@ -222,6 +222,21 @@ def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
         ).rstrip()
         for line in plain
     ]
+
+
+def fitted(rows: Sequence[Sequence[str]]) -> list[str]:
+    """A table, its head first, in as many parts below one another as it takes for each to fit a terminal.
+
+    Every part begins with the first column.
+    """
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    parts: list[list[int]] = [[]]
+    for place in range(1, len(widths)):
+        if parts[-1] and widths[0] + sum(widths[one] for one in (*parts[-1], place)) - 2 > TERMINAL:
+            parts.append([])
+        parts[-1].append(place)
+    tables = [[[row[0], *(row[place] for place in part)] for row in rows] for part in parts]
+    return [line for head, *body in tables for line in ("", *aligned(head, body))][1:]
 
 
 def release_table(rows: Sequence[Outcome]) -> Table:

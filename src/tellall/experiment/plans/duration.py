@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from tellall.release.statistics.base import Statistic
 if TYPE_CHECKING:
     from tellall.experiment.plans.plan import Plan
 
-__all__ = ["Duration", "duration_of"]
+__all__ = ["Duration", "duration_of", "waiting"]
 
 # seconds of one core of a usual machine, measured; docs/scale.md has the table
 _START = 2.5  # libraries, reading, pages
@@ -71,14 +72,28 @@ class Duration:
         return _REMEDY * self.attacks / max(processes, 1)
 
     def told(self, processes: int = 1) -> str:
-        """The time in all in words."""
-        seconds = self.seconds(processes)
+        """The time in all in words, on this machine as busy as it is now."""
+        seconds = self.seconds(processes) * waiting(processes)
         if seconds < 90:
             return f"about {seconds:.0f} seconds"
         return f"about {seconds / 60:.0f} minutes" if seconds < 5400 else f"about {seconds / 3600:.0f} hours"
 
     def __str__(self) -> str:
         return self.told()
+
+
+def waiting(processes: int = 1) -> float:
+    """How many times longer these processes take because others use the machine now; 1 where nobody knows.
+
+    Notes
+    -----
+    With a load of L others on c cores, p more processes get c/(L + p) of a core each.
+    """
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):  # Windows has no such number
+        return 1.0
+    return max(1.0, (load + processes) / (os.cpu_count() or 1))
 
 
 def duration_of(plan: Plan, dataset: Dataset) -> Duration:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import typer
 
 import tellall
-from tellall.cli.options import AsJson, Html, Out, Quiet, Seed, check_out, emit, say, write_page
+from tellall.cli.options import AsJson, Html, Out, Quiet, Seed, check_out, emit, repeated, say, write_page
 from tellall.core.errors import invalid
 from tellall.core.schemas import VERSION
 
@@ -100,15 +99,12 @@ def limit(
         "trials": trials,
         "seed": seed,
     }
-    options = [
-        part for name, value in given.items() if value is not None for part in (f"--{name}", f"{value}")
-    ]
     document = {
         "schema_version": VERSION,
         "tellall": tellall.__version__,
         "versions": versions(),
         "command": "limit",
-        "repeat": shlex.join(["tellall", "limit", frequencies.name, *options]),
+        "repeat": repeated("limit", [frequencies], given),
         "frequencies": frequencies.name,
         "seed": seed,
         "people": n,

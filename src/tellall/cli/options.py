@@ -209,6 +209,14 @@ def emit(document: dict[str, Any], *, as_json: bool, out: Path | None) -> None:
         sys.stdout.write(text)
 
 
+def repeated(command: str, paths: Sequence[Path], given: Mapping[str, object]) -> str:
+    """The command that repeats a page; files without their folders, whose names may name people."""
+    options = [
+        part for name, value in given.items() if value is not None for part in (f"--{name}", f"{value}")
+    ]
+    return shlex.join(["tellall", command, *(path.name for path in paths), *options])
+
+
 def write_page(
     document: dict[str, Any], render: Callable[[dict[str, Any]], str], html: Path | None, *, quiet: bool
 ) -> None:

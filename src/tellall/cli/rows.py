@@ -11,6 +11,7 @@ from tellall.cli.options import (
     INCONCLUSIVE,
     AsJson,
     Cluster,
+    Html,
     Jobs,
     Out,
     Quiet,
@@ -20,8 +21,10 @@ from tellall.cli.options import (
     emit,
     kept_beside,
     progress_bar,
+    repeated,
     resumable,
     say,
+    write_page,
     write_secret,
 )
 from tellall.core.errors import invalid
@@ -81,6 +84,7 @@ def rows(
     quiet: Quiet = False,
     out: Out = None,
     reveal: Reveal = False,
+    html: Html = None,
 ) -> None:
     """Say which people must be behind tables, from these alone.
 
@@ -96,10 +100,12 @@ def rows(
     from tellall.attack.prove.proof import EFFORT
     from tellall.attack.prove.row_areas import rows_by_area
     from tellall.core.jobs import Workers
+    from tellall.report.rows_page import render_rows
     from tellall.report.text import talk_console
 
     talk = talk_console(quiet=quiet)
     check_out(out)
+    check_out(html, "--html")
     areas = _read(tables, by, count, absent, _protections(std, base, mode, below))
     joint = _joint(areas, people)
     kept = kept_beside(out, "rows")
@@ -122,6 +128,20 @@ def rows(
     document = _document(tables, by, areas, joint, found, seed)
     if not quiet and not as_json:
         say("\n".join(_lines(document)))
+    given = {
+        "by": by,
+        "count": count,
+        "people": people,
+        "round": base,
+        "mode": mode,
+        "hidden-below": below,
+        "noise": std,
+        "absent": absent,
+        "effort": effort,
+        "draws": draws,
+        "seed": seed,
+    }
+    write_page({**document, "repeat": repeated("rows", tables, given)}, render_rows, html, quiet=quiet)
     if reveal:
         marked = write_secret(out or Path(f"{tables[0].stem}-rows"), _revealed(joint, found))
         talk.print(f"The rows are in {marked}", soft_wrap=True)

@@ -4,31 +4,111 @@ from __future__ import annotations
 
 from typing import Any
 
+from tellall.core.amounts import percent
 from tellall.experiment.verdict import Answer
-from tellall.report.html import fill
+from tellall.report.blocks import Block, Box, Bullets, Line, Listing, Paragraph, Section, Terms, render_blocks
+from tellall.report.recorded import versions_of
 
 __all__ = ["render"]
 
+Plain = dict[str, Any]
 _LISTED = 200
 
 
-def render(document: dict[str, Any]) -> str:
+def render(document: Plain) -> str:
     """The page: a sentence, and a row for each cell, those that the rule misses first."""
-    limit = document["p"]
-    cells = [{**cell, "missed": _missed(cell, limit)} for cell in document["cells"]]
-    cells.sort(key=lambda cell: (not cell["missed"], cell["second"] is None, cell["second"] or 0.0))
-    missed = sum(cell["missed"] for cell in cells)
-    kind = "fail" if missed else "pass"
-    word = "The rule misses cells" if missed else "The rule holds here"
-    return fill(
-        "contributors.html",
-        document=document,
-        answer=Answer(kind, word, document["sentence"]),
-        cells=cells[:_LISTED],
-        left=max(0, len(cells) - _LISTED),
+    return render_blocks(
+        (
+            Section("answer", "", _answer_blocks),
+            Section("cells", "Cell by cell", _cell_blocks),
+            Section("assumed", "What was assumed", _assumed_blocks),
+            Section("repeat", "How to repeat this", _repeat_blocks),
+        ),
+        document,
+        title=f"{_answer(document).word}: largest contributors",
+        heading="What do sums give away about their largest contributors?",
+        subtitle=(
+            f"{len(document['cells']):,} cells; the {document['p']:g} % rule and dominance ({document['n']}, "
+            f"{100 * document['share']:g} %) beside the attack."
+        ),
     )
 
 
-def _missed(cell: dict[str, Any], limit: float) -> bool:
+def _answer(document: Plain) -> Answer:
+    missed = any(_missed(cell, document["p"]) for cell in document["cells"])
+    word = "The rule misses cells" if missed else "The rule holds here"
+    return Answer("fail" if missed else "pass", word, document["sentence"])
+
+
+def _answer_blocks(document: Plain) -> list[Block]:
+    said = "This page shows cells and percentages, and nobody's number. It informs; a person decides."
+    return [Box(_answer(document), large=True), Paragraph(said, soft=True)]
+
+
+def _cell_blocks(document: Plain) -> list[Block]:
+    cells = sorted(document["cells"], key=lambda cell: _order(cell, document["p"]))
+    table = Listing(
+        "Cells",
+        (
+            "cell",
+            "people",
+            "dominance",
+            "p %",
+            "rest beyond the two largest",
+            "by an outsider",
+            "by the second largest",
+        ),
+        [_line(cell, document["p"]) for cell in cells[:_LISTED]],
+        "How near the largest possible value of the largest contributor comes to the true one, from "
+        "everything that is published together, in % of it.",
+        left=("dominance", "p %"),
+    )
+    left = len(cells) - _LISTED
+    return [table, *([Paragraph(f"{left:,} more cells are not listed.", soft=True)] if left > 0 else [])]
+
+
+def _line(cell: Plain, limit: float) -> Line:
+    return Line(
+        cell["cell"],
+        (
+            f"{cell['contributors']:,}",
+            "withhold" if cell["dominance"] else "show",
+            "withhold" if cell["p_percent"] else "show",
+            *(_percent(cell[name]) for name in ("gap", "outsider", "second")),
+        ),
+        "missed by the rule" if _missed(cell, limit) else "",
+    )
+
+
+def _percent(value: float | None) -> str:
+    return "not limited" if value is None else percent(value / 100)
+
+
+def _order(cell: Plain, limit: float) -> tuple[bool, bool, float]:
+    return not _missed(cell, limit), cell["second"] is None, cell["second"] or 0.0
+
+
+def _missed(cell: Plain, limit: float) -> bool:
     """Whether the p % rule passes a cell that the releases together break."""
     return not cell["p_percent"] and cell["second"] is not None and cell["second"] < limit - 1e-6
+
+
+def _assumed_blocks(document: Plain) -> list[Block]:
+    return [
+        Bullets(
+            [
+                "Everybody knows which people are in which cell, and that no number is negative.",
+                "The second largest contributor of a cell knows their own number as well. Of one exact sum "
+                "alone they know the largest to within the rest beyond the two largest: what the p % rule "
+                "looks at.",
+                "Values with errors that have no bound, as noise has, limit nothing here; the audit says "
+                "what can be learnt from those.",
+            ]
+        )
+    ]
+
+
+def _repeat_blocks(document: Plain) -> list[Block]:
+    asked = f"p={document['p']:g}, n={document['n']}, share={document['share']:g}"
+    call = f"ta.compare_rules(people, releases, {asked})"
+    return [Terms([("call", call), ("versions", versions_of(document))], code=("call",))]

@@ -19,29 +19,18 @@ from tellall.report.blocks import (
     Listing,
     Paragraph,
     Section,
-    Terms,
     Tile,
     Tiles,
     render_blocks,
 )
 from tellall.report.html import bar_figure, laid_out
 from tellall.report.plot import MOST_SERIES, Axis, Figure, Rule, Series, number
-from tellall.report.recorded import versions_of
+from tellall.report.recorded import repeat_blocks
 
 __all__ = ["render_bounds", "render_limit", "render_profile"]
 
 Plain = dict[str, Any]
 _LEAST = 1e-7  # δ below this is not drawn
-
-
-def repeat_blocks(document: Plain) -> list[Block]:
-    """What repeats a page."""
-    pairs = [
-        ("command", document["repeat"]),
-        *([("seed", f"{document['seed']}")] if "seed" in document else []),
-        ("versions", versions_of(document)),
-    ]
-    return [Terms(pairs, code=("command",))]
 
 
 # profile

@@ -7,7 +7,7 @@ from typing import Any
 from tellall.core import files
 from tellall.report.blocks import Block, Folded, Headed, Paragraph, Preformatted, Signature, Terms
 
-__all__ = ["plan_blocks", "record_blocks", "versions_of"]
+__all__ = ["plan_blocks", "record_blocks", "repeat_blocks", "versions_of"]
 
 Plain = dict[str, Any]
 _SEED = "Draw the noise you publish with another seed: anybody who knows the seed can remove the noise."
@@ -43,6 +43,16 @@ def record_blocks(document: Plain) -> list[Block]:
             "This page shows counts and rates, and nobody's secret. It informs; a person decides.", soft=True
         ),
     ]
+
+
+def repeat_blocks(document: Plain) -> list[Block]:
+    """What repeats a page."""
+    pairs = [
+        ("command", document["repeat"]),
+        *([("seed", f"{document['seed']}")] if "seed" in document else []),
+        ("versions", versions_of(document)),
+    ]
+    return [Terms(pairs, code=("command",))]
 
 
 def versions_of(document: Plain) -> str:

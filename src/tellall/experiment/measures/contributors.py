@@ -13,7 +13,7 @@ import numpy as np
 from tellall.algebra.operators.base import IntArray
 from tellall.attack.prove.limits import Contributions
 from tellall.core import files
-from tellall.core.amounts import count_of
+from tellall.core.amounts import count_of, percent
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.version import __version__, versions
 from tellall.people.dataset import Dataset
@@ -98,7 +98,7 @@ class ContributorTable:
         return (
             f"{said} {count_of(len(self.broken), 'cell')} that the {self.p:g} % rule passes {do} not hold: "
             "with all that is published, the second largest contributor knows the largest to within "
-            f"{min(cell.second for cell in self.broken):.3g} %."
+            f"{percent(min(cell.second for cell in self.broken) / 100)}."
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -1,0 +1,137 @@
+"""The page of `rows`: what published tables say on their own, in counts and without any row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tellall.core.amounts import count_of, percent
+from tellall.experiment.verdict import Answer, area_name
+from tellall.report.bars import Bar
+from tellall.report.blocks import Block, Box, Bullets, Drawn, Line, Listing, Paragraph, Section, render_blocks
+from tellall.report.html import bar_figure
+from tellall.report.recorded import repeat_blocks
+
+__all__ = ["render_rows"]
+
+Plain = dict[str, Any]
+_LISTED, _DRAWN = 200, 20
+
+
+def render_rows(document: Plain) -> str:
+    """The page: how many people must be behind the tables, area by area, and from which tables."""
+    several = document["by"] is not None
+    of = f"{len(document['areas']):,} areas by {document['by']}. " if several else ""
+    return render_blocks(
+        (
+            Section("answer", "", _answer_blocks),
+            Section("areas", "Area by area" if several else "What can occur", _area_blocks),
+            Section("contradictions", "Cells that cannot all be right", _contradiction_blocks),
+            Section("tables", "The tables", _table_blocks),
+            Section("read", "How to read this", _reading_blocks),
+            Section("repeat", "How to repeat this", repeat_blocks),
+        ),
+        document,
+        title="What tables say on their own",
+        heading="Which people must be behind these tables?",
+        subtitle=f"{of}{document['domain']:,} possible rows. Read from the tables alone.",
+    )
+
+
+def _answer_blocks(document: Plain) -> list[Block]:
+    certain, people, areas = document["certain_people"], document["people"], document["areas"]
+    broken = sum(_contradicts(area) for area in areas)
+    unsettled = sum(not area["settled"] for area in areas)
+    if broken == len(areas):
+        answer = Answer("review", "The tables contradict each other", "So they say nothing about anybody.")
+        return [Box(answer, large=True)]
+    share = f" ({percent(certain / people)})" if people else ""
+    whom = f"{certain:,} of {count_of(people, 'person', 'people')}{share}"
+    said = f"{whom} have a row that is in every solution: anybody who has these tables knows that somebody "
+    said += "with these values is there."
+    if broken:
+        said += f" The tables of {count_of(broken, 'area')} contradict each other and prove nothing."
+    if unsettled > broken:
+        said += f" The search did not end in {count_of(unsettled - broken, 'area')}: there may be more."
+    word = f"{count_of(certain, 'person is', 'people are')} certain" if certain else "Nobody is certain"
+    kind = "fail" if certain else "review" if unsettled else "pass"
+    return [Box(Answer(kind, word, said), large=True)]
+
+
+def _contradicts(area: Plain) -> bool:
+    return bool(area["contradiction"]) or str(area["status"]).startswith("contradictory")
+
+
+def _area_blocks(document: Plain) -> Iterator[Block]:
+    areas = sorted(document["areas"], key=lambda area: -area["certain_people"])
+    if len(areas) > 1:
+        chart = bar_figure(
+            "People who are certain",
+            "People with a row in every solution, the areas with most of them first. The table has the same "
+            "numbers.",
+            [Bar(_name(one), one["certain_people"], f"{one['certain_people']:,}") for one in areas[:_DRAWN]],
+            None,
+            "people",
+        )
+        if chart is not None:
+            yield Drawn(chart, titled=False)
+    yield Listing(
+        "Areas",
+        ("area", "people", "rows that can occur", "certain rows", "certain people", "solutions", "search"),
+        [_line(area) for area in areas[:_LISTED]],
+        "A row is a combination of values. It is certain if it is in every solution: every list of people "
+        "that fits all tables.",
+        left=("solutions", "search"),
+    )
+    if len(areas) > _LISTED:
+        yield Paragraph(f"{len(areas) - _LISTED:,} more areas are in the document.", soft=True)
+
+
+def _name(area: Plain) -> str:
+    return area_name(area["name"]) if area["name"] else "everybody"
+
+
+def _line(area: Plain) -> Line:
+    several = "several" if area["settled"] and not _contradicts(area) else "–"
+    return Line(
+        _name(area),
+        (
+            "–" if area["people"] is None else f"{area['people']:,}",
+            *(f"{area[name]:,}" for name in ("possible", "certain", "certain_people")),
+            "one" if area["unique"] else area["solutions"] or several,
+            area["status"],
+        ),
+    )
+
+
+def _contradiction_blocks(document: Plain) -> Iterator[Block]:
+    """How many cells clash; which they are is for those who made the tables, in the document."""
+    for area in document["areas"][:_LISTED]:
+        if area["contradiction"]:
+            tables = ", ".join(dict.fromkeys(cell["table"] for cell in area["contradiction"]))
+            cells = count_of(len(area["contradiction"]), "cell")
+            yield Paragraph(f"{_name(area)}: {cells} of {tables}. The document lists them.")
+
+
+def _table_blocks(document: Plain) -> list[Block]:
+    tables = [
+        Line(" × ".join(table["columns"]) or "all", (f"{table['cells']:,}",)) for table in document["tables"]
+    ]
+    columns = [Line(one["name"], (f"{one['values']:,}",)) for one in document["columns"]]
+    return [
+        Listing("Tables", ("table", "cells"), tables, f"From {', '.join(document['files'])}."),
+        Listing("Columns", ("column", "values"), columns),
+    ]
+
+
+def _reading_blocks(document: Plain) -> list[Block]:
+    return [
+        Bullets(
+            [
+                "Nothing was used but the tables: no list of people, no population.",
+                "That somebody is certain to be there is not yet a name. Who knows some of the values of a "
+                "person can look up the others.",
+                "This page shows counts and no row. --reveal writes the rows to a file of its own.",
+            ]
+        )
+    ]

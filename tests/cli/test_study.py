@@ -192,7 +192,7 @@ def test_no_answer_for_one_of_several_is_inconclusive(tellall):
     )
     assert code == 3
     assert json.loads(out)["skipped"]
-    assert "people can resolve" in err
+    assert "people can resolve" in " ".join(err.split())
 
 
 def test_studies_of_areas_keep_to_the_schemas(tellall):
@@ -280,7 +280,7 @@ def test_too_few_people_to_tell_is_inconclusive(tellall):
     arguments = ("calibrate", "people.toml", "--max-advantage", "0.0001", "--draws", "2", *QUICK, "--quiet")
     code, out, err = tellall(*arguments)
     assert (code, out) == (3, "")
-    assert "people can resolve" in err
+    assert "people can resolve" in " ".join(err.split())
     assert len(err.splitlines()) == 1
 
 

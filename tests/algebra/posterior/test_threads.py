@@ -10,11 +10,11 @@ from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 
-N = 2000
+N = 1000
 
 
 def decoded(decoder: str) -> tuple[np.ndarray, str]:
-    """The bits and the status from one fixed problem of 2000 people."""
+    """The bits and the status from one fixed problem of 1000 people."""
     problem, target, _ = pairs(N, noise=0.25, gross=0.02 if decoder == "lp" else 0.0, seed=3)
     rows, one = target.size, np.ones(N)
     if decoder == "least-squares":
@@ -42,7 +42,7 @@ def test_one_and_two_threads_give_the_same_bits(decoder):
 @pytest.mark.parametrize("decoder", ["least-squares", "posterior"])
 def test_one_and_two_threads_give_the_same_guesses_from_tables(decoder):
     rng = np.random.default_rng(8)
-    people = ta.Dataset.from_arrays(rng.integers(0, 3, (300, 8)), rng.integers(0, 2, 300))
+    people = ta.Dataset.from_arrays(rng.integers(0, 3, (150, 6)), rng.integers(0, 2, 150))
     release = ta.publish(people, ta.Marginals(3), [ta.Gaussian(1.0), ta.Suppression(4)], rng=1)
     answers = []
     for threads in (1, 2):

@@ -42,8 +42,8 @@ def test_one_and_two_threads_give_the_same_bits(decoder):
 @pytest.mark.parametrize("decoder", ["least-squares", "posterior"])
 def test_one_and_two_threads_give_the_same_guesses_from_tables(decoder):
     rng = np.random.default_rng(8)
-    people = ta.Dataset.from_arrays(rng.integers(0, 3, (150, 6)), rng.integers(0, 2, 150))
-    release = ta.publish(people, ta.Marginals(3), [ta.Gaussian(1.0), ta.Suppression(4)], rng=1)
+    people = ta.Dataset.from_arrays(rng.integers(0, 3, (1500, 5)), rng.integers(0, 2, 1500))
+    release = ta.publish(people, ta.Marginals(3), [ta.Gaussian(1.0), ta.Suppression(75)], rng=1)
     answers = []
     for threads in (1, 2):
         with threadpool_limits(threads):

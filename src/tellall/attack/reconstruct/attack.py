@@ -256,7 +256,8 @@ def reconstruct(
     public
         The attacker's view of the people: everybody whom the attacker knows, with the columns that are known
         (``people.public.only("age", "sex")``, ``.take(rows)``). Each release speaks of its own part of them.
-        Tables of columns that are not known are added up over these; what cannot be used is listed in
+        Tables of columns that are not known are added up over these, and where that is small these are
+        solved for together with the secret (``notes`` says which was done); what cannot be used is listed in
         ``skipped``, with the reason.
     decoder
         "least-squares", "lp" (robust to gross errors), "posterior" (the strongest), "exhaustive" (every

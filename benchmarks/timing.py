@@ -24,6 +24,7 @@ TITLES = {
     "posterior.py": "The posterior",
     "tables.py": "Tables: from people to a verdict",
     "proofs.py": "Proofs",
+    "row_blocks.py": "Rows from tables alone",
     "growth.py": "How an audit grows",
     "rowfunction.py": "Counts of boolean functions",
     "regression_sweep.py": "Sweeps of noise over regressions",

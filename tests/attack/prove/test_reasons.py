@@ -107,6 +107,8 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch):
     attack = ta.reconstruct(release, people.public, "least-squares")
     assert attack.proof.interrupted
     assert attack.undecided > 0
+    assert repr(attack.proof).endswith("steps, interrupted")
+    assert f" {attack.undecided} people undecided; " in repr(attack.proof)
     proved = [(one.identified == "proved").sum() for one in (bounds, attack, whole)]
     assert proved[0] < proved[1] < proved[2]
 

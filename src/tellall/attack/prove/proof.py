@@ -57,6 +57,15 @@ class Proof:
     jointly: tuple[str, ...] = ()
     note: str = ""
 
+    def __repr__(self) -> str:
+        box = self.enclosure
+        known = f"{int((box.lower == box.upper).sum()):,} of {box.lower.size:,} counts known"
+        said = ["contradictory"] if box.empty else [known, f"{self.undecided:,} people undecided"]
+        said += (
+            [f"{self.uncertified:,} people by the integer solver's word alone"] if self.uncertified else []
+        )
+        return f"Proof: {', '.join(said)}; {self.steps:,} steps{', interrupted' if self.interrupted else ''}"
+
     @classmethod
     def of_bounds(cls, evidence: Evidence) -> Proof:
         """What the bounds alone prove."""

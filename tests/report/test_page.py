@@ -193,6 +193,7 @@ def test_in_sample_fit_is_left_out_of_the_advantage_that_is_shown(audit):
     assert "Advantage in % of the strongest baseline's error, in-sample fit left out." in text
     assert "+12.0 [+9.0, +15.0]" in text
     assert "+20.0" not in text
+    assert "named with confidence" not in text  # of numbers, intervals say how sure the attack is
     whole = page_with(audit, **numbers, **{**gained, "in_sample": 0.0, "beyond_fit": None})[1].text
     assert "left out" not in whole
     assert "+20.0" in whole

@@ -191,7 +191,7 @@ def _notes(row: Row) -> Iterator[Block]:
     named = f"named with confidence 0.95: {found['named_right']:,} right of {found['named']:,}"
     tried = [f"{one['decoder']} {points(_share(one['advantage'], found))}" for one in row["decoders"]]
     several = [f"decoders tried, with their advantage: {', '.join(tried)}"] if len(tried) > 1 else []
-    yield Bullets([named, *_beside(found), *several])
+    yield Bullets([*([] if found["real"] else [named]), *_beside(found), *several])
 
 
 def _share(advantage: float, found: Row) -> float:
@@ -208,11 +208,13 @@ def _legend(document: Plain) -> dict[str, str]:
     value = f"{secret} = {meaning[1]}" if len(meaning) == 2 else f"a certain {secret}"
     words["named"] = words["named"].replace("{value}", value)
     if real:
-        words |= {"right": f"mean absolute error of the attack's numbers, in the unit of {secret}"}
-        words |= {"baseline": "the same without the person's own record"}
+        del words["named"], words["foreseen"]
         words |= {
+            "right": f"mean absolute error of the attack's numbers, in the unit of {secret}",
+            "baseline": "the same without the person's own record",
+            "exposed": "the 95 % interval holds the number, a third as wide as any baseline's, beyond luck",
             "advantage": "how much smaller that is than the strongest baseline's, in % of the latter, "
-            "without in-sample fit: any model is nearer to those whom it was fitted to"
+            "without in-sample fit: any model is nearer to those whom it was fitted to",
         }
     words["baseline"] += f"; the strongest of {', '.join(baselines)}"
     shown = {"right": "off by" if real else "right"}

@@ -253,3 +253,19 @@ def test_what_is_no_public_class_is_not_saved():
 
     with pytest.raises(ta.InvalidInput, match="must be public classes of tellall"):
         catalogue.to_plain(Private(3))
+
+
+def test_correlations_that_say_no_sizes_are_not_checked_and_stop_nothing():
+    alone, scaled = ({"kind": "Correlations", "variance": known} for known in (False, True))
+    plan = Plan.from_mapping(
+        {"releases": [{"name": "r", "statistic": alone}, {"name": "both", "statistic": scaled}]}
+    )
+    number = ta.Dataset.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0.5, 1.5, 2.0, 7.0])
+    chosen = plan.attackable(number)
+    assert [one.name for one in chosen.releases] == ["both"]
+    (left,) = chosen.not_checked
+    assert str(left) == (
+        "“r” is not checked: alone they say nothing of a number's size; variance = true has them attacked."
+    )
+    bit = ta.Dataset.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], [0, 1, 1, 0])
+    assert plan.attackable(bit) is plan

@@ -38,6 +38,7 @@ from tellall.release.release import Release
 from tellall.release.statistics.among import Among, alone, as_where, people_where
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.cell_counts import CellCounts
+from tellall.release.statistics.correlations import Correlations
 from tellall.release.statistics.marginals import Marginals
 
 if TYPE_CHECKING:
@@ -297,12 +298,20 @@ class Plan:
 
     def attackable(self, dataset: Dataset) -> Plan:
         """The plan for these people: what no attack on a secret like theirs knows is not checked."""
-        if dataset.levels <= 2:
+        if dataset.levels == 0:
+            fits = [_says_sizes(entry.statistic) for entry in self.releases]
+            reason, near = (
+                "alone they say nothing of a number's size; variance = true has them attacked",
+                None,
+            )
+        elif dataset.levels <= 2:
             return self
-        fits = [_of_categories(entry.statistic) for entry in self.releases]
-        reason = f"for a secret of {dataset.levels} values tellall attacks tables (Marginals) alone"
+        else:
+            fits = [_of_categories(entry.statistic) for entry in self.releases]
+            reason = f"for a secret of {dataset.levels} values tellall attacks tables (Marginals) alone"
+            near = "Marginals"
         unfit = [
-            NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, "Marginals")
+            NotChecked(entry.name, plain["statistic"], tuple(plain["protect"]), reason, near)
             for entry, fit in zip(self.releases, fits, strict=True)
             if not fit and (plain := entry.as_json())
         ]
@@ -386,6 +395,12 @@ class Plan:
 def _of_categories(statistic: Statistic) -> bool:
     """Whether a statistic can be of a secret of more than two values."""
     return isinstance(alone(statistic), Marginals | CellCounts)
+
+
+def _says_sizes(statistic: Statistic) -> bool:
+    """Whether a statistic says anything of the size of a real secret."""
+    chosen = alone(statistic)
+    return not (isinstance(chosen, Correlations) and chosen.scaleless)
 
 
 def _entry(name: str, statistic: Mapping[str, Any], protect: Any, where: str | None = None) -> Planned:

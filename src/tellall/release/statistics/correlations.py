@@ -99,13 +99,14 @@ class Correlations(Statistic):
         return {columns.names[place] for place in self.places(columns)}
 
     def size_for(self, public: Public, levels: int) -> int:
-        if levels == 0 and self._scaleless:
+        if levels == 0 and self.scaleless:
             rule = "published where the secret is a real number: correlations alone say nothing of its size"
             raise invalid("variance", rule, "not published", "It is not attacked without.")
         return super().size_for(public, levels)
 
     @property
-    def _scaleless(self) -> bool:
+    def scaleless(self) -> bool:
+        """Whether they say nothing of the size of a real secret."""
         return self.kind == "correlations" and not self.variance
 
     def values(self, dataset: Dataset) -> Array:

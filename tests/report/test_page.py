@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tellall.experiment.measures.intervals import Luck
 from tellall.experiment.outcome import Foreseen, Outcome
 from tellall.report.audit_page import render
 from tellall.report.bars import SIGNS, Bar, LimitLine, bars, is_cut
+from tellall.report.first_screen import release_blocks
 from tellall.report.marks import SLIM, WIDTH, ticks
 from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telephone, refuses_the_world
 
@@ -108,6 +110,15 @@ def test_the_page_says_what_must_be_said(audit, tags):
         '"kind": "Marginals"',
     ):
         assert words in tags.text, words
+
+
+def test_the_guide_to_the_report_has_every_column_of_its_table(audit):
+    guide = Path(__file__).parents[2].joinpath("docs", "reading.md").read_text(encoding="utf-8")
+    (table,) = release_blocks(audit.document)
+    first, *words = table.head
+    assert (first, words[0]) == ("release", "verdict")
+    for word in words[1:]:
+        assert re.search(rf"^\| [^|]*{re.escape(word)}[^|]* \|", guide, re.MULTILINE), word
 
 
 def test_saving_writes_the_two_files_and_the_page_can_be_made_from_the_document(audit, tmp_path):

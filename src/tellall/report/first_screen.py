@@ -45,7 +45,12 @@ def change_tile(document: Plain) -> Tile:
     change = known["change"]
     words = f"{change['words'][0].upper()}{change['words'][1:]}."
     shown = "" if change["error"] is None else f"; what is shown is off by {change['error']:.3g} on average"
-    passed = f"It passed in {change['passed']:,} of {count_of(change['draws'], 'fresh draw')}."
+    draws = change["draws"]
+    passed = (
+        "Audited again with the change, it passes."
+        if draws == 1
+        else f"It passed in {change['passed']:,} of {draws:,} fresh draws."
+    )
     return Tile(
         question, words, (f"The price: {percent(change['withheld'])} withheld{shown}.", passed), "remedy"
     )

@@ -28,7 +28,6 @@ __all__ = ["DESCRIPTION", "coefficient_columns", "is_described", "read_described
 DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
 _AMOUNTS = {"means": "mean", "sums": "sum", "minima": "min", "maxima": "max"}
-_NUMBERS = (*_AMOUNTS, "quantiles")  # what only a real number has
 _ERRORS = ("std.error", "std. error", "std err", "std. err.", "standard error", "stderr", "se", "bse")
 _QUANTILES = "no attack here uses quantiles. Publish counts by range to have them checked"
 _UNREAD = (
@@ -95,7 +94,7 @@ def _with_meaning(given: TableContext, folder: Path, tables: Sequence[Any]) -> T
             for at, name in enumerate(grid.names):
                 if name == given.secret:
                     shown |= {label for label in grid.labels(at) if label.lower() not in TOTALS}
-    if any(entry.kind in _NUMBERS for entry in tables):
+    if any(entry.kind in _AMOUNTS for entry in tables):
         return TableContext(given.public, given.secret, ())  # what has means and sums is a real number
     meaning = sort_values(sorted(shown)) if len(shown) > 1 else ("0", "1")
     return TableContext(given.public, given.secret, meaning)
@@ -163,8 +162,9 @@ def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Pr
 
 def _has_errors(path: Path, entry: Any) -> bool:
     """Whether a printed model shows its standard errors."""
-    heads = read_cells(path, sheet=entry.sheet or None)[0]
-    return any(label_text(cell).lower().replace("_", " ") in _ERRORS for cell in heads)
+    lines = (list(map(label_text, line)) for line in read_cells(path, sheet=entry.sheet or None))
+    heads = next(filter(any, lines), [])
+    return any(head.lower().replace("_", " ") in _ERRORS for head in heads)
 
 
 def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:

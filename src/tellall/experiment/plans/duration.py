@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,9 +12,10 @@ from tellall.attack.baselines import BLOCKED, FOLDS, WALKED
 from tellall.attack.baselines import FACTORISED as LEFT_OUT
 from tellall.experiment.audit import jobs_alone, jobs_together
 from tellall.experiment.plans.memory import FACTORISED, in_blocks, tables_and_rows, unknowns_of, written_out
-from tellall.experiment.trial import affordable
+from tellall.experiment.trial import Planned, affordable
 from tellall.people.areas import split
 from tellall.people.dataset import Dataset
+from tellall.release.protections.protection import Protection
 from tellall.release.statistics.base import Statistic
 
 if TYPE_CHECKING:
@@ -23,11 +25,13 @@ __all__ = ["Duration", "duration_of", "waiting"]
 
 # seconds of one core of a usual machine, measured; docs/scale.md has the table
 _START = 2.5  # libraries, reading, pages
-_FOLD = 0.2  # a fold of the best predictor from public columns, however few people
+_FOLD = 0.1  # a fold of the best predictor from public columns, however few people
 _CELL = 4.5e-7  # a person's column in it
 _ATTACK = 0.1
+_PROOFS = 1.5  # the search for proofs, where errors have bounds and people are few
+_CONTRASTS = 0.5  # of the cells, where tables are complete and solved in contrasts
 _REMEDY = 8  # times as long as the attacks, at most, the search for a remedy takes
-_SQUARE = 4e-7  # a pair of unknowns, where matrices of them are factorised
+_SQUARE = 3e-7  # a pair of unknowns, where matrices of them are factorised
 _PRODUCT = 1.5e-5  # an entry of the equations, over all products of an attack without such matrices
 _PAIR = 7e-9  # a pair of tables for each unknown, where the equations are written out without zeros
 _DENSE_PAIR = 5e-11  # a pair of equations for each unknown, where zeros are written too
@@ -111,12 +115,13 @@ def _part(plan: Plan, people: Dataset) -> Duration:
     jobs = [*jobs_alone(plan), *jobs_together(plan, range(len(plan.releases)))]
     decoders = len(affordable(people.n, 1, people.levels))
     draws = max(1, plan.repeats)
-    attacks = sum(
-        draws
-        * (1 if job.role == "step" else decoders)
-        * _attack(plan, people, [index for index, _ in job.members])
-        for job in jobs
-    )
+    attacks = 0.0
+    for job in jobs:
+        releases = [plan.releases[index] for index, _ in job.members]
+        bounded = all(_is_bounded(protection) for release in releases for protection in release.protections)
+        times = 1 if job.role == "step" else decoders
+        proofs = _PROOFS if bounded else 0.0
+        attacks += draws * (times * _attack(releases, people, bounded=bounded) + proofs)
     public = sum(_population(people, [entry.statistic]) for entry in plan.releases)
     return Duration(FOLDS * values * fold + public, attacks, len(jobs_alone(plan)))
 
@@ -127,19 +132,23 @@ def _population(people: Dataset, statistics: list[Statistic]) -> float:
     if found is None:
         return 0.0
     (tables, rows), unknowns = found, unknowns_of(people)
+    side = min(rows, unknowns)
     if rows < TALL * tables and rows <= LEFT_OUT:
-        return 2 * _DENSE_PAIR * unknowns * rows**2 + 10 * _CUBE * rows**3
+        return 2 * _DENSE_PAIR * unknowns * rows**2 + 10 * _CUBE * side**3
     if rows > BLOCKED:
         return _FOLDED * tables * unknowns
     ridges = _RIDGES if unknowns <= WALKED else 1
-    return (1 + ridges) / 2 * _PAIR * unknowns * tables**2 + 2 * ridges * _CUBE * rows**3
+    return (1 + ridges) / 2 * _PAIR * unknowns * tables**2 + 2 * ridges * _CUBE * side**3
 
 
-def _attack(plan: Plan, people: Dataset, members: list[int]) -> float:
+def _attack(releases: list[Planned], people: Dataset, *, bounded: bool) -> float:
     unknowns = unknowns_of(people)
+    found = tables_and_rows(people, [release.statistic for release in releases])
     if unknowns <= FACTORISED:
-        return _ATTACK + _SQUARE * unknowns**2
-    if (found := tables_and_rows(people, [plan.releases[index].statistic for index in members])) is not None:
+        squares = _SQUARE * unknowns**2
+        rows = 0.0 if found is None else found[1] * (1 if bounded else _CONTRASTS)
+        return _ATTACK + (min(squares, _FACTORISATIONS * _by_rows(unknowns, rows)) if rows else squares)
+    if found is not None:
         tables, rows = found
         if not in_blocks(tables, unknowns):
             return _ATTACK + _PRODUCT * tables * unknowns
@@ -148,5 +157,16 @@ def _attack(plan: Plan, people: Dataset, members: list[int]) -> float:
         times = _FACTORISATIONS if rows <= _MANY else _FEW
         return _ATTACK + steps + times * (pairs + _CUBE * rows**3)
     share = unknowns / people.n
-    entries = sum(plan.releases[index].statistic.memory(people.public) / 4 for index in members)
+    entries = sum(release.statistic.memory(people.public) / 4 for release in releases)
     return _ATTACK + _PRODUCT * entries * share
+
+
+def _is_bounded(protection: Protection) -> bool:
+    """Whether its error is known to have a bound before anything is published."""
+    ready = all(getattr(protection, name) is not None for name in protection.filled)
+    return ready and math.isfinite(protection.law.bound)
+
+
+def _by_rows(unknowns: int, rows: float) -> float:
+    """One factorisation of the rows."""
+    return _DENSE_PAIR * unknowns * rows**2 + _CUBE * rows**3

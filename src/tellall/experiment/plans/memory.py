@@ -34,6 +34,7 @@ _VECTORS = 40  # numbers kept per equation and per unknown while solving
 _SQUARES = 4  # matrices of the unknowns that are held at once where they are factorised
 FACTORISED = 10_000  # unknowns up to which that is done
 _WRITTEN_OUT = 30_000_000  # entries up to which the equations are also written out
+_ROW_SIDE = 8  # matrices of distinct equations × unknowns at once, where there are fewer equations
 _COPIES = 6  # of them at once, in numbers of eight bytes: whole, without zeros, and of distinct rows
 _PLACE = 6  # bytes of an entry of equations in blocks, with its copies
 _RIDGES = 400  # bytes of an unknown in the population model, over all ridges
@@ -118,13 +119,10 @@ def unknowns_of(dataset: Dataset) -> int:
 
 
 def tables_and_rows(dataset: Dataset, statistics: Sequence[Statistic]) -> tuple[int, int] | None:
-    """How many tables there are and their distinct equations, where they tell many people apart.
-
-    None for other statistics.
-    """
+    """How many tables there are, and their distinct equations; None for other statistics."""
     public = dataset.public
     each = [len(statistic.tables(public)) for statistic in statistics]
-    if not all(each) or unknowns_of(dataset) <= FACTORISED:
+    if not all(each):
         return None
     return sum(each), sum(statistic.size_for(public, dataset.levels) for statistic in statistics) // 2
 
@@ -149,11 +147,15 @@ def _attack(dataset: Dataset, statistics: Sequence[Statistic], device: Device) -
     host = 3 * equations + vectors
     if dataset.n * len(public.columns) >= PACKED:
         host += HOST.block
+    found = tables_and_rows(dataset, statistics)
     if unknowns <= FACTORISED:
-        host += 8 * _SQUARES * unknowns * unknowns
-        if rows * unknowns <= _WRITTEN_OUT:
-            host += _COPIES * 8 * rows * unknowns
-    elif (found := tables_and_rows(dataset, statistics)) is not None:
+        if found is not None and 2 * found[1] <= unknowns:  # solved through the rows
+            host += 8 * _ROW_SIDE * found[1] * unknowns
+        else:
+            host += 8 * _SQUARES * unknowns * unknowns
+            if rows * unknowns <= _WRITTEN_OUT:
+                host += _COPIES * 8 * rows * unknowns
+    elif found is not None:
         tables, distinct = found
         blocks = _PLACE * tables * unknowns + 32 * distinct**2
         solved = 0

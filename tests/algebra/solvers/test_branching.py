@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from tellall.algebra.solvers.base import Component
-from tellall.algebra.solvers.branching import Branching
+from tellall.algebra.solvers.base import Branching, Component
 
 ENOUGH = 100_000
 

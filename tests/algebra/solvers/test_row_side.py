@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tellall.algebra.operators.base import Dense
-from tellall.algebra.operators.compose import DistinctRows, Partition, RowScale, RowSelect, Stack
-from tellall.algebra.solvers.base import RowFactor
+from tellall.algebra.operators.compose import DistinctRows, Partition, RowFactor, RowScale, RowSelect, Stack
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares, _Factorised, _RowSide
 
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from tellall.algebra.solvers.base import Component
 from tellall.attack.prove.certify import is_empty_for_sure, only_solution, refutes
-from tellall.attack.prove.programme import Wish
+from tellall.attack.prove.proof import Wish
 
 
 def system(matrix, low, high, upper):

@@ -75,7 +75,7 @@ def test_both_prove_the_same_people(fair, protect):
 def test_questions_and_programmes_prove_the_same_people(fair, protect, monkeypatch):
     evidence = evidence_of(fair, 30, 2, protect)
     asked = proved_by_us(evidence)
-    monkeypatch.setattr("tellall.attack.prove.search._asks", lambda _: False)
+    monkeypatch.setattr("tellall.attack.prove.proof._asks", lambda _: False)
     assert asked is not None
     assert np.array_equal(asked, proved_by_us(evidence))
 

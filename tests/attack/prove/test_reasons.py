@@ -8,7 +8,7 @@ from tests.attack.prove.test_brute_force import instance
 from tests.conftest import random_people
 
 import tellall as ta
-from tellall.algebra.solvers.branching import Branching
+from tellall.algebra.solvers.base import Branching
 
 
 def fitting(reasons, n: int, values: int) -> np.ndarray:

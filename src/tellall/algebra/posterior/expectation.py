@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import LinearOperator
-from tellall.algebra.operators.compose import MOST_ENTRIES, DistinctRows
+from tellall.algebra.operators.compose import MOST_ENTRIES, DistinctRows, RowFactor
 from tellall.algebra.posterior.model import LEARN_FROM, Channel, CountPrior, Opinion
-from tellall.algebra.solvers.base import Array, RowFactor
+from tellall.algebra.solvers.base import Array
 from tellall.core.work import doing
 
 __all__ = [

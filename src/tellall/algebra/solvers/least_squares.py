@@ -11,8 +11,8 @@ from typing import Any, final
 import numpy as np
 
 from tellall.algebra.operators.base import HOST, Device, LinearOperator
-from tellall.algebra.operators.compose import SPARSE, DistinctRows
-from tellall.algebra.solvers.base import Array, RowFactor, Solution, Status, check_vector
+from tellall.algebra.operators.compose import SPARSE, DistinctRows, RowFactor
+from tellall.algebra.solvers.base import Array, Solution, Status, check_vector
 from tellall.algebra.solvers.singular_values import largest_eigenvalue, leading_directions
 from tellall.core.errors import invalid
 from tellall.core.work import doing

@@ -11,7 +11,7 @@ from tellall.algebra.solvers.base import Component
 from tellall.algebra.solvers.exhaustive import Enumeration, Exhaustive, WholeProblem
 
 if TYPE_CHECKING:
-    from tellall.attack.prove.programme import Wish
+    from tellall.attack.prove.proof import Wish
 
 __all__ = ["every_solution", "is_empty_for_sure", "only_solution", "refutes"]
 

@@ -15,9 +15,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.operators.sparse import Sparse
 from tellall.algebra.solvers.base import Enclosure, Gaps, Mask, WholeSystem, enclose
-from tellall.attack.prove.programme import Budget
-from tellall.attack.prove.proof import Proof, prove, with_open
-from tellall.attack.prove.search import Ends, affordable, settle
+from tellall.attack.prove.proof import Budget, Ends, Proof, affordable, prove, settle, with_open
 from tellall.attack.secret import Code, Secret
 from tellall.core.amounts import count_of
 from tellall.people.dataset import Public

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Walker
-from tellall.attack.prove.programme import Budget, Wish, find_solution
-from tellall.attack.prove.proof import EFFORT
+from tellall.attack.prove.proof import EFFORT, Budget, Wish, find_solution
 from tellall.attack.prove.ranges import Ranges
 from tellall.release.joint import Joint
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.solvers.base import Mask
-from tellall.attack.prove.programme import Budget
-from tellall.attack.prove.proof import EFFORT
+from tellall.attack.prove.proof import EFFORT, Budget
 from tellall.release.equations import Evidence
 
 __all__ = ["Contributions", "NumberLimits", "find_limits"]

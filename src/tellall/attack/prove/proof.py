@@ -1,25 +1,71 @@
-"""Proof: what is the same in every secret that fits, found by bounds and then by a complete search."""
+"""Proof: what is the same in every secret that fits, found by bounds and then by a complete search.
+
+The search asks in each part which counts are at one end of their range in every solution.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, final
 
 import numpy as np
+import numpy.typing as npt
 
-from tellall.algebra.solvers.base import Component, Enclosure, Mask, WholeSystem
-from tellall.attack.prove.certify import only_solution
-from tellall.attack.prove.programme import Budget
-from tellall.attack.prove.search import Ends, affordable, settle
+from tellall.algebra.operators.base import Array
+from tellall.algebra.solvers.base import (
+    Branching,
+    Component,
+    Enclosure,
+    Mask,
+    Reply,
+    Walker,
+    WholeSystem,
+    moved,
+)
+from tellall.algebra.solvers.exhaustive import Exhaustive
+from tellall.attack.prove.certify import every_solution, is_empty_for_sure, only_solution
 from tellall.attack.secret import Code, Secret
 from tellall.core.errors import invalid
+from tellall.core.work import doing
 from tellall.release.equations import Evidence
 
-__all__ = ["EFFORT", "Proof", "check_effort", "prove", "with_open"]
+__all__ = [
+    "EFFORT",
+    "Budget",
+    "Ends",
+    "Proof",
+    "Settled",
+    "Wish",
+    "affordable",
+    "check_effort",
+    "find_solution",
+    "list_solutions",
+    "prove",
+    "settle",
+    "with_open",
+]
 
 EFFORT = 10_000  # steps, about a millisecond each
 _MOST_ENTRIES = 2_000_000  # of a system that is written out to be searched
 _MOST_UNKNOWNS = 1000  # of a part that is solved by linear algebra
 _ELIMINATION = 3e-6  # steps of that, times the number of unknowns cubed
+_STRIDE = 1.0  # steps of a walk, per thousand entries
+_WALKS = 32  # at once
+_PIVOT, _ENTRY = 0.03, 5e-6  # steps of a pivot: of any, and for each entry of the tableau
+_FEW_NODES = 1  # of the first search for a solution, before walks are tried
+_LISTED = 10  # unknowns up to which all solutions are listed
+_LIST = Exhaustive(cap=2000, nodes=4000)
+_SHARE = 0.2  # of the steps left: the most that one hard call may cost in a part that is begun
+_PIVOTS = 2  # of a question at first, for each row
+_MORE = 4  # times as many pivots for each question, when too many are left without an answer
+_UNANSWERED = 8  # questions
+# Steps of one call of the integer solver, about a millisecond each, per thousand entries: where the
+# relaxation settles it, what cuts and heuristics at the root take beyond that, and each further node.
+# Measured on tables of 40 to 300 people. The number of steps depends on the problem, never on the clock.
+_CALL, _ROOT, _NODE = 20.0, 150.0, 5.0
+_LEAST = 3.0  # steps of any call
+_GAP = 0.5  # a solution that moves half as many counts as could move is as good as the best
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,3 +193,420 @@ def with_open(evidence: Evidence, secret: Code, proof: Proof, left: Mask) -> Pro
     open_ = np.asarray(left.reshape(values, -1).any(axis=0) & ~settled)
     undecided = int(evidence.groups.counts[open_].sum())
     return replace(proof, open=open_, undecided=undecided)
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Which ends of its range settle a count: at ``zero`` (nobody has it), at its ``size`` (everybody)."""
+
+    size: Array
+    zero: bool | Mask
+
+    def met(self, x: Array) -> Mask:
+        """Which counts are at such an end."""
+        return np.asarray((x == self.size) | ((x == 0) & self.zero))
+
+    def take(self, which: npt.NDArray[Any]) -> Ends:
+        """The same for some of the counts."""
+        zero = self.zero if isinstance(self.zero, bool) else self.zero[which]
+        return Ends(self.size[which], zero)
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """What the search found out about a part.
+
+    Attributes
+    ----------
+    lower, upper
+        Bounds on every count, for every solution.
+    open
+        Counts that may be settled, and were not found out in time.
+    empty
+        Whether there is no solution.
+    count
+        How many solutions there are, where all were listed.
+    solution
+        One of them, where one was found.
+    certified
+        Whether what was concluded from there being no (further) solution was checked in whole numbers.
+    interrupted
+        Whether the search was stopped by hand.
+    """
+
+    lower: Array
+    upper: Array
+    open: Mask
+    empty: bool = False
+    count: int | None = None
+    solution: Array | None = None
+    certified: bool = True
+    interrupted: bool = False
+
+
+def _cost_of_pivot(part: Component) -> float:
+    m, n = part.matrix.shape
+    return _PIVOT + _ENTRY * float(m * n)
+
+
+def _cost_of_question(part: Component) -> float:
+    """The steps of one question with the pivots that each is given at first."""
+    return float(_PIVOTS * part.matrix.shape[0]) * _cost_of_pivot(part)
+
+
+def _asks(part: Component) -> bool:
+    """Whether to ask about one count after the other: if a few questions cost no more than one programme."""
+    return Branching.takes(part) and _UNANSWERED * _cost_of_question(part) <= _cost_at_root(part)
+
+
+def affordable(part: Component, budget: Budget) -> bool:
+    """Whether a part is worth beginning with the steps that are left."""
+    first = _cost_of_question(part) if _asks(part) else _cost_at_root(part)
+    return first <= _SHARE * budget.left
+
+
+def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool = False) -> Settled:
+    """Which counts are at one end of their range in every solution.
+
+    With ``interruptible`` Ctrl-C ends the search and keeps what is proved.
+
+    Notes
+    -----
+    Few unknowns are listed. Else one solution is found, and only a count at one of its ends in it can be
+    settled. Each solution shrinks the list, and so does each single step that leads from it to another.
+    In a part of few rows we ask of one count after the other whether a solution moves it (`Branching`): what
+    is refuted is checked in whole numbers, and narrows the box for the questions that follow. In others
+    every further solution must move some count of the list: max Σ moves subject to Σ moves ≥ 1, by HiGHS.
+    Where none is left to be found, the whole list is settled at once.
+    """
+    n = part.columns.size
+    if not n:  # a row whose counts are all known
+        empty = not part.fits(part.lower)
+        return Settled(part.lower, part.upper, np.zeros(0, dtype=bool), empty, int(not empty), part.lower)
+    if n <= _LISTED:
+        budget.take(_LEAST)
+        found = list_solutions(part)
+        if found is not None:
+            return found
+    search = (_Questions if _asks(part) else _Programmes)(part, ends, budget)
+    try:
+        return search.run()
+    except KeyboardInterrupt:
+        if not interruptible:
+            raise
+        return search.stopped()
+
+
+def list_solutions(part: Component) -> Settled | None:
+    """What all solutions have in common; None if there are too many to list."""
+    nobody = np.zeros(part.columns.size, dtype=bool)
+    if (part.high < part.low).any():
+        return Settled(part.lower, part.upper, nobody, empty=True, count=0)
+    found = every_solution(part, _LIST)
+    if found is None:
+        return None
+    first = found.solutions[0].astype(np.float64) if found.count else None
+    return Settled(found.lower, found.upper, nobody, empty=not found.count, count=found.count, solution=first)
+
+
+@dataclass
+class _Search(ABC):
+    """The search in one part: what is known so far."""
+
+    part: Component
+    ends: Ends
+    budget: Budget
+    candidates: Mask = field(init=False)
+    proved: Mask = field(init=False)
+    held: Array = field(init=False)
+    walker: Walker = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = self.part.columns.size
+        self.candidates, self.proved = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+        self.held = np.zeros(n)
+        self.walker = Walker(self.part)
+
+    def run(self) -> Settled:
+        """What was found out until the steps were used up."""
+        if (self.part.low > self.part.high).any():
+            return self._result(empty=True)
+        x, empty, certified = self._first()
+        if x is None:
+            return self._result(empty=empty, certified=certified)
+        self.candidates, self.held = self.ends.met(x), x
+        self._learn(x)
+        return self._rest()
+
+    def stopped(self) -> Settled:
+        """What was found out until somebody stopped the search."""
+        return replace(self._result(), interrupted=True)
+
+    @abstractmethod
+    def _first(self) -> tuple[Array | None, bool, bool]:
+        """A solution, whether it is known that none exists, and whether that was checked."""
+
+    @abstractmethod
+    def _rest(self) -> Settled:
+        """What the search for further solutions finds out about the candidates."""
+
+    def _strolls(self) -> Array:
+        """The solutions that walks from random starts end at."""
+        if not self.walker.able or self.budget.left <= 0:
+            return np.zeros((0, self.held.size))
+        width = self.part.upper - self.part.lower + 1
+        return self._mended(self.part.lower + np.floor(self.walker.rng.random((_WALKS, width.size)) * width))
+
+    def _walk(self, x: Array) -> None:
+        """Walks to further solutions, from this one, until they move no more candidates."""
+        while self.walker.able and self.candidates.any() and self.budget.left > 0:
+            chosen = np.flatnonzero(self.candidates & (x == self.held))
+            if chosen.size > _WALKS:
+                chosen = np.sort(self.walker.rng.choice(chosen, _WALKS, replace=False))
+            before = int(self.candidates.sum())
+            found = self._mended(*moved(x, chosen, self._moves()[chosen]))
+            for each in found:
+                self._learn(each)
+            if before - int(self.candidates.sum()) < max(1, before // 20) or not len(found):
+                return
+            x = found[-1]
+
+    def _mended(self, start: Array, held: Mask | None = None) -> Array:
+        """The solutions that walks from these starts end at."""
+        self.budget.take(_LEAST + _STRIDE * start.shape[0] * self.part.entries / 1000)
+        ends, solved = self.walker.mend(start, held)
+        return np.array([x for x in ends[solved] if self.part.fits(x)])
+
+    def _learn(self, x: Array) -> None:
+        """Drops what this solution, or a single step from it, moves."""
+        falls, rises = self.part.movable(x)
+        self.candidates &= (x == self.held) & ~falls & ~rises
+
+    def _moves(self) -> Array:
+        """How each count that may be settled moves away from its end: +1 from zero, −1 from above."""
+        return np.where(self.candidates, np.where(self.held == self.part.lower, 1.0, -1.0), 0.0)
+
+    def _result(self, *, empty: bool = False, certified: bool = True) -> Settled:
+        lower, upper = (np.where(self.proved, self.held, side) for side in (self.part.lower, self.part.upper))
+        left = self.candidates & ~self.proved & (not empty)
+        return Settled(lower, upper, left, empty, certified=certified)
+
+
+@final
+@dataclass
+class _Questions(_Search):
+    """One question after the other: whether a solution moves a count. Refutations are certain."""
+
+    engine: Branching = field(init=False)
+    walking: bool = True
+    start: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.engine = Branching(self.part)
+
+    def _first(self) -> tuple[Array | None, bool, bool]:
+        pivots = 4 * self.engine.m
+        while self.budget.left > 0:
+            answer = self._answer(pivots)
+            if answer.solution is not None or answer.none:
+                return answer.solution, answer.none, True
+            found = self._strolls()
+            if len(found):
+                return found[0], False, True
+            pivots *= _MORE
+        return None, False, True
+
+    def _rest(self) -> Settled:
+        self.start, pivots = self.held, _PIVOTS * self.engine.m
+        for unknown in np.flatnonzero(self.candidates).tolist():
+            self._ask(unknown, pivots)
+        last = -1
+        while self.candidates.any() and self.budget.left > 0:
+            pivots, self.walking = pivots * _MORE, True
+            unanswered = 0
+            while self.candidates.any() and unanswered < _UNANSWERED and self.budget.left > 0:
+                waiting = np.flatnonzero(self.candidates)
+                last = int(waiting[np.searchsorted(waiting, last + 1) % waiting.size])
+                unanswered += not self._ask(last, pivots)
+        return self._result()
+
+    def _ask(self, unknown: int, pivots: int) -> bool:
+        """Whether it was found out if a solution moves a count."""
+        if not self.candidates[unknown]:
+            return True
+        at_bottom = bool(self.held[unknown] == self.part.lower[unknown])
+        least, most = self.part.lower[unknown], self.part.upper[unknown]
+        answer = self._answer(pivots, unknown, least + at_bottom, most - (not at_bottom))
+        if answer.none:
+            self.engine.least[unknown] = self.engine.most[unknown] = self.held[unknown]
+            self.proved[unknown], self.candidates[unknown] = True, False
+        elif answer.solution is not None:
+            self._learn(answer.solution)
+            self.start = answer.solution
+        else:
+            self._walk_while_it_helps()
+        return answer.none or answer.solution is not None
+
+    def _walk_while_it_helps(self) -> None:
+        """Walks from the last solution; once that moves nothing, not until questions get more pivots."""
+        before = int(self.candidates.sum())
+        if self.walking:
+            self._walk(self.start)
+            self.walking = int(self.candidates.sum()) < before
+
+    def _answer(
+        self, pivots: int, unknown: int | None = None, least: float = 0.0, most: float = 0.0
+    ) -> Reply:
+        """The engine's answer, paid for."""
+        doing(f"search for proofs, {max(self.budget.spent, 0):,.0f} of {self.budget.steps:,.0f} steps")
+        price, before = _cost_of_pivot(self.part), self.engine.pivots
+        answer = self.engine.find(min(pivots, int(self.budget.left / price)), unknown, least, most)
+        self.budget.take(price * (1 + self.engine.pivots - before))
+        return answer
+
+
+@final
+@dataclass
+class _Programmes(_Search):
+    """Integer programmes that ask for a solution that moves something, in a part that is large."""
+
+    def _first(self) -> tuple[Array | None, bool, bool]:
+        x, over = find_solution(self.part, self.budget, nodes=_FEW_NODES)
+        if x is None and not over:
+            found = self._strolls()
+            x, over = (found[0], False) if len(found) else find_solution(self.part, self.budget)
+        return x, over, not over or is_empty_for_sure(self.part)
+
+    def _rest(self) -> Settled:
+        self._walk(self.held)
+        while self.candidates.any():
+            moves = self._moves()
+            wish = Wish(-moves, moves[None, :], np.array([moves @ self.held + 1]), np.array([np.inf]))
+            x, over = find_solution(self.part, self.budget, wish)
+            if over:
+                self.proved = self.candidates.copy()
+                return self._result(certified=is_empty_for_sure(self.part, wish))
+            if x is None or moves @ x < wish.low[0]:
+                break
+            self._learn(x)
+            self._walk(x)
+        return self._result()
+
+
+@dataclass
+class Budget:
+    """How many steps are left."""
+
+    steps: float
+    spent: float = 0.0
+
+    def take(self, steps: float) -> None:
+        """Spends them."""
+        self.spent += steps
+
+    @property
+    def left(self) -> float:
+        """What is left, below zero where the last call took more."""
+        return self.steps - self.spent
+
+
+def _cost_at_root(part: Component) -> float:
+    """The steps of one call of the integer solver that is hard at the root."""
+    return (_CALL + _ROOT) * part.entries / 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    """What a solution x, with choices of 0 or 1 after it, must have too, and a cost that is to be small.
+
+    low ≤ matrix @ (x, choices) ≤ high; there are as many choices as ``cost`` is longer than x.
+    """
+
+    cost: Array
+    matrix: Any = None
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def find_solution(
+    part: Component, budget: Budget, wish: Wish | None = None, *, nodes: int | None = None
+) -> tuple[Array | None, bool]:
+    """A solution, or whether it is certain that none exists: an integer programme (HiGHS in SciPy).
+
+    The cost is brought to within half of the least possible, not below. An answer that floating point
+    spoilt counts as none found.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import csr_array, hstack, vstack
+
+    n, thousands = part.columns.size, part.entries / 1000
+    doing(f"search for proofs, {max(budget.spent, 0):,.0f} of {budget.steps:,.0f} steps")
+    least = max(_LEAST, _CALL * thousands)
+    if budget.left < least:
+        return None, False
+    if nodes is None:
+        left = budget.left - least - _ROOT * thousands
+        nodes = max(1, int(left / max(_NODE * thousands, 0.1)))
+    matrix, low, high, upper = _with_pieces(part)
+    more, cost = upper.size - n, np.zeros(upper.size)
+    lower = np.concatenate([part.lower, np.zeros(more)])
+    if wish is not None:
+        choices = wish.cost.size - n
+        cost = np.concatenate([wish.cost[:n], np.zeros(more), wish.cost[n:]])
+        lower = np.concatenate([lower, np.zeros(choices)])
+        upper = np.concatenate([upper, np.ones(choices)])
+        if wish.matrix is not None:
+            given = csr_array(wish.matrix)
+            rows = hstack([given[:, :n], csr_array((given.shape[0], more)), given[:, n:]])
+            wide = hstack([matrix, csr_array((matrix.shape[0], choices))]) if choices else matrix
+            matrix = csr_array(vstack([wide, rows]))
+            low, high = np.concatenate([low, wish.low]), np.concatenate([high, wish.high])
+    found = milp(
+        cost,
+        constraints=LinearConstraint(matrix, low, high),
+        bounds=Bounds(lower, upper),
+        integrality=np.ones(upper.size, dtype=np.int64),
+        options={"node_limit": nodes, "mip_rel_gap": _GAP},
+    )
+    settled = found.status in (0, 2)
+    used = found.mip_node_count if found.mip_node_count is not None else (0 if settled else nodes)
+    hard = used > 0 or not settled
+    budget.take(least + (thousands * (_ROOT + _NODE * used) if hard else 0.0))
+    if found.x is None:
+        return None, found.status == 2
+    x = np.rint(found.x[:n])
+    return (x, False) if part.fits(x) else (None, False)
+
+
+def _with_pieces(part: Component) -> tuple[Any, Array, Array, Array]:
+    """Matrix, ends and upper bounds, with a choice for each piece of a row that has gaps."""
+    from scipy.sparse import block_diag, csr_array, hstack, vstack
+
+    if not part.gaps:
+        return part.matrix, part.low, part.high, part.upper
+    matrix, low, high, upper = part.matrix, part.low.copy(), part.high.copy(), part.upper
+    ends_low, ends_high, once = [], [], []
+    for row, counts in part.gaps:
+        inside = np.setdiff1d(np.arange(low[row], high[row] + 1), counts)
+        breaks = np.flatnonzero(np.diff(inside) > 1)
+        first = inside[np.concatenate([[0], breaks + 1])] if inside.size else np.ones(1)
+        last = inside[np.concatenate([breaks, [inside.size - 1]])] if inside.size else np.zeros(1)
+        ends_low.append(first)
+        ends_high.append(last)
+        once.append(np.ones((1, first.size)))
+    rows = [row for row, _ in part.gaps]
+    pieces = sum(each.size for each in ends_low)
+    # low_k z_k summed ≤ row ≤ high_k z_k summed, Σ z_k = 1
+    chosen = part.matrix[rows]
+    below = hstack([chosen, -block_diag([each[None, :] for each in ends_low])])
+    above = hstack([chosen, -block_diag([each[None, :] for each in ends_high])])
+    single = hstack([csr_array((len(rows), part.columns.size)), block_diag(once)])
+    wide = hstack([matrix, csr_array((matrix.shape[0], pieces))])
+    k = len(rows)
+    return (
+        csr_array(vstack([wide, below, above, single])),
+        np.concatenate([low, np.zeros(k), np.full(k, -np.inf), np.ones(k)]),
+        np.concatenate([high, np.full(k, np.inf), np.zeros(k), np.ones(k)]),
+        np.concatenate([upper, np.ones(pieces)]),
+    )

@@ -9,8 +9,7 @@ import numpy as np
 from tellall.algebra.operators.base import Array, IntArray
 from tellall.algebra.solvers.base import Component, Mask, Walker, WholeSystem, enclose
 from tellall.attack.prove.certify import is_empty_for_sure
-from tellall.attack.prove.programme import Budget, Wish, find_solution
-from tellall.attack.prove.search import affordable, list_solutions
+from tellall.attack.prove.proof import Budget, Wish, affordable, find_solution, list_solutions
 from tellall.release.equations import Certain
 
 __all__ = ["Ranges", "find_ranges"]

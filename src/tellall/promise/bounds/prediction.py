@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array, LinearOperator
-from tellall.algebra.operators.compose import SPARSE, DistinctRows
-from tellall.algebra.solvers.base import RowFactor
+from tellall.algebra.operators.compose import SPARSE, DistinctRows, RowFactor
 from tellall.core.checks import at_least_zero, share, whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import GRAM_LIMIT

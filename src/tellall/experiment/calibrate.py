@@ -100,13 +100,13 @@ class Calibration:
 
     @property
     def advantage(self) -> float:
-        """The advantage of that decoder."""
-        return self.worst.advantage
+        """The advantage of that decoder, as the verdict judges it."""
+        return self.worst.judged[0]
 
     @property
     def interval(self) -> tuple[float, float]:
         """Its interval, over people and draws."""
-        return self.worst.interval
+        return self.worst.judged[1:]
 
     @property
     def exposed(self) -> int:
@@ -178,8 +178,8 @@ class Calibration:
 
     def __str__(self) -> str:
         worst, models = self.worst, self._loss.coefficients
-        low, high = (gain(end, self.real) for end in worst.interval)
-        gained = f"{amount(worst.advantage, self.real, '+')} [{low}, {high}]"
+        low, high = (gain(end, self.real) for end in self.interval)
+        gained = f"{amount(self.advantage, self.real, '+')} [{low}, {high}]"
         done = "none is needed" if self.protection is None else worst.protection
         by = f" by {worst.asked}" if len(self.outcomes) == 1 else ""
         unit = f", in the unit of {self.secret}" if self.real else ""
@@ -340,12 +340,13 @@ def _unit(setting: Setting, statistic: Statistic) -> float:
 
 def _evaluation(scale: float, outcomes: Sequence[Outcome], limits: Limits) -> Evaluation:
     worst, verdict = strongest(outcomes), judge([(one.protection, one) for one in outcomes], limits)
+    advantage, low, high = worst.judged
     return Evaluation(
         scale,
         worst.asked,
         worst.accuracy,
-        worst.advantage,
-        worst.interval,
+        advantage,
+        (low, high),
         max(limits.count(outcome.learnt) for outcome in outcomes),
         worst.loss.error if worst.loss else math.nan,
         verdict.word,

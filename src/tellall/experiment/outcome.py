@@ -214,11 +214,15 @@ class Outcome:
         return self.advantage / (self.baselines[self.baseline] or math.inf) if self.real else self.advantage
 
     @property
+    def judged(self) -> tuple[float, float, float]:
+        """The advantage and its interval as verdicts judge them: of numbers without in-sample fit."""
+        return self.beyond_fit or (self.advantage, *self.interval)
+
+    @property
     def share_gained(self) -> tuple[float, float, float]:
-        """The advantage and its interval as verdicts judge them, in the same shares."""
-        if self.beyond_fit is None:
-            return self.advantage, *self.interval
-        point, low, high = (each / (self.baselines[self.baseline] or math.inf) for each in self.beyond_fit)
+        """The same as a share of people, or of a real secret's error."""
+        usual = 1.0 if self.beyond_fit is None else self.baselines[self.baseline] or math.inf
+        point, low, high = (each / usual for each in self.judged)
         return point, low, high
 
     @property

@@ -172,7 +172,7 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
     Examples
     --------
     >>> print(recovery([0, 3, 12, 1], 100, 0.05))
-    within 5.0% of the people in 75.0% of 4 draws (β = 0.250, 95% interval 0.006 to 0.806)
+    within 5.0 % of the people in 75.0 % of 4 draws (β = 0.250, 95 % interval 0.006 to 0.806)
     """
     people, counts = whole("n", n), np.asarray(wrong)
     if counts.ndim != 1 or counts.size == 0 or counts.dtype.kind not in "iuf":

@@ -78,7 +78,8 @@ def read_acro(
     Tables: axes and labels are matched to columns and values by what they say, never by position. A table
     that was suppressed has `Suppression` with the folder's threshold, a rounded one `Rounding`; the totals
     that ACRO makes again from what it shows add nothing and are left out. Regressions: those of the secret
-    on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason.
+    on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason, the
+    standard errors of linear models among it.
     """
     path, view = Path(folder), as_public(public)
     document, entries = _entries(path)
@@ -92,6 +93,8 @@ def read_acro(
             try:
                 made = read()
                 outputs.append(Output(name, made, entry.status, entry.command, tuple(entry.files())))
+                if entry.is_linear():
+                    skipped.append(NotRead.errors_of(name))
             except TellallError as error:
                 skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None
@@ -351,6 +354,10 @@ class _Entry:
         ]
         told = all("threshold" in why.get(cell, "").lower() for cell in hidden)
         return [Suppression(threshold, complementary=not told)]
+
+    def is_linear(self) -> bool:
+        """Whether this is a linear model, whose summary prints standard errors too."""
+        return self.kind == "regression" and _LOSSES.get(_summary(self.files()).model) == "linear"
 
     def regression(self, known: TableContext, where: str | None) -> Release:
         """The coefficients of a model of the secret."""

@@ -30,10 +30,6 @@ _LARGEST = 2**20
 _AMOUNTS = {"means": "mean", "sums": "sum", "minima": "min", "maxima": "max"}
 _ERRORS = ("std.error", "std. error", "std err", "std. err.", "standard error", "stderr", "se", "bse")
 _QUANTILES = "no attack here uses quantiles. Publish counts by range to have them checked"
-_UNREAD = (
-    "they are not read, and say how far people are from the line. In a plan of the same fit, "
-    "standard_errors = true has them attacked"
-)
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
 
@@ -57,7 +53,7 @@ def read_described(folder: Path, public: Any, *, secret: str | None = None) -> O
             path = files.fits_inside(folder, entry.file, what="file")
             outputs.append(Output(name, _read(path, entry, known), files=(path,)))
             if entry.kind == "coefficients" and entry.loss == "linear" and _has_errors(path, entry):
-                skipped.append(NotRead(f"{name}, standard errors", _UNREAD))
+                skipped.append(NotRead.errors_of(name))
         except TellallError as error:
             skipped.append(NotRead(name, one_line(str(error), 300)))
     assert known.secret is not None

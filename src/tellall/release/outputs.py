@@ -18,6 +18,15 @@ class NotRead:
     reason: str
     planned: bool = True
 
+    @classmethod
+    def errors_of(cls, model: str) -> NotRead:
+        """The standard errors of a linear model."""
+        reason = (
+            "they are not read, and say how far people are from the line. In a plan of the same fit, "
+            "standard_errors = true has them attacked"
+        )
+        return cls(f"{model}, standard errors", reason)
+
     def __str__(self) -> str:
         return f"{self.id}: {self.reason}"
 

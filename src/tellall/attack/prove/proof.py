@@ -408,12 +408,15 @@ class _Questions(_Search):
     def _first(self) -> tuple[Array | None, bool, bool]:
         pivots = 4 * self.engine.m
         while self.budget.left > 0:
+            before = self.engine.pivots
             answer = self._answer(pivots)
             if answer.solution is not None or answer.none:
                 return answer.solution, answer.none, True
             found = self._strolls()
             if len(found):
                 return found[0], False, True
+            if self.engine.pivots - before < pivots:  # rounding spoilt it: more pivots do not help
+                return _Programmes(self.part, self.ends, self.budget)._first()
             pivots *= _MORE
         return None, False, True
 
@@ -424,12 +427,20 @@ class _Questions(_Search):
         last = -1
         while self.candidates.any() and self.budget.left > 0:
             pivots, self.walking = pivots * _MORE, True
-            unanswered = 0
+            unanswered, before = 0, self.engine.pivots
             while self.candidates.any() and unanswered < _UNANSWERED and self.budget.left > 0:
                 waiting = np.flatnonzero(self.candidates)
                 last = int(waiting[np.searchsorted(waiting, last + 1) % waiting.size])
                 unanswered += not self._ask(last, pivots)
+            if unanswered and self.engine.pivots - before < pivots:
+                return self._by_programmes()  # rounding spoilt the questions: more pivots do not help
         return self._result()
+
+    def _by_programmes(self) -> Settled:
+        """What integer programmes find out about the candidates that are left."""
+        others = _Programmes(self.part, self.ends, self.budget)
+        others.candidates, others.proved, others.held = self.candidates, self.proved, self.held
+        return others._rest()
 
     def _ask(self, unknown: int, pivots: int) -> bool:
         """Whether it was found out if a solution moves a count."""
@@ -485,7 +496,7 @@ class _Programmes(_Search):
             wish = Wish(-moves, moves[None, :], np.array([moves @ self.held + 1]), np.array([np.inf]))
             x, over = find_solution(self.part, self.budget, wish)
             if over:
-                self.proved = self.candidates.copy()
+                self.proved = self.proved | self.candidates
                 return self._result(certified=is_empty_for_sure(self.part, wish))
             if x is None or moves @ x < wish.low[0]:
                 break

@@ -75,7 +75,7 @@ def test_the_front_tells_what_it_has():
     listed = python("import tellall; print('\\n'.join(dir(tellall)))").split()
     assert set(ta.__all__) < set(listed)
     assert "__version__" in listed
-    assert " publish(dataset: " in pydoc.plain(pydoc.render_doc(ta))
+    assert re.search(r" publish\(\s*dataset: ", pydoc.plain(pydoc.render_doc(ta)))
     assert "reconstruct" in python("from tellall import *; print(reconstruct.__name__)")
 
 

@@ -293,7 +293,7 @@ def _dropped(table: PrintedTable) -> str:
     """How many people have a value that is under no label of the table; missing values are dropped anyway."""
     for index, codes in zip(table.columns, table.codes, strict=True):
         column = table.public.columns[index]
-        missing = np.asarray(table.public.codes[index]) == column.levels - 1 if column.gaps else False
+        missing = np.asarray(table.public.codes[index]) == column.levels - 1 if column.gaps else np.False_
         if outside := int(((codes < 0) & ~missing).sum()):
             return f"no label for the {column.name} of {outside} of them"
     return ""

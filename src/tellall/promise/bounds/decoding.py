@@ -171,7 +171,7 @@ def recovery(wrong: npt.ArrayLike, n: int, alpha: float, *, confidence: float = 
 
     Examples
     --------
-    >>> print(recovery([0, 3, 12, 1], 100, 0.05))
+    >>> print(str(recovery([0, 3, 12, 1], 100, 0.05)).replace(chr(160), " "))
     within 5.0 % of the people in 75.0 % of 4 draws (β = 0.250, 95 % interval 0.006 to 0.806)
     """
     people, counts = whole("n", n), np.asarray(wrong)

@@ -67,7 +67,7 @@ def counts_of_shares(table: CountTable, bases: tuple[Array, Array]) -> tuple[Arr
         at = most == size
         high[at] = np.minimum(_ends(table, at, size)[1], size)
     high = np.maximum(high, 0.0)
-    return np.minimum(np.maximum(low, 0.0), high + 1), high  # one past the largest: there is none
+    return np.minimum(np.maximum(low, 0.0), high + 1), high  # low is one above high where no count fits
 
 
 def _ends(table: CountTable, at: npt.NDArray[np.bool_], size: float) -> tuple[Array, Array]:

@@ -26,7 +26,7 @@ Indices = npt.NDArray[np.intp]
 
 
 class ManyColumns(ABC):
-    """A matrix A of so many columns that only some of them are written out at a time."""
+    """A matrix A with many columns, written out a few at a time."""
 
     @abstractmethod
     def take(self, columns: Indices) -> ManyColumns:

@@ -310,7 +310,7 @@ class _Builder:
 
 @dataclass(frozen=True, eq=False)
 class _Unknown:
-    """Tables of which the attacker does not know everything.
+    """Tables about which the attacker does not know everything.
 
     Attributes
     ----------

@@ -277,7 +277,8 @@ def settle(part: Component, ends: Ends, budget: Budget, *, interruptible: bool =
     In a part of few rows we ask of one count after the other whether a solution moves it (`Branching`): what
     is refuted is checked in whole numbers, and narrows the box for the questions that follow. In others
     every further solution must move some count of the list: max Σ moves subject to Σ moves ≥ 1, by HiGHS.
-    Where none is left to be found, the whole list is settled at once.
+    Where none is left to be found, the whole list is settled at once. Where rounding spoils the questions,
+    programmes answer the rest; all of the part then counts as certified only if theirs is.
     """
     n = part.columns.size
     if not n:  # a row whose counts are all known

@@ -327,7 +327,7 @@ def _unknown_value(column: Column, value: str) -> InvalidInput:
 
 
 def column_of(name: str, public: Outline) -> int:
-    """The index of a column that a condition is about; an error where there is none."""
+    """The index of the column that a condition names; an error if there is no such column."""
     if name in public.names:
         return public.names.index(name)
     gone = next((reason for reason in public.left_out if reason.startswith(f"{name}: ")), None)

@@ -176,12 +176,26 @@ def test_real_secrets_are_swept_in_their_own_unit() -> None:
     assert found.units == "units of a coefficient"
     assert exact["advantage"] == pytest.approx(little["advantage"], abs=0.1)
     assert little["advantage"] > 0.1 > much["advantage"]
-    assert little["advantage"] == pytest.approx(little["baseline_accuracy"] - little["accuracy"])
+    gained = little["baseline_accuracy"] - little["accuracy"]
+    assert little["advantage"] + little["in_sample"] == pytest.approx(gained)
     assert little["accuracy_low"] < little["accuracy"] < little["accuracy_high"]
     assert "%" not in str(found).splitlines()[2]
     least = ta.calibrate(people, ta.Estimator("linear", block=2), ta.Gaussian, 0.3, draws=3)
     assert least.interval[1] <= 0.3
     assert 0.01 < least.scale < 2
+
+
+def test_in_sample_fit_is_left_out_of_the_advantage_of_numbers() -> None:
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(60, 4))
+    people = ta.Dataset.from_arrays(columns, secret=columns @ [1, 0, 2, 0] + rng.normal(size=60))
+    fit = ta.Estimator("linear", 4, intercept=True)
+    (row,) = ta.sweep(people, fit, None, decoders=["auto"]).rows
+    (outcome,) = ta.sweep(people, fit, None, decoders=["auto"]).outcomes
+    assert row["in_sample"] > 0
+    assert (row["advantage"], row["low"], row["high"]) == outcome.beyond_fit
+    assert row["advantage"] < outcome.advantage
+    assert "in-sample fit left out" in str(ta.sweep(people, fit, None, decoders=["auto"]))
 
 
 def test_every_decoder_has_its_row_and_the_worst_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ from tellall.experiment.plans.draft_folder import draft_folder
 from tellall.release.described import read_described
 from tellall.release.folders import read_folder
 
+smf = pytest.importorskip("statsmodels.formula.api")
+
 N = 150
 RNG = np.random.default_rng(2)
 FRAME = pd.DataFrame(
@@ -95,8 +97,7 @@ def test_hidden_shares_parts_and_models(tmp_path):
     assert np.array_equal(shares.values, ta.publish(PEOPLE, ta.Marginals(2, [["sex"]])).values)
     assert some.where == "sex = 'f'"
     assert model.statistic.blocks == (("sexm",),)
-    assert [one.id for one in found.skipped] == ["model.csv, standard errors", "gone.csv", "../outside.csv"]
-    assert "they are not read" in found.skipped[0].reason
+    assert [one.id for one in found.skipped] == ["gone.csv", "../outside.csv"]
     assert ta.reconstruct(found.releases, PEOPLE.public, "least-squares", proof_effort=0).n == N
 
 
@@ -209,19 +210,47 @@ def test_minima_and_maxima_limit_everybody_and_quantiles_are_not_checked(tmp_pat
     np.testing.assert_allclose(limits.high, whole.high)
 
 
-def test_standard_errors_are_not_checked_of_linear_models_alone(tmp_path):
-    (tmp_path / "m.csv").write_text("term,coef,std err\nconst,0.5,.1\nsexm,-0.03,.1\n")
-    (tmp_path / "n.csv").write_text("term,coef\nconst,0.5\nsexm,-0.03\n")
-    entry = '[[tables]]\nfile = "{}"\nkind = "coefficients"\nloss = "{}"'
-    listed = [
-        entry.format(*each) for each in (("m.csv", "linear"), ("m.csv", "logistic"), ("n.csv", "linear"))
-    ]
-    found = read_described(_folder(tmp_path, *listed), PEOPLE)
-    assert [one.id for one in found.skipped] == ["m.csv, standard errors"]  # logistic ones say nothing more
-    assert len(found.outputs) == 3
+MODEL = '[[tables]]\nfile = "{}"\nkind = "coefficients"\nloss = "{}"'
+
+
+def test_standard_errors_are_not_checked_where_they_say_more(tmp_path):
+    (tmp_path / "m.csv").write_text("term,coef,std err\nsexm,-0.03,.1\n")
+    (tmp_path / "n.csv").write_text("term,coef\nsexm,-0.03\n")
+    (tmp_path / "i.csv").write_text("term,coef,std err\nconst,0.5,.1\nsexm,-0.03,.1\n")
+    models = (("m.csv", "linear"), ("m.csv", "logistic"), ("n.csv", "linear"), ("i.csv", "linear"))
+    found = read_described(_folder(tmp_path, *(MODEL.format(*each) for each in models)), PEOPLE)
+    assert [one.id for one in found.skipped] == ["m.csv, standard errors"]  # the others say nothing more
+    assert len(found.outputs) == 4
     audit = ta.audit(PEOPLE, found)
     assert any("standard errors: not checked" in line for line in audit.document["not_tested"])
     assert audit.verdict.word != "pass"
+
+
+def test_the_usual_standard_errors_of_a_model_of_numbers_are_attacked(tmp_path):
+    fit = smf.ols("income ~ C(region)", INCOME).fit()
+    table = pd.DataFrame({"term": fit.params.index, "estimate": fit.params.values.round(2)})
+    table.assign(**{"std.error": fit.bse.values.round(2)}).to_csv(tmp_path / "m.csv", index=False)
+    robust = fit.get_robustcov_results("HC3").bse
+    table.assign(**{"std.error": robust.round(2)}).to_csv(tmp_path / "r.csv", index=False)
+    rounded = 'protect = { kind = "Rounding", base = 0.01 }'
+    amounts = '[[tables]]\nfile = "t.csv"\nkind = "means"\nvalue = "mean"'
+    MEANS.to_csv(tmp_path / "t.csv")
+    for name, errors, ids in (
+        ("m.csv", "", ["m.csv, standard errors"]),
+        ("m.csv", "standard_errors = true", []),
+        ("r.csv", "standard_errors = true", ["r.csv"]),
+    ):
+        entry = "\n".join([MODEL.format(name, "linear"), errors, rounded])
+        found = read_described(_folder(tmp_path, amounts, entry, secret="income"), EARNERS)
+        assert [one.id for one in found.skipped] == ids
+        if not ids:
+            told = found.releases[-1]
+            assert told.levels == 0
+            assert abs(told.values[-1] - np.sqrt(fit.scale)) <= told.statistic.spread_within
+            limits = ta.reconstruct(told, EARNERS.public).limits
+            assert np.isfinite(limits.high).all()
+            assert (limits.low <= INCOME.income).all()
+            assert (INCOME.income <= limits.high).all()
 
 
 def test_wrong_headers_of_amounts_are_named(tmp_path):

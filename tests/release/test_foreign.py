@@ -202,3 +202,67 @@ def test_what_solves_no_such_equation_is_refused_in_one_sentence(make, says):
     with pytest.raises(ta.InvalidInput, match=says) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+COLUMNS = np.random.default_rng(11).normal(size=(50, 3))
+
+
+def _earners():
+    off = np.random.default_rng(12).normal(size=50)
+    return ta.Dataset.from_arrays(COLUMNS, secret=COLUMNS @ [2.0, -1.0, 0.5] + off + 7)
+
+
+def test_standard_errors_of_statsmodels_are_those_of_the_statistic():
+    people = _earners()
+    x = sm.add_constant(COLUMNS)
+    fit = sm.OLS(people.secret, x).fit()
+    told = ta.release_from_fits(fit, people, standard_errors=True)
+    exact = ta.publish(people, told.statistic)
+    np.testing.assert_allclose(told.values, exact.values, rtol=1e-9)
+    assert told.statistic.standard_errors
+    assert not ta.release_from_fits(fit, people).statistic.standard_errors
+    robust = sm.OLS(people.secret, x).fit(cov_type="HC1")
+    other = linear_model.LinearRegression().fit(x[:, 1:], people.secret)
+    for unusual in (robust, other):
+        with pytest.raises(ta.InvalidInput, match="usual standard errors"):
+            ta.release_from_fits(unusual, people, standard_errors=True)
+
+
+@pytest.mark.parametrize("digits", [2, 3, 6, None])
+def test_printed_standard_errors_limit_everybody_and_are_true(digits):
+    people = _earners()
+    fit = sm.OLS(people.secret, sm.add_constant(COLUMNS)).fit()
+    show = (lambda value: repr(float(value))) if digits is None else (lambda value: f"{value:.{digits}f}")
+    table = {
+        "block": [1] * 4,
+        "term": ["const", *people.public.names],
+        "value": [show(one) for one in fit.params],
+        "std_error": [show(one) for one in fit.bse],
+    }
+    noise = None if digits is None else ta.Rounding(10.0**-digits)
+    told = ta.read_coefficients(table, people, noise=noise)
+    spread, within = told.values[-1], told.statistic.spread_within
+    assert abs(spread - np.sqrt(fit.scale)) <= within + 1e-9
+    assert within <= (1e-12 if digits is None else 5 * 10.0**-digits)
+    limits = ta.reconstruct(told, people.public).limits
+    assert (limits.low <= people.secret).all()
+    assert (people.secret <= limits.high).all()
+    assert (limits.high - limits.low).max() < 2 * np.sqrt(fit.ssr) + 1
+
+
+def test_standard_errors_that_contradict_the_fit_are_refused():
+    people = _earners()
+    fit = sm.OLS(people.secret, sm.add_constant(COLUMNS)).fit()
+    table = {
+        "block": [1] * 4,
+        "term": ["const", *people.public.names],
+        "value": fit.params,
+        "std_error": fit.get_robustcov_results("HC3").bse,
+    }
+    with pytest.raises(ta.InvalidInput, match="robust"):
+        ta.read_coefficients(table, people)
+    for wrong in ([0.1, 0.1, 0.1, ""], [0.1, "x", 0.1, 0.1]):
+        with pytest.raises(ta.InvalidInput, match="number"):
+            ta.read_coefficients({**table, "std_error": wrong}, people)
+    with pytest.raises(ta.InvalidInput, match="linear fits"):
+        ta.read_coefficients({**table, "std_error": fit.bse}, people, "logistic")

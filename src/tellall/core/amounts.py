@@ -13,6 +13,7 @@ __all__ = [
     "percent",
     "points",
     "signed",
+    "unit_of_advantage",
     "with_interval",
 ]
 
@@ -60,6 +61,11 @@ def amount(value: float, real: bool, sign: str = "") -> str:
     ('+12.3 in 100', '0.123')
     """
     return signed(value, sign) if real else f"{points(value, sign)} in 100"
+
+
+def unit_of_advantage(real: bool, secret: str) -> str:
+    """What advantages are counted in, and what studies leave out of them."""
+    return f"the unit of {secret}, in-sample fit left out" if real else "people in 100"
 
 
 def with_interval(value: float, ends: Sequence[float], real: bool = False) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.amounts import percent, with_interval
+from tellall.core.amounts import percent, unit_of_advantage, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
@@ -49,7 +49,8 @@ class Sweep(WithFigures):
     rows
         A dict each: ``family``, ``scale``, ``protection``, ``std`` (standard deviation of the noise on a
         published value), ``decoder``, ``draws``; ``accuracy``, ``advantage`` with their 95 % intervals
-        (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``baseline``, ``baseline_accuracy``,
+        (``accuracy_low``, ``accuracy_high``; ``low``, ``high``), ``in_sample`` (what in-sample fit explains
+        of a real secret, left out of the advantage), ``baseline``, ``baseline_accuracy``,
         ``proved``, ``exposed``, ``learnt`` (people with a sensitive value who are proved alone or exposed);
         ``loss`` (mean absolute error, withheld values counted) with ``loss_low``, ``loss_high``,
         ``mean_error``, ``max_error``, ``missing``, ``total_variation``, ``association_change`` and, of
@@ -158,7 +159,7 @@ class Sweep(WithFigures):
         ]
         left_out = [f"left out {name}: {reason}" for name, reason in self.skipped]
         note = "* on the frontier: no other protection here has both less advantage and less error"
-        unit = f"advantage in {f'the unit of {self.secret}' if self.real else 'people in 100'}"
+        unit = f"advantage in {unit_of_advantage(self.real, self.secret)}"
         untried = untried_decoders(self.untried, self.people)
         return "\n".join([lines[0], *marked, note, unit, *left_out, *untried])
 
@@ -280,6 +281,7 @@ def rows_of(
 def _row(family: str, scale: float | None, std: float, found: Outcome, limits: Limits) -> dict[str, Any]:
     loss, promise = found.loss, found.promised
     lost, read = (None, None) if loss is None else (loss.utility, loss.coefficients)
+    advantage, low, high = found.judged
     row = {
         "family": family,
         "scale": scale,
@@ -292,9 +294,10 @@ def _row(family: str, scale: float | None, std: float, found: Outcome, limits: L
         "accuracy_high": found.accuracy_interval[1],
         "baseline": found.baseline,
         "baseline_accuracy": found.baselines[found.baseline],
-        "advantage": found.advantage,
-        "low": found.interval[0],
-        "high": found.interval[1],
+        "advantage": advantage,
+        "low": low,
+        "high": high,
+        "in_sample": found.in_sample,
         "proved": found.proved,
         "exposed": found.exposed_people,
         "learnt": limits.count(found.learnt),

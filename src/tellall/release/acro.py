@@ -9,7 +9,9 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from tellall.people.sheets import read_cells
 from tellall.release.commands import Command, columns_of, condition_of, parse_command, words_of
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.curves import curve_of_lines
-from tellall.release.foreign import INTERCEPTS, read_coefficients
+from tellall.release.foreign import INTERCEPTS, read_coefficients, says_all
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values
@@ -44,6 +46,7 @@ _LOSSES = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit":
 _MOST_OUTPUTS = 10_000
 _SUMMARIES = {"session_summary.json", "session_summary.csv"}
 _DECIMALS = 4  # of the coefficients in a summary of statsmodels
+_OTHER_ERRORS = "they are robust, or not those of this fit, and say how far people are from the line"
 _LARGE, _DIGITS = 1e4, 4  # from which it prints so many digits instead
 
 
@@ -79,7 +82,7 @@ def read_acro(
     that was suppressed has `Suppression` with the folder's threshold, a rounded one `Rounding`; the totals
     that ACRO makes again from what it shows add nothing and are left out. Regressions: those of the secret
     on public columns, coefficients as printed. Everything else is in ``skipped`` with its reason, the
-    standard errors of linear models among it.
+    robust standard errors of linear models among it.
     """
     path, view = Path(folder), as_public(public)
     document, entries = _entries(path)
@@ -93,8 +96,8 @@ def read_acro(
             try:
                 made = read()
                 outputs.append(Output(name, made, entry.status, entry.command, tuple(entry.files())))
-                if entry.is_linear():
-                    skipped.append(NotRead.errors_of(name))
+                if entry.kind == "regression" and not says_all(made):
+                    skipped.append(NotRead.errors_of(name, _OTHER_ERRORS))
             except TellallError as error:
                 skipped.append(NotRead(name, one_line(str(error), 300), not entry.is_summary()))
     assert known.secret is not None
@@ -355,12 +358,8 @@ class _Entry:
         told = all("threshold" in why.get(cell, "").lower() for cell in hidden)
         return [Suppression(threshold, complementary=not told)]
 
-    def is_linear(self) -> bool:
-        """Whether this is a linear model, whose summary prints standard errors too."""
-        return self.kind == "regression" and _LOSSES.get(_summary(self.files()).model) == "linear"
-
     def regression(self, known: TableContext, where: str | None) -> Release:
-        """The coefficients of a model of the secret."""
+        """The coefficients of a model of the secret, with their standard errors where those say more."""
         people, where = self.people(known, where)
         found = _summary(self.files())
         if found.dependent != known.secret:
@@ -373,9 +372,17 @@ class _Entry:
             raise InvalidInput("a model of a secret of more than two values")
         levels = 0 if people.meaning == () else 2
         block = {"block": ["1"] * len(found.terms), "term": list(found.terms), "value": found.values}
-        release = read_coefficients(
-            block, people.public, _LOSSES[found.model], noise=Rounding(_printed(found.values)), levels=levels
+        read = partial(
+            read_coefficients,
+            public=people.public,
+            loss=_LOSSES[found.model],
+            noise=Rounding(_printed(found.values)),
+            levels=levels,
         )
+        release = read(block)
+        if not says_all(release) and found.errors:
+            with suppress(TellallError):  # then they are listed as not read
+                release = read({**block, "std_error": list(found.errors)})
         return release if where is None else release.about(where)
 
 
@@ -471,6 +478,7 @@ class _Summary:
     people: int
     terms: tuple[str, ...]
     values: list[float]
+    errors: tuple[Any, ...] = ()
 
 
 def _summary(paths: Sequence[Path]) -> _Summary:
@@ -494,7 +502,10 @@ def _summary(paths: Sequence[Path]) -> _Summary:
     if not values or not np.isfinite(values).all():
         raise InvalidInput("a regression whose coefficients are not finite")
     terms = tuple(_term(str(line[0]).strip()) for line in lines[1:] if line)
-    return _Summary(said.get("Dep. Variable", ""), said.get("Model", ""), count, terms, values)
+    printed = len(lines[0]) > 2 and str(lines[0][2]).strip() == "std err"
+    usual = printed and said.get("Covariance Type") == "nonrobust"
+    errors = tuple(line[2] for line in lines[1:] if len(line) > 2) if usual else ()
+    return _Summary(said.get("Dep. Variable", ""), said.get("Model", ""), count, terms, values, errors)
 
 
 def _term(name: str) -> str:

@@ -16,7 +16,7 @@ from tellall.people.sheets import read_cells
 from tellall.release import catalogue
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.curves import curve_of_lines
-from tellall.release.foreign import read_coefficients
+from tellall.release.foreign import read_coefficients, says_all
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values
@@ -29,6 +29,10 @@ DESCRIPTION = "tables.toml"
 _LARGEST = 2**20
 _AMOUNTS = {"means": "mean", "sums": "sum", "minima": "min", "maxima": "max"}
 _ERRORS = ("std.error", "std. error", "std err", "std. err.", "standard error", "stderr", "se", "bse")
+_UNREAD = (
+    "they are not read, and say how far people are from the line. If they are the usual ones and not robust, "
+    "standard_errors = true in tables.toml has them attacked"
+)
 _QUANTILES = "no attack here uses quantiles. Publish counts by range to have them checked"
 _ESTIMATES = ("coef", "coef.", "coefficient", "coefficients", "coeff", "estimate", "value", "b", "beta")
 
@@ -51,9 +55,10 @@ def read_described(folder: Path, public: Any, *, secret: str | None = None) -> O
         name = one_line(entry.name or entry.file, 80)
         try:
             path = files.fits_inside(folder, entry.file, what="file")
-            outputs.append(Output(name, _read(path, entry, known), files=(path,)))
-            if entry.kind == "coefficients" and entry.loss == "linear" and _has_errors(path, entry):
-                skipped.append(NotRead.errors_of(name))
+            release = _read(path, entry, known)
+            outputs.append(Output(name, release, files=(path,)))
+            if entry.kind == "coefficients" and not says_all(release) and _errors_at(path, entry) is not None:
+                skipped.append(NotRead.errors_of(name, _UNREAD))
         except TellallError as error:
             skipped.append(NotRead(name, one_line(str(error), 300)))
     assert known.secret is not None
@@ -156,11 +161,11 @@ def _survival(path: Path, entry: Any, people: TableContext, protect: Sequence[Pr
     return curve_of_lines(lines, people, entry.time, protect, value=entry.value)
 
 
-def _has_errors(path: Path, entry: Any) -> bool:
-    """Whether a printed model shows its standard errors."""
+def _errors_at(path: Path, entry: Any) -> int | None:
+    """Where a printed model shows its standard errors; None where it does not."""
     lines = (list(map(label_text, line)) for line in read_cells(path, sheet=entry.sheet or None))
     heads = next(filter(any, lines), [])
-    return any(head.lower().replace("_", " ") in _ERRORS for head in heads)
+    return next((j for j, head in enumerate(heads) if head.lower().replace("_", " ") in _ERRORS), None)
 
 
 def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequence[Protection]) -> Release:
@@ -169,9 +174,18 @@ def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequenc
     if found is None:
         raise InvalidInput("no column of terms and of coefficients is found")
     term, value = found
-    rows = [(label_text(line[term]), line[value]) for line in lines[1:] if len(line) > max(found)]
-    table = {"block": ["1"] * len(rows), "term": [r[0] for r in rows], "value": [r[1] for r in rows]}
-    levels = len(people.meaning or ("0", "1"))
+    rows = [line for line in lines[1:] if len(line) > max(found)]
+    table = {
+        "block": ["1"] * len(rows),
+        "term": [label_text(line[term]) for line in rows],
+        "value": [line[value] for line in rows],
+    }
+    if entry.standard_errors:
+        column = _errors_at(path, entry)
+        if column is None or any(len(line) <= column for line in rows):
+            raise invalid("standard_errors", "given for models that print them", "true")
+        table["std_error"] = [line[column] for line in rows]
+    levels = 2 if people.meaning is None else len(people.meaning)
     release = read_coefficients(table, people.public, entry.loss, levels=levels)
     return replace(release, protections=tuple(protect))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,15 @@ from tellall.people.dataset import Dataset, Public, as_public, left_out_note
 from tellall.people.readers import read_table
 from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
-from tellall.release.statistics.among import Where, people_where
+from tellall.release.statistics.among import Among, Where, people_where
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients
-from tellall.release.statistics.losses import FitLoss, loss_of
+from tellall.release.statistics.losses import FitLoss, Squared, loss_of
+from tellall.release.statistics.residuals import spread_of_errors
 
-__all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_from_fits"]
+__all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_from_fits", "says_all"]
 
+NumberReader = Callable[[str, Any, Any], float]
 INTERCEPTS = ("intercept", "const", "(intercept)", "constant", "_cons")
 
 _STATSMODELS = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
@@ -59,6 +62,8 @@ class Fitted:
         The ridge λ, and a further one per person.
     tolerance
         What the solver may have left of each entry of the mean gradient, estimated from its own settings.
+    spread
+        The residual spread that the usual standard errors of a linear fit say; None where it has none.
     """
 
     loss: str
@@ -69,6 +74,7 @@ class Fitted:
     penalty_each: float = 0.0
     penalise_intercept: bool = False
     tolerance: float = 0.0
+    spread: float | None = None
 
 
 def read_fit(results: Any) -> Fitted:
@@ -125,7 +131,13 @@ def _from_statsmodels(results: Any) -> Fitted:
         _finite(values)[kept],
         float(values[at[0]]) if at else None,
         tolerance=tolerance,
+        spread=_spread(results) if kind == "OLS" else None,
     )
+
+
+def _spread(results: Any) -> float | None:
+    usual = getattr(results, "cov_type", "") == "nonrobust"
+    return float(np.sqrt(results.scale)) if usual else None
 
 
 def _from_sklearn(model: Any) -> Fitted:
@@ -217,6 +229,7 @@ def release_from_fits(
     columns: Sequence[Any] | None = None,
     noise: Noise | None = None,
     where: Where | None = None,
+    standard_errors: bool = False,
 ) -> Release:
     """The release of the coefficients of one or several fitted models.
 
@@ -234,6 +247,9 @@ def release_from_fits(
     where
         Whom of these people they were fitted to: a condition such as ``"sex = 'f'"``, or a mask (the
         complete cases, say). Everybody where not given.
+    standard_errors
+        Whether their standard errors are published too: the usual ones of statsmodels' OLS. Without this
+        the coefficients alone are attacked.
 
     Notes
     -----
@@ -252,7 +268,8 @@ def release_from_fits(
     """
     if where is not None:
         some = _chosen(public, where)
-        return release_from_fits(results, some, columns=columns, noise=noise).about(where)
+        told = release_from_fits(results, some, columns=columns, noise=noise, standard_errors=standard_errors)
+        return told.about(where)
     view = as_public(public)
     several = isinstance(results, Sequence) and not hasattr(results, "params")
     fits = [read_fit(one) for one in (results if several else [results])]
@@ -273,9 +290,16 @@ def release_from_fits(
         penalty=first.penalty + first.penalty_each * view.n,
         penalise_intercept=first.penalise_intercept,
         tolerance=max(fit.tolerance for fit in fits),
+        standard_errors=standard_errors,
     )
     if isinstance(public, Dataset) and public.secret is not None:
         statistic = _measured(statistic, public, values)
+    if standard_errors:
+        spreads = [fit.spread for fit in fits]
+        if None in spreads:
+            rule = "linear fits of statsmodels with the usual standard errors"
+            raise _unfit(rule, "another", "Leave standard_errors out to attack the coefficients alone.")
+        values = np.append(values, np.array(spreads, dtype=np.float64))
     return Release.from_values(statistic, values, public=view, noise=noise, levels=_levels(public))
 
 
@@ -298,7 +322,9 @@ def read_coefficients(
     ----------
     table
         A CSV, TSV or Parquet file, a frame or a mapping with columns ``block`` (which model), ``term`` (a
-        public column, or "intercept") and ``value`` (empty where it was not printed).
+        public column, or "intercept") and ``value`` (empty where it was not printed). Linear models may have
+        ``std_error`` too: the usual standard errors, not robust ones. They count as exact to their last
+        digit, and say how far people are from the line.
     public
         The people.
     loss, penalty, penalise_intercept, tolerance
@@ -314,7 +340,8 @@ def read_coefficients(
         Whom of these people they were fitted to; see `release_from_fits`.
     """
     view = as_public(public) if where is None else as_public(_chosen(public, where))
-    models = _models(read_table(table) if isinstance(table, str | Path) else table)
+    columns = read_table(table) if isinstance(table, str | Path) else table
+    models = _models(columns, "value")
     printed = {any(_is_intercept(term) for term in terms) for terms in models.values()}
     if len(printed) > 1:
         raise invalid("table", "with an intercept in every block or in none", "some blocks with one")
@@ -336,9 +363,27 @@ def read_coefficients(
         penalise_intercept=penalise_intercept,
         tolerance=tolerance,
     )
+    if "std_error" in _names(columns):
+        spreads, within = _spreads(columns, statistic, view)
+        statistic = replace(statistic, standard_errors=True, spread_within=within)
+        values += spreads
     wanted_levels = _levels(public) if levels is None else levels
     release = Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
     return release if where is None else release.about(where)
+
+
+def says_all(release: Release) -> bool:
+    """Whether the standard errors of this fit say nothing that the release does not say.
+
+    That is so of other losses, and of bits: there a linear fit with an intercept tells how many have the
+    secret, which is all that its standard errors add.
+    """
+    fit = release.statistic
+    while isinstance(fit, Among):
+        fit = fit.statistic
+    assert isinstance(fit, Estimator)
+    linear = isinstance(loss_of(fit.loss), Squared)
+    return not linear or fit.standard_errors or (release.levels == 2 and fit.intercept)
 
 
 def _chosen(public: Public | Dataset | npt.ArrayLike, where: Where) -> Public | Dataset:
@@ -399,16 +444,41 @@ def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator
     return replace(statistic, tolerance=left if left > 1e-12 else 0.0)
 
 
-def _models(table: Any) -> dict[str, dict[str, float]]:
-    """The coefficients by block and term, in the order of the table."""
+def _spreads(table: Any, statistic: Estimator, public: Public) -> tuple[list[float], float]:
+    """The residual spread of each model as its printed standard errors tell it, and how far off it may be."""
+    models, errors, found = statistic.models(public), _models(table, "std_error"), []
+    for j, (block, of_terms) in enumerate(errors.items()):
+        if len(of_terms) != models.sizes[j] or not np.isfinite(list(of_terms.values())).all():
+            raise invalid("std_error", "a number for every coefficient", f"fewer in block {block}")
+    digits = _models(table, "std_error", _last_digit)
+    for j, (block, of_terms) in enumerate(errors.items()):
+        order = sorted(of_terms, key=_is_intercept)  # the intercept last, as in the design
+        printed, unit = (np.array([each[name] for name in order]) for each in (of_terms, digits[block]))
+        found.append(spread_of_errors(models.design(j), printed, unit / 2))
+    return [spread for spread, _ in found], max(within for _, within in found)
+
+
+def _last_digit(term: str, block: Any, value: Any) -> float:
+    """What one unit of the last digit of a printed number is worth."""
+    exponent = Decimal(str(value).strip()).as_tuple().exponent
+    return 10.0**exponent if isinstance(exponent, int) else np.nan
+
+
+def _names(table: Any) -> dict[str, Any]:
+    """The columns of a table by their names in small letters."""
     columns = table.keys() if isinstance(table, Mapping) else getattr(table, "columns", None)
     if columns is None:
         raise invalid("table", "a file, a frame or a mapping of columns", type(table).__name__)
-    keys = {str(name).strip().lower(): name for name in columns}
+    return {str(name).strip().lower(): name for name in columns}
+
+
+def _models(table: Any, column: str, read: NumberReader | None = None) -> dict[str, dict[str, float]]:
+    """The numbers of a column by block and term, in the order of the table."""
+    keys, number = _names(table), read or _number
     for name in ("block", "term", "value"):
         if name not in keys:
             raise invalid("table", "with columns block, term and value", ", ".join(keys))
-    blocks, terms, raw = (_listed(table[keys[name]]) for name in ("block", "term", "value"))
+    blocks, terms, raw = (_listed(table[keys[name]]) for name in ("block", "term", column))
     if not len(blocks) == len(terms) == len(raw):
         raise invalid("table", "with columns of one length", f"{len(blocks)}, {len(terms)}, {len(raw)}")
     models: dict[str, dict[str, float]] = {}
@@ -417,7 +487,7 @@ def _models(table: Any) -> dict[str, dict[str, float]]:
         name = str(term).strip()
         if name in model or (_is_intercept(name) and any(map(_is_intercept, model))):
             raise invalid("table", "with each term once in a block", f"'{name}' twice in block {block}")
-        model[name] = _number(name, block, value)
+        model[name] = number(name, block, value)
     if not models:
         raise invalid("table", "with a coefficient or more", "no rows")
     return models

@@ -19,12 +19,8 @@ class NotRead:
     planned: bool = True
 
     @classmethod
-    def errors_of(cls, model: str) -> NotRead:
-        """The standard errors of a linear model."""
-        reason = (
-            "they are not read, and say how far people are from the line. In a plan of the same fit, "
-            "standard_errors = true has them attacked"
-        )
+    def errors_of(cls, model: str, reason: str) -> NotRead:
+        """The standard errors of a linear model, which say how far people are from the line."""
         return cls(f"{model}, standard errors", reason)
 
     def __str__(self) -> str:

@@ -54,7 +54,8 @@ class _AxisWords:
             "How far off the guesses are",
             "The mean absolute error of the attack's guesses: lower is less private.",
             Axis("mean absolute error of a guess", unit),
-            "How much closer the attack comes than the strongest baseline: what the release gives away.",
+            "How much closer the attack comes than the strongest baseline, in-sample fit left out: what the "
+            "release gives away.",
             Axis("advantage", unit),
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from tellall.core.amounts import count_of, level, percent, points, with_interval
+from tellall.core.amounts import count_of, level, percent, points, unit_of_advantage, with_interval
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
@@ -103,7 +103,7 @@ def _protection_blocks(release: Row) -> list[Block]:
     """Every protection of a sweep with its verdict, what it stops and what it costs."""
     real, models = release["real"], release["rows"][0]["mae_ratio"] is not None
     gained = (
-        "how much closer the attack comes than the strongest baseline"
+        "how much closer the attack comes than the strongest baseline, in-sample fit left out"
         if real
         else "people guessed right beyond the strongest baseline, in 100"
     )
@@ -255,7 +255,7 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
     for figure in calibration_figures(release, document.get("exposed_limit")):
         yield Drawn(laid_out(figure))
     real = document["real"]
-    unit = f"in the unit of {release['secret']}" if real else "in people in 100"
+    unit = unit_of_advantage(real, release["secret"])
     table = Listing(
         f"Scales tried for {release['name']}",
         (
@@ -283,8 +283,8 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
             )
             for row in release["history"]
         ],
-        f"In the order tried; advantage {unit}, {count_of(release['draws'], 'draw')} of the noise each. For "
-        "a scale that does not pass, the first decoder that does not. Sensitive: people with a sensitive "
+        f"In the order tried; advantage in {unit}; {count_of(release['draws'], 'draw')} of the noise each. "
+        "For a scale that does not pass, the first decoder that does not. Sensitive: people with a sensitive "
         "value, proved alone or exposed. Mean error: of a planned value, withheld ones counted.",
         left=("verdict", "decoder", "what decided"),
     )

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tellall.core.amounts import level, percent, with_interval
+from tellall.core.amounts import level, percent, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
@@ -109,7 +109,7 @@ def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None)
         for row in strongest_rows(release["rows"])
     ]
     head = ["off by" if real else "right", "guess", "advantage [95 %]", "exposed", "sensitive", "error", "ε"]
-    unit = f"the unit of {release['secret']}" if real else "people in 100"
+    unit = unit_of_advantage(real, release["secret"])
     notes = [
         f"{_SWEPT} Advantage in {unit}.",
         *(f"Left out {one['protection']}: {one['reason']}" for one in release["skipped"]),
@@ -137,7 +137,7 @@ def calibration_text(release: dict[str, Any], exposed_limit: int | None) -> list
         for one in sorted(release["history"], key=lambda one: float(one["scale"]))
     ]
     head = ["off by" if real else "right", "advantage [95 %]", "sensitive", "error"]
-    unit = f"the unit of {release['secret']}" if real else "people in 100"
+    unit = unit_of_advantage(real, release["secret"])
     said = _promise(release["guarantee"])
     return [
         _answered(answer),

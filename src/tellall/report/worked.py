@@ -6,46 +6,84 @@ The three people are invented and always the same, so that nothing of a person o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from tellall.report.blocks import Block, Drawn, Paragraph
 from tellall.report.marks import LINE, SLIM, WIDTH, Chart, Mark, element, stroke, written
+from tellall.report.releases import is_real
 
-__all__ = ["CELLS", "PEOPLE", "Cell", "consistent", "draw_example", "worked_blocks"]
+__all__ = ["COUNTS", "GROUPS", "PEOPLE", "SUMS", "Example", "draw_example", "worked_blocks"]
 
-Cell = tuple[str, tuple[int, ...], int]
 PEOPLE = (("Ada", "woman, north"), ("Bea", "woman, south"), ("Cai", "man, south"))
-_ILL = (1, 0, 1)
-_GROUPS = (("women", (0, 1)), ("south", (1, 2)), ("everybody", (0, 1, 2)))
-CELLS: tuple[Cell, ...] = tuple((name, who, sum(_ILL[i] for i in who)) for name, who in _GROUPS)
+GROUPS = (("women", (0, 1)), ("south", (1, 2)), ("everybody", (0, 1, 2)))
 _HIDDEN = ("men", "north")
-_TITLE = "Three published counts, one secret"
-_COUNTED = ", ".join(f"{name} {count}" for name, _, count in CELLS)
-_CAPTION = (
-    f"Ada, Bea and Cai are invented. Published is how many are ill: {_COUNTED}. Counts of one person are "
-    "hidden, as a rule of small cells asks. The other counts are equations about who is ill, and they have "
-    "one solution: two people are ill, one of them is a woman, so the only man is ill."
-)
 _ROW, _PAD, _GAP = 24.0, 12.0, 40.0
 
 
-def consistent() -> list[tuple[int, ...]]:
-    """Every way in which the three can be ill that agrees with the published counts.
+@dataclass(frozen=True)
+class Example:
+    """What is published about the three, and how it is told."""
 
-    Examples
-    --------
-    >>> consistent()
-    [(1, 0, 1)]
-    """
-    ways = product((0, 1), repeat=len(PEOPLE))
-    return [ill for ill in ways if all(sum(ill[i] for i in who) == count for _, who, count in CELLS)]
+    word: str
+    title: str
+    caption: str
+    secrets: tuple[int, ...]
+    bits: bool = True
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """The published number of each group."""
+        return tuple(sum(self.secrets[i] for i in who) for _, who in GROUPS)
+
+    def solution(self) -> tuple[int, ...]:
+        """The secrets, worked out from the published numbers alone.
+
+        Examples
+        --------
+        >>> COUNTS.solution(), SUMS.solution()
+        ((1, 0, 1), (21, 34, 52))
+        """
+        among = np.array([[float(i in who) for i in range(len(PEOPLE))] for _, who in GROUPS])
+        found = np.linalg.solve(among, np.array(self.cells, dtype=float))
+        return tuple(round(float(one)) for one in found)
+
+    def told(self, secret: int) -> str:
+        """A secret in words."""
+        return ("not ill", "ill")[secret] if self.bits else f"{secret}"
+
+    def published(self) -> str:
+        """The published numbers in words."""
+        return ", ".join(f"{name} {cell}" for (name, _), cell in zip(GROUPS, self.cells, strict=True))
+
+
+COUNTS = Example(
+    "ill",
+    "Three published counts, one secret",
+    "Ada, Bea and Cai are invented. Published is how many are ill: {}. Counts of one person are hidden, as a "
+    "rule of small cells asks. The other counts are equations about who is ill, and they have one solution: "
+    "two people are ill, one of them is a woman, so the only man is ill.",
+    (1, 0, 1),
+)
+SUMS = Example(
+    "income",
+    "Three published sums, one income",
+    "Ada, Bea and Cai are invented. Published are sums of incomes: {}. Sums of one person are hidden, as a "
+    "rule of small cells asks. The other sums are equations about incomes, and they have one solution: all "
+    "earn 107, the women 55 of it, so the only man earns 52.",
+    (21, 34, 52),
+    bits=False,
+)
 
 
 def worked_blocks(document: dict[str, Any]) -> Iterator[Block]:
     """The drawn example, and how large the same thing was in this audit."""
-    figure = {"title": _TITLE, "caption": _CAPTION, "charts": (draw_example(WIDTH), draw_example(SLIM))}
-    yield Drawn(figure, titled=False)
+    example = SUMS if is_real(document) else COUNTS
+    charts = (draw_example(example, WIDTH), draw_example(example, SLIM))
+    caption = example.caption.format(example.published())
+    yield Drawn({"title": example.title, "caption": caption, "charts": charts}, titled=False)
     found = next((one for one in document["findings"] if one["name"] == document["worst"]), None)
     known = None if found is None else found["summary"].get("foreseen")
     if known is not None:
@@ -56,15 +94,14 @@ def worked_blocks(document: dict[str, Any]) -> Iterator[Block]:
         )
 
 
-def draw_example(width: float) -> Chart:
-    """Three panels: the published counts, the equations, the secret; under one another if it is narrow."""
-    (ill,) = consistent()
+def draw_example(example: Example, width: float) -> Chart:
+    """Three panels: the published numbers, the equations, the secret; under one another if it is narrow."""
     narrow = width < WIDTH
     wide = width - 2 if narrow else (width - 2 * _GAP - 2) / 3
     panels = (
-        ("1  What is published", _published()),
-        ("2  What that says", _equations()),
-        ("3  What follows", _solved(ill)),
+        ("1  What is published", _published(example)),
+        ("2  What that says", _equations(example)),
+        ("3  What follows", _solved(example)),
     )
     height = _PAD + LINE + _PAD + _ROW * max(len(rows) for _, rows in panels)
     marks: list[Mark] = []
@@ -81,18 +118,24 @@ def draw_example(width: float) -> Chart:
     return Chart(width, 3 * height + 2 * _GAP + 2 if narrow else height + 2, tuple(marks))
 
 
-def _published() -> list[tuple[str, str, str]]:
-    shown = [(f"ill, {name}", f"{count}", "") for name, _, count in CELLS]
-    return [*shown, *((f"ill, {name}", "hidden", "soft-word") for name in _HIDDEN)]
+def _published(example: Example) -> list[tuple[str, str, str]]:
+    shown = [
+        (f"{example.word}, {name}", f"{cell}", "")
+        for (name, _), cell in zip(GROUPS, example.cells, strict=True)
+    ]
+    return [*shown, *((f"{example.word}, {name}", "hidden", "soft-word") for name in _HIDDEN)]
 
 
-def _equations() -> list[tuple[str, str, str]]:
-    return [(" + ".join(PEOPLE[i][0] for i in who), f"= {count}", "") for _, who, count in CELLS]
+def _equations(example: Example) -> list[tuple[str, str, str]]:
+    return [
+        (" + ".join(PEOPLE[i][0] for i in who), f"= {cell}", "")
+        for (_, who), cell in zip(GROUPS, example.cells, strict=True)
+    ]
 
 
-def _solved(ill: Sequence[int]) -> list[tuple[str, str, str]]:
-    words = ("not ill", "ill")
-    return [(f"{name} ({what})", words[ill[i]], "strong") for i, (name, what) in enumerate(PEOPLE)]
+def _solved(example: Example) -> list[tuple[str, str, str]]:
+    solution = zip(PEOPLE, example.solution(), strict=True)
+    return [(f"{name} ({what})", example.told(secret), "strong") for (name, what), secret in solution]
 
 
 def _panel(

@@ -148,6 +148,9 @@ class FolderTable(_Strict):
     normalize: Literal["", "index", "columns", "all"] = ""
     absent: Literal["zero", "unknown"] = "zero"
     loss: Annotated[Text, Field(description="Of coefficients: linear, logistic, poisson, probit.")] = "linear"
+    standard_errors: Annotated[
+        bool, Field(description="Of coefficients: whether the printed standard errors are the usual ones.")
+    ] = False
     protect: Annotated[
         list[dict[str, Any]] | dict[str, Any], Field(description="What was done to the numbers, in order.")
     ] = []

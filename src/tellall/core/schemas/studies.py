@@ -54,6 +54,9 @@ class SweepRow(_StudyModel):
     advantage: Annotated[float, Field(description="What the attack gains over the strongest baseline.")]
     low: Annotated[float, Field(description="The lower end of the advantage's 95 % interval.")]
     high: Annotated[float, Field(description="The upper end of the advantage's 95 % interval.")]
+    in_sample: Annotated[
+        float, Field(ge=0, description="In-sample fit of a real secret, left out of the advantage.")
+    ]
     proved: Annotated[int, Field(ge=0)]
     exposed: Annotated[int, Field(ge=0, description="People exposed at confidence 0.95.")]
     learnt: Annotated[int, Field(ge=0, description="Proved alone or exposed, with a sensitive value.")]

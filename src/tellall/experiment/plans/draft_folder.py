@@ -34,8 +34,9 @@ secret = {secret}
 # Keys: file, name, sheet, kind ("counts", "coefficients", "means", "sums", "minima", "maxima", "survival";
 # "quantiles" are listed as not checked), across (the column whose values stand side by side), where (whom it
 # is about), normalize ("index", "columns", "all"), absent ("zero", "unknown": what a label that is not shown
-# means), loss (of coefficients), value and count (the headers over means, sums or extremes, and over numbers
-# of people), time (the column of follow-up times), protect (what was done to the numbers, in order).
+# means), loss (of coefficients), standard_errors (true: those printed with linear coefficients are the usual
+# ones, not robust), value and count (the headers over means, sums or extremes, and over numbers of
+# people), time (the column of follow-up times), protect (what was done to the numbers, in order).
 """
 
 

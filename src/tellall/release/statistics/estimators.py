@@ -137,6 +137,8 @@ class Estimator(Statistic):
         Whether the standard errors of "linear" fits without a penalty are published too. They all say one
         number, the residual spread of the model, which comes after the coefficients of all models (see
         `Residuals` for what follows from it).
+    spread_within
+        How far that number may be off because it was worked out from printed standard errors.
 
     Notes
     -----
@@ -175,6 +177,7 @@ class Estimator(Statistic):
     tolerance: float = 0.0
     formula: str | None = None
     standard_errors: bool = False
+    spread_within: float = 0.0
 
     def __init__(
         self,
@@ -189,6 +192,7 @@ class Estimator(Statistic):
         tolerance: float = 0.0,
         formula: str | None = None,
         standard_errors: bool = False,
+        spread_within: float = 0.0,
     ) -> None:
         plain = isinstance(loss_of(loss), Squared) and not penalty
         if formula is not None and (blocks is not None or block != 1 or intercept is not False):
@@ -205,6 +209,8 @@ class Estimator(Statistic):
                 raise invalid(name, "True or False", flag)
         if standard_errors and not plain:
             raise invalid("standard_errors", "given for linear fits without a penalty alone", True)
+        if spread_within and not standard_errors:
+            raise invalid("spread_within", "given with standard errors alone", spread_within)
         if weighting not in WEIGHTINGS:
             raise invalid("weighting", "'noise' or 'paper'", weighting)
         settled = {
@@ -218,6 +224,7 @@ class Estimator(Statistic):
             "tolerance": at_least_zero("tolerance", tolerance),
             "formula": check_formula(formula),
             "standard_errors": bool(standard_errors),
+            "spread_within": at_least_zero("spread_within", spread_within),
         }
         for name, value in settled.items():
             object.__setattr__(self, name, value)
@@ -357,7 +364,7 @@ class Estimator(Statistic):
         """What the standard errors say beside the equations."""
         thetas = np.split(values, np.cumsum(models.sizes))
         fits = [LinearFit(models.design(j), thetas[j], float(spread)) for j, spread in enumerate(thetas[-1])]
-        return Residuals(fits, self.intercept)
+        return Residuals(fits, self.intercept, self.spread_within)
 
     def conditions(self, public: Public, values: Array) -> Conditions:
         """The Lipschitz constant and the variance condition at these coefficients."""
@@ -366,7 +373,7 @@ class Estimator(Statistic):
 
     def comparable(self) -> Estimator:
         """The same with the papers' rows: the inverse Hessian mixes everybody into a person's column."""
-        return replace(self, weighting="paper", standard_errors=False)
+        return replace(self, weighting="paper", standard_errors=False, spread_within=0.0)
 
     def as_plain(self) -> dict[str, Any]:
         return {"loss": loss_name(self.loss)}

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tellall.algebra.operators.base import Array
+from tellall.core.errors import InvalidInput
 from tellall.release.numbers import NumberFacts
 
-__all__ = ["LinearFit", "Residuals", "residual_spread"]
+__all__ = ["LinearFit", "Residuals", "residual_spread", "spread_of_errors"]
 
 _ROOM = 1e-9  # of floating point, as a share of a number
 _KNOWN_TO = 0.05  # how far off a variance may be to be told, relative
@@ -32,6 +33,29 @@ def residual_spread(x: Array, answers: Array, theta: Array) -> float:
     """
     room = x.shape[0] - _basis(x).shape[1]
     return float(np.sqrt(np.sum((answers - x @ theta) ** 2) / room)) if room > 0 else float("nan")
+
+
+def spread_of_errors(x: Array, errors: Array, within: Array) -> tuple[float, float]:
+    """σ̂ as printed standard errors tell it, each off by at most so much; and how far off that may be.
+
+    se_j = σ̂ √[(XᵀX)⁻¹]_jj, so that each of them gives a range of σ̂, and all ranges hold together. Ranges that
+    have nothing in common are refused: such errors are robust, or of a fit to other people.
+
+    Examples
+    --------
+    >>> spread_of_errors(np.array([[1.0], [1.0], [1.0], [1.0]]), np.array([0.5]), np.array([0.05]))
+    (1.0, 0.1)
+    """
+    inverse = np.linalg.pinv(x.T @ x)
+    if _basis(x).shape[1] < x.shape[1] or x.shape[1] >= x.shape[0]:
+        raise InvalidInput("standard errors of columns that depend on one another say nothing")
+    share = np.sqrt(np.diag(inverse))
+    low, high = float(np.max((errors - within) / share)), float(np.min((errors + within) / share))
+    if not low <= high + _ROOM * (1 + abs(high)):
+        raise InvalidInput(
+            "standard errors that are not the usual ones of this fit: robust, or of a fit to other people"
+        )
+    return (low + high) / 2, max(high - low, 0.0) / 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +88,14 @@ class Residuals(NumberFacts):
       at most b move the centre by at most b Σ_j |x_ij|, and σ̂ the radius by √((n − k)(1 − h_i)) b.
     - The spread over people is known, with an intercept: mean(Xθ) is the mean, and the variance is
       RSS/n + var(Xθ). A regression without standard errors does not show how far people are from its line.
+    - A σ̂ that was worked out from printed standard errors is off by at most `within`.
     - Bits: Σ s² = Σ s, so that the quadratic equation is linear: the number of people with the secret. With
       an intercept the coefficients say that number already.
     """
 
     fits: Sequence[LinearFit]
     intercept: bool
+    within: float = 0.0
 
     def limits(self, error: float) -> tuple[Array, Array]:
         n = self.fits[0].x.shape[0]
@@ -79,7 +105,7 @@ class Residuals(NumberFacts):
                 basis = _basis(fit.x)
                 left = np.maximum(1 - (basis**2).sum(axis=1), 0.0)
                 centre = fit.x @ fit.theta
-                radius = np.sqrt(left * (n - basis.shape[1])) * (abs(fit.spread) + error)
+                radius = np.sqrt(left * (n - basis.shape[1])) * (abs(fit.spread) + max(error, self.within))
                 room = radius + error * np.abs(fit.x).sum(axis=1)
                 room += _ROOM * (1 + np.abs(centre) + radius)
                 low, high = np.maximum(low, centre - room), np.minimum(high, centre + room)
@@ -97,7 +123,8 @@ class Residuals(NumberFacts):
                 variance = share * fit.spread**2 + float(centre.var())
                 slope = 2 * np.linalg.norm(centred.T @ (centre - centre.mean())) / n
                 second = (share + float((centred**2).sum()) / n) * std**2
-                off = std * (2 * share * abs(fit.spread) + slope) + second
+                spread = 2 * share * abs(fit.spread) * max(std, self.within)
+                off = spread + std * slope + second + share * self.within**2
                 if variance > 0 and off <= _KNOWN_TO * variance:
                     return float(centre.mean()), float(np.sqrt(variance))
         return None
@@ -112,6 +139,6 @@ class Residuals(NumberFacts):
         for fit in self.fits:
             n, rank = fit.x.shape[0], _basis(fit.x).shape[1]
             total = (n - rank) * fit.spread**2 + float(np.sum((fit.x @ fit.theta) ** 2))
-            whole = fit.shown and abs(total - np.rint(total)) < _WHOLE
+            whole = fit.shown and not self.within and abs(total - np.rint(total)) < _WHOLE
             people.append(np.rint(total) if whole else np.nan)
         return np.concatenate([np.full(coefficients, np.nan), people])

@@ -10,7 +10,27 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 
-__all__ = ["NumberFacts", "NumberRange", "narrowest"]
+__all__ = ["NumberFacts", "NumberRange", "Spread", "narrowest"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How much people differ, as a published fit tells it.
+
+    Attributes
+    ----------
+    mean, spread
+        The mean and the standard deviation over people.
+    rest
+        The root mean square of people's distances from the fit's line.
+    line
+        An orthonormal basis of the columns of the fit, a row per person.
+    """
+
+    mean: float
+    spread: float
+    rest: float
+    line: Array
 
 
 class NumberFacts(ABC):
@@ -20,8 +40,8 @@ class NumberFacts(ABC):
     def limits(self, error: float) -> tuple[Array, Array]:
         """The least and the largest number of each person if no published value is off by more than this."""
 
-    def moments(self, std: float) -> tuple[float, float] | None:
-        """The mean and the spread over people, where values with errors of this spread tell them well."""
+    def moments(self, std: float) -> Spread | None:
+        """How much people differ, where values with errors of this spread tell it well."""
         return None
 
     def of_bits(self) -> Array | None:
@@ -38,12 +58,12 @@ class NumberRange:
     low, high
         The least and the largest number of each person; infinite where nothing limits it.
     moments
-        The mean and the spread over people; None where they are not told.
+        How much people differ; None where it is not told.
     """
 
     low: Array
     high: Array
-    moments: tuple[float, float] | None = None
+    moments: Spread | None = None
 
     @classmethod
     def of(cls, facts: NumberFacts, error: float, std: float) -> NumberRange:

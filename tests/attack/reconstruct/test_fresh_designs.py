@@ -124,7 +124,22 @@ def strong_effects(rng):
     return people_of(columns, 8 * columns[:, 0] - 5 * columns[:, 1] + rng.normal(0, 2, 120)), [ta.Sums(3)]
 
 
+def standard_errors(rng):
+    columns = rng.normal(size=(90, 5))
+    secret = columns @ [4, -3, 0, 1, 2] + rng.normal(0, 2, 90)
+    return people_of(columns, secret), [ta.Estimator("linear", 5, True, standard_errors=True)]
+
+
+def errors_of_some(rng):
+    columns = rng.normal(size=(150, 6))
+    secret = columns[:, :4] @ [3, -2, 1, 1] + rng.gamma(1, 3, 150)
+    fit = ta.Estimator("linear", blocks=[[0, 1, 2]], intercept=True, standard_errors=True)
+    return people_of(columns, secret), [fit]
+
+
 HELD = (
+    standard_errors,
+    errors_of_some,
     exponential,
     peaked,
     tables_and_means,
@@ -173,3 +188,15 @@ def test_intervals_hold_on_a_fresh_design(design):
     assert inside
     assert np.mean(inside) > 0.8
     assert np.mean(farther) < 0
+
+
+def test_standard_errors_say_how_far_people_are_from_the_line():
+    """Where public columns explain most, the spread about the line is what settles it."""
+    people, (fit,) = standard_errors(np.random.default_rng(5))
+    found = ta.reconstruct(ta.publish(people, fit), people.public)
+    assert found.status.word == "trusted"
+    low, high = found.interval.T
+    half = np.median(high - low) / 2
+    line = fit.values(people)[-1]
+    assert half == pytest.approx(1.96 * line, rel=0.15)
+    assert half < 0.6 * 1.96 * people.secret.std()

@@ -40,6 +40,9 @@ class Hierarchy:
         The spread over units where it is known.
     widest
         The largest spread that is possible.
+    rest, line
+        The root mean square of the units' distances from a line that was fitted to them, and an orthonormal
+        basis of that fit's columns; where nothing is said, the line is level and the rest is the spread.
 
     Notes
     -----
@@ -60,6 +63,20 @@ class Hierarchy:
     mean_spread: float = np.inf
     spread: float | None = None
     widest: float = np.inf
+    rest: float | None = None
+    line: Array | None = None
+
+    @cached_property
+    def beyond(self) -> tuple[Array, float, float]:
+        """The effects beyond the line; the share of the variance left about it, and how far that may be off.
+
+        Squares of n − k free distances vary by √(2/(n − k)), relative.
+        """
+        effects, n = self.covariates[:, 1:], self.index.size
+        if self.line is None:
+            return effects - effects.mean(axis=0), 1.0, _KNOWN_TO
+        free = max(n - self.line.shape[1], 1)
+        return effects - self.line @ (self.line.T @ effects), free / n, float(np.sqrt(2 / free))
 
     @cached_property
     def grouped(self) -> Array:
@@ -125,8 +142,13 @@ class Hierarchy:
         return HierarchyPosterior.of(grid, values, likely)
 
     def _weigh(self, spreads: Array, values: Array) -> tuple[list[Candidate], Array]:
-        """A candidate for each spread and share, and how likely the values make it."""
-        grid = [self.at(float(spread), share) for spread in spreads for share in self.shares]
+        """A candidate for each spread and share, and how likely the values make it.
+
+        Where the rest is known, spreads are those about the line, so that every share has likely ones.
+        """
+        about = [1.0 if self.rest is None else np.sqrt(1 - share) for share in self.shares]
+        pairs = list(zip(self.shares, about, strict=True))
+        grid = [self.at(float(spread) / each, share) for spread in spreads for share, each in pairs]
         return grid, np.array([float(one.solve(values[:, None]).likely[0]) for one in grid])
 
 
@@ -168,9 +190,10 @@ class Candidate:
         # the squares that are left, written so that large constants lose no digits
         squares = (left**2 / self.noise[:, None]).sum(axis=0) + self.prior @ beta**2
         likely = -0.5 * (squares + self.log)
-        if model.spread is not None:  # covariates and the rest must make up the spread that is known
-            made = self.variance + (model.covariates[:, 1 : self.used] @ beta[1:]).var(axis=0)
-            likely = likely - 0.5 * ((made / model.spread**2 - 1) / _KNOWN_TO) ** 2
+        if (known := model.rest or model.spread) is not None:  # what effects and the rest must make up
+            beyond, share, doubt = model.beyond
+            effects = ((beyond[:, : self.used - 1] @ beta[1:]) ** 2).mean(axis=0)
+            likely = likely - 0.5 * (((share * self.variance + effects) / known**2 - 1) / doubt) ** 2
         beta[0] += model.mean
         return Solved(beta, left, likely)
 

@@ -187,7 +187,10 @@ def decode_reals(
     (`certain_limits`). One singular value decomposition of the whitened operator, which ``decompose`` may
     know already; the rest is O(m n) a few dozen times.
     """
-    beforehand = _told(Beforehand() if known is None else known, evidence)
+    beforehand = Beforehand() if known is None else known
+    told = None if beforehand.spread is not None else evidence.numbers.moments
+    if told is not None:
+        beforehand = replace(beforehand, mean=told.mean, spread=told.spread)
     system, index = evidence.system, evidence.groups.index
     parts = decompose(system)
     values = parts.left.T @ (system.rows.target / system.rows.spread)
@@ -202,6 +205,7 @@ def decode_reals(
         about,
         beforehand.spread,
         (beforehand.high - beforehand.low) / 2,
+        *(() if told is None else (told.rest, told.line)),
     )
     found = model.posterior(values)
     moments = found.moments
@@ -235,14 +239,6 @@ def decode_reals(
         spread=beforehand.spread or found.spread,
         known=beforehand,
     )
-
-
-def _told(known: Beforehand, evidence: Evidence) -> Beforehand:
-    """What is known before, with the mean and spread that the values tell where these are not."""
-    told = evidence.numbers.moments
-    if known.spread is not None or told is None:
-        return known
-    return replace(known, mean=told[0], spread=told[1])
 
 
 def _sums(numbers: Array, index: IntArray, size: Array) -> Array:

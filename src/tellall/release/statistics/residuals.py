@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import InvalidInput
-from tellall.release.numbers import NumberFacts
+from tellall.release.numbers import NumberFacts, Spread
 
 __all__ = ["LinearFit", "Residuals", "residual_spread", "spread_of_errors"]
 
@@ -111,22 +111,23 @@ class Residuals(NumberFacts):
                 low, high = np.maximum(low, centre - room), np.minimum(high, centre + room)
         return low, high
 
-    def moments(self, std: float) -> tuple[float, float] | None:
+    def moments(self, std: float) -> Spread | None:
         if not self.intercept:
             return None
         for fit in self.fits:
             if fit.shown:
-                n, k = fit.x.shape
+                n, line = fit.x.shape[0], _basis(fit.x)
                 centre = fit.x @ fit.theta
                 centred = fit.x - fit.x.mean(axis=0)
-                share = max(n - k, 0) / n
-                variance = share * fit.spread**2 + float(centre.var())
+                share = max(n - line.shape[1], 0) / n
+                rest = share * fit.spread**2
+                variance = rest + float(centre.var())
+                error = max(std, self.within)
+                doubt = share * (2 * abs(fit.spread) * error + error**2)  # of the rest
                 slope = 2 * np.linalg.norm(centred.T @ (centre - centre.mean())) / n
-                second = (share + float((centred**2).sum()) / n) * std**2
-                spread = 2 * share * abs(fit.spread) * max(std, self.within)
-                off = spread + std * slope + second + share * self.within**2
-                if variance > 0 and off <= _KNOWN_TO * variance:
-                    return float(centre.mean()), float(np.sqrt(variance))
+                off = doubt + std * slope + float((centred**2).sum()) / n * std**2
+                if rest > 0 and doubt <= _KNOWN_TO * rest and off <= _KNOWN_TO * variance:
+                    return Spread(float(centre.mean()), float(np.sqrt(variance)), float(np.sqrt(rest)), line)
         return None
 
     def of_bits(self) -> Array:

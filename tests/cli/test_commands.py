@@ -421,8 +421,9 @@ def test_init_drafts_a_plan_for_a_real_secret_that_can_be_audited(tellall, tmp_p
     (tmp_path / "pay.csv").write_text("\n".join(["a,b,c,d,town,pay", *rows, ""]), encoding="utf-8")
     assert tellall("init", "pay.csv", "--secret", "pay")[0] == 0
     plan = Plan.read("pay.toml")
-    (planned,) = plan.releases
-    assert planned.statistic == Estimator("linear", blocks=[["a", "b", "c", "d"]], intercept=True)
+    means, fit = (planned.statistic for planned in plan.releases)
+    assert means == CellMeans(3, counts=True)
+    assert fit == Estimator("linear", blocks=[["a", "b", "c", "d"]], intercept=True)
     assert "town" in plan.public  # known to the attacker, of no use in a regression
     assert tellall("audit", "pay.toml", "-q", "--no-remedy")[0] in (0, 1, 3)
     (tmp_path / "text.csv").write_text(

@@ -20,9 +20,16 @@ def folder(tmp_path, monkeypatch) -> Path:
     """People, a plan about them, shares and the rows of targets."""
     monkeypatch.setenv("COLUMNS", "80")
     rng = np.random.default_rng(0)
-    names = [LONG, "sex", "region", "rate", "ill"]
+    names = [LONG, "sex", "region", "rate", "income", "ill"]
     rows = [
-        [rng.integers(20, 60), "fm"[i % 2], "NESW"[i % 4], round(rng.normal(), 3), "ny"[rng.integers(2)]]
+        [
+            rng.integers(20, 60),
+            "fm"[i % 2],
+            "NESW"[i % 4],
+            round(rng.normal(), 3),
+            round(rng.lognormal(8, 1)),
+            "ny"[rng.integers(2)],
+        ]
         for i in range(30)
     ]
     (tmp_path / "people.csv").write_text("\n".join(",".join(map(str, row)) for row in [names, *rows]) + "\n")
@@ -32,6 +39,11 @@ def folder(tmp_path, monkeypatch) -> Path:
         'statistic = { kind = "Marginals", ways = 2 }\n'
         'protect = [{ kind = "Suppression", below = 2 }, { kind = "Rounding", base = 3 }]\n'
         '[[releases]]\nname = "medians"\nstatistic = { kind = "Quantiles" }\n'
+    )
+    (tmp_path / "incomes.toml").write_text(
+        'data = "people.csv"\nsecret = "income"\npublic = ["sex", "region"]\n'
+        '[[releases]]\nname = "means"\nstatistic = { kind = "CellMeans", ways = 2, counts = true }\n'
+        'protect = { kind = "Suppression", below = 3 }\n'
     )
     shares = rng.integers(5, 45, 30) / 50
     (tmp_path / "shares.csv").write_text("name,mean\n" + "".join(f"a{j},{s}\n" for j, s in enumerate(shares)))
@@ -54,6 +66,7 @@ COMMANDS = [
     ("init", "people.csv", "--secret", "ill", "-o", "drafted.toml"),
     ("publish", "plan.toml", "-o", "release.json"),
     ("audit", "plan.toml", "--jobs", "1", "--no-remedy"),
+    ("audit", "incomes.toml", "--jobs", "1", "--no-remedy"),
     ("sweep", "plan.toml", "--jobs", "1", "--scales", "0.5,3"),
     ("profile", "people.csv", "-y", "rate", "--reveal"),
     ("bounds", "--people", "1000", "--attributes", "8", "--ways", "2"),
@@ -64,7 +77,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
 def test_commands_fit_a_terminal(tellall, folder, command):
     code, out, err = tellall(*command)
     assert code in (0, 1, 3), err

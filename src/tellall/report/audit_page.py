@@ -43,6 +43,14 @@ __all__ = [
 
 Row = dict[str, Any]
 Plain = dict[str, Any]
+_SURE = (
+    "How many people are guessed right with at least this confidence and at least three times the odds of "
+    "every baseline, unless luck explains it."
+)
+_SURE_NUMBERS = (
+    "Of how many people the interval of this confidence holds the number and is a third as wide as any "
+    "baseline's, unless luck explains it."
+)
 
 
 def render(document: Plain, decision: Plain | None = None) -> str:
@@ -231,8 +239,8 @@ def _curves(rows: Sequence[Row]) -> Figure:
     some = f" Drawn: the {len(drawn)} releases that expose most." if len(drawn) < len(rows) else ""
     return Figure(
         "People exposed by confidence",
-        "How many people are guessed right with at least this confidence and at least three times the odds "
-        f"of every baseline, unless luck explains it. A line can rise, because baselines differ.{some}",
+        f"{_SURE_NUMBERS if drawn[0]['summary']['real'] else _SURE} A line can rise, because baselines "
+        f"differ.{some}",
         Axis("confidence", categories=tuple(levels)),
         Axis("people exposed", low=0.0, high=None if max(map(max, counts)) >= 5 else 5.0),
         tuple(

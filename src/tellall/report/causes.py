@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 Plain = dict[str, Any]
+_COUNTED = {"proved_alone": "proved alone", "proved_group": "proved as a group", "exposed": "exposed"}
 _WITHHELD = "withheld"
 _SHOWN = 12
 _NO_TIME = "Not tried, for lack of time:"
@@ -142,7 +143,7 @@ def who_blocks(document: Plain) -> Iterator[Block]:
 def _by_value(document: Plain, overall: Plain) -> Listing:
     """The people given away by the value of their secret; a number has no values to go by."""
     data, codes = document["data"], document["sensitive"]
-    counted = ("proved_alone", "proved_group", "exposed")
+    counted = list(_COUNTED) if data["meaning"] else ["exposed"]
     values = (
         [(meaning, str(code), data["counts"][code]) for code, meaning in enumerate(data["meaning"])]
         if data["meaning"]
@@ -150,7 +151,7 @@ def _by_value(document: Plain, overall: Plain) -> Listing:
     )
     return Listing(
         f"People by {data['secret']}",
-        (data["secret"], "people", "proved alone", "proved as a group", "exposed"),
+        (data["secret"], "people", *(_COUNTED[name] for name in counted)),
         [
             Line(
                 meaning,

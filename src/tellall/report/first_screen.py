@@ -7,7 +7,7 @@ from typing import Any
 from tellall.core.amounts import count_of, percent
 from tellall.experiment.verdict import Answer
 from tellall.report.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
-from tellall.report.releases import advantage_words, is_real, release_rows
+from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
 
 __all__ = ["answer_blocks", "change_tile", "hurt_tile", "release_blocks", "verdict_answer"]
 
@@ -107,8 +107,8 @@ def _most_hurt(document: Plain) -> str:
 
 def release_blocks(document: Plain) -> list[Block]:
     """The verdict on each release and on all of them, with the numbers that it hangs on."""
-    right = "off by" if is_real(document) else "right"
-    head = ["release", "verdict", right, "baseline", "advantage [95 %]", "proved alone", "proved as a group"]
+    real = is_real(document)
+    head = ["release", "verdict", "off by" if real else "right", "baseline", "advantage [95 %]"]
     lines = [
         Line(
             row.name,
@@ -117,10 +117,7 @@ def release_blocks(document: Plain) -> list[Block]:
                 row.right,
                 row.baseline,
                 row.advantage,
-                row.alone,
-                row.group,
-                row.exposed,
-                row.sensitive,
+                *row.counted(real),
                 row.decided,
             ),
             whole=row.whole,
@@ -129,4 +126,4 @@ def release_blocks(document: Plain) -> list[Block]:
     ]
     caption = f"Of {document['data']['people']:,} people. {advantage_words(document)}"
     left = ("verdict", "what decided")
-    return [Listing("Releases", (*head, "exposed", "sensitive", "what decided"), lines, caption, left)]
+    return [Listing("Releases", (*head, *counted_heads(real), "what decided"), lines, caption, left)]

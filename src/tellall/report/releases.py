@@ -16,6 +16,7 @@ __all__ = [
     "Unit",
     "advantage_chart",
     "advantage_words",
+    "counted_heads",
     "gain_bar",
     "is_judged",
     "is_real",
@@ -62,6 +63,17 @@ class ReleaseRow:
     exposed: str = _NOTHING
     sensitive: str = _NOTHING
     whole: bool = False
+
+    def counted(self, real: bool) -> tuple[str, ...]:
+        """The numbers of people, in the order of `counted_heads`."""
+        return (self.exposed,) if real else (self.alone, self.group, self.exposed, self.sensitive)
+
+
+def counted_heads(
+    real: bool, alone: str = "proved alone", group: str = "proved as a group"
+) -> tuple[str, ...]:
+    """What a table counts: of numbers nobody is proved, and every one is sensitive."""
+    return ("exposed",) if real else (alone, group, "exposed", "sensitive")
 
 
 def release_rows(document: Plain) -> list[ReleaseRow]:

@@ -8,11 +8,16 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from tellall.core.text import one_line, plain_text
-from tellall.report.releases import ReleaseRow, advantage_words, is_judged, is_real, release_rows
+from tellall.report.releases import (
+    ReleaseRow,
+    advantage_words,
+    counted_heads,
+    is_judged,
+    is_real,
+    release_rows,
+)
 
 __all__ = ["junit", "markdown"]
-
-_COUNTED = ("proved alone", "proved as a group", "exposed", "sensitive")
 
 
 def markdown(document: dict[str, Any]) -> str:
@@ -22,13 +27,9 @@ def markdown(document: dict[str, Any]) -> str:
     -----
     Names come from plans and folders of others; marks that Markdown or HTML would act on are escaped.
     """
-    verdict = document["verdict"]
-    words = [
-        "off by" if is_real(document) else "right",
-        "best guess without it",
-        "advantage [95 %]",
-        *_COUNTED,
-    ]
+    verdict, real = document["verdict"], is_real(document)
+    right = "off by" if real else "right"
+    words = [right, "best guess without it", "advantage [95 %]", *counted_heads(real)]
     lines = [
         f"## tellall: {verdict['word'].upper()}",
         "",
@@ -36,7 +37,7 @@ def markdown(document: dict[str, Any]) -> str:
         "",
         f"| | verdict | {' | '.join(words)} | what decided |",
         f"| --- | --- |{' ---: |' * len(words)} --- |",
-        *(_row(row) for row in release_rows(document)),
+        *(_row(row, real) for row in release_rows(document)),
         *(
             f"\nNot attacked: {_plain(row['name'])}: {_plain(row['reason'])}"
             for row in _judged(document)
@@ -87,8 +88,8 @@ def _xml(text: str) -> str:
     return "".join(mark for mark in plain_text(one_line(text, 2000)) if mark >= " " and ord(mark) < 0xFFFE)
 
 
-def _row(row: ReleaseRow) -> str:
-    numbers = (row.right, row.baseline, row.advantage, row.alone, row.group, row.exposed, row.sensitive)
+def _row(row: ReleaseRow, real: bool) -> str:
+    numbers = (row.right, row.baseline, row.advantage, *row.counted(real))
     return f"| {' | '.join([_plain(row.name), row.word.upper(), *numbers, row.decided])} |"
 
 

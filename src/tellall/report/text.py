@@ -17,7 +17,7 @@ from tellall.experiment.answers import calibration_answer, strongest_rows, sweep
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.verdict import Answer
-from tellall.report.releases import advantage_words, release_rows
+from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
 
 __all__ = [
     "PlainConsole",
@@ -32,7 +32,7 @@ __all__ = [
 
 _STYLES = {"pass": "bold green", "review": "bold yellow", "fail": "bold red"}
 _SENSITIVE = "Sensitive: people proved alone or exposed who have a sensitive value."
-_WORDS = f"Guess: the strongest baseline. Alone, group: people proved. {_SENSITIVE}"
+_GUESS, _PROVED = "Guess: the strongest baseline.", "Alone, group: people proved."
 _SWEPT = (
     f"* on the frontier: no other protection here has both less advantage and less error. {_SENSITIVE} "
     "Error: of a published value on average. ε: what differential privacy would promise."
@@ -60,30 +60,26 @@ def talk_console(*, quiet: bool = False) -> PlainConsole:
 def audit_text(document: dict[str, Any]) -> list[Text]:
     """The headline of an audit, as on its page, and a table of its releases; 80 columns wide."""
     verdict, rows = document["verdict"], release_rows(document)
-    found = [one["summary"] for one in document["findings"] if one["outcome"] == "found"]
-    real = bool(found) and found[0]["real"]
-    head = ["off by" if real else "right", "guess", "advantage [95 %]", "alone", "group", "exposed"]
+    real = is_real(document)
+    head = [
+        "off by" if real else "right",
+        "guess",
+        "advantage [95 %]",
+        *counted_heads(real, "alone", "group"),
+    ]
     table = judged_table(
-        [*head, "sensitive"],
+        head,
         [
             JudgedRow(
                 row.name,
                 row.word,
                 row.decided,
-                (
-                    row.right,
-                    row.baseline,
-                    row.advantage,
-                    row.alone,
-                    row.group,
-                    row.exposed,
-                    row.sensitive,
-                ),
+                (row.right, row.baseline, row.advantage, *row.counted(real)),
             )
             for row in rows
         ],
     )
-    note = f"{_WORDS} {advantage_words(document)}"
+    note = f"{_GUESS} {'' if real else f'{_PROVED} {_SENSITIVE} '}{advantage_words(document)}"
     headline = _headline(verdict["word"], verdict["word"].upper(), verdict["sentence"])
     return [headline, Text(), *table, Text(), Text(note)]
 

@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 50  # text with more values than this is a name, a key or a remark, and no table is made of it
+_MOST_ENTRIES = 20_000_000  # of equations × people, that an attack on numbers solves within a minute
 _FEW = 10  # people: smaller groups are told
 
 
@@ -135,8 +136,8 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
     )  # says what is wrong with the secret, if anything is
     cuts = {c.name: c.cuts for c in people.public.columns if c.cuts}
     numeric = [] if people.levels else _numeric(people.public)
-    kind = _TABLES if people.levels else _REGRESSIONS if numeric else _MEANS
-    ways, listed = min(3, len(people.public.columns) + 1), ", ".join(map(toml_text, numeric))
+    kind = _TABLES if people.levels else f"{_MEANS}\n{_REGRESSIONS}" if numeric else _MEANS
+    listed = ", ".join(map(toml_text, numeric))
     text = _TEMPLATE.format(
         version=VERSION,
         data=toml_text(data),
@@ -147,7 +148,7 @@ def draft(table: Any, data: str, *, secret: str | None = None) -> Draft:
         bins="\n".join(f"{toml_text(name)} = {list(points)}" for name, points in cuts.items())
         or "# age = [17.5, 39.5, 64.5]",
         limit=_LIMIT if people.levels else _REAL_LIMIT,
-        releases=kind.format(ways=ways, columns=listed),
+        releases=kind.format(ways=_ways(people), columns=listed),
         statistics=_listing("statistic"),
         protections=_listing("protection"),
     )
@@ -159,6 +160,14 @@ def _meaning(values: Sequence[str]) -> str:
     listed = " or ".join(values) if len(values) == 2 else ", ".join(values)
     count = "two" if len(values) == 2 else f"{len(values)}"
     return f"{count} values ({one_line(listed)})"
+
+
+def _ways(people: Dataset) -> int:
+    """Tables of three columns, secret included; of two where a number would have too many equations."""
+    levels = [column.levels for column in people.public.columns]
+    cells = (sum(levels) ** 2 - sum(each**2 for each in levels)) // 2  # of all pairs
+    small = bool(people.levels) or cells * people.n <= _MOST_ENTRIES
+    return min(3 if small else 2, len(levels) + 1)
 
 
 def _numeric(public: Public) -> list[str]:
@@ -329,7 +338,7 @@ _MEANS = """\
 [[releases]]
 name = "means"
 statistic = {{ kind = "CellMeans", ways = {ways}, counts = true }}   # secret included in these columns
-protect = []   # as they are
+protect = {{ kind = "Suppression", below = 10 }}
 
 # [[releases]]
 # name = "sums"

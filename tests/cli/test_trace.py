@@ -173,6 +173,7 @@ def test_the_terminal_lists_the_targets_if_asked(tables, capsys, monkeypatch):
         (["--out", "/no/where.json"], "--out must be"),
         (["--members", "/no/where.txt"], "--members must be a file that exists"),
         (["--targets", "x.vcf"], "--reference must be of the same kind"),
+        (["--release", "x.afreq"], "--release must be a table of names and means"),
         (["--targets", "nothing.csv"], "path must be a file that exists"),
     ],
 )

@@ -179,7 +179,8 @@ def test_the_page_and_the_terminal_show_the_worst_areas(done):
     lines = swept_lines(release)
     assert lines[0] == "30 people in 4 areas by town, 1 of them not measured"
     assert lines[1].startswith("town")
-    assert len(lines) == 2 + 3
+    assert max(map(len, lines)) <= 80
+    assert sum(line.startswith("town") for line in lines) == 2  # the table takes two parts
     document = {
         "tellall": "0",
         "versions": {},

@@ -144,6 +144,15 @@ def test_a_draft_is_read_back(tmp_path):
     assert load("folder")["title"] == "tellall folder"
 
 
+def test_a_draft_takes_numbers_that_tell_lines_apart_for_labels(tmp_path):
+    table = pd.crosstab([FRAME.region.factorize()[0], FRAME.ward], FRAME.ill, rownames=["area", "ward"])
+    table.where(table >= 8).to_csv(tmp_path / "a.csv")
+    text = draft_folder(tmp_path, "ill")[0]
+    assert "# the column whose values are no, yes\n" in text
+    least = table.to_numpy()[table >= 8].min()
+    assert f'# protect = {{ kind = "Suppression", below = {least} }}' in text
+
+
 INCOME = FRAME.drop(columns="ill").assign(income=np.round(RNG.lognormal(7, 1, N), 1))
 EARNERS = ta.Dataset.from_frame(INCOME, secret="income")
 MEANS = INCOME.groupby(["region", "ward"]).income.agg(["mean", "count"])

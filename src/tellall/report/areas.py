@@ -14,7 +14,7 @@ from tellall.report.bars import LimitLine
 from tellall.report.html import bar_figure, laid_out
 from tellall.report.plot import Axis, Figure, Rule, Series
 from tellall.report.releases import Unit, gain_bar
-from tellall.report.text import aligned
+from tellall.report.text import aligned, fitted
 
 __all__ = [
     "area_funnel",
@@ -146,7 +146,7 @@ def audit_lines(document: dict[str, Any]) -> list[str]:
 
 
 def swept_lines(release: dict[str, Any]) -> list[str]:
-    """The worst areas of a sweep in lines for a terminal."""
+    """The worst areas of a sweep in lines for a terminal; narrow enough for 80 columns."""
     view = swept_areas(release)
     if view is None:
         return []
@@ -157,7 +157,7 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
             f"{row['people']:,}",
             f"{row['protection']}, {row['decoder']}",
             with_interval(row["advantage"], (row["low"], row["high"])),
-            f"{row['exposed']:.1f}",
+            f"{round(row['exposed'], 1):,.10g}",
             row["enough"] or "none of these",
         ]
         for row in view["shown"][:_LINES]
@@ -168,7 +168,7 @@ def swept_lines(release: dict[str, Any]) -> list[str]:
     whole = f"{release['people']:,} people in {count_of(view['areas'], 'area')} by {area_name(view['by'])}"
     return [
         f"{whole}{left_out}",
-        *aligned(head, body),
+        *fitted([head, *body]),
         *([f"... and {count_of(more, 'more area')}"] if more > 0 else []),
     ]
 

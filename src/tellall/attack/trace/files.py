@@ -58,6 +58,9 @@ def read_tracing_files(
         return _genomes(release, targets, reference, coding, palindromic)
     if any(genomes):
         raise invalid("--reference", "of the same kind of file as --targets", str(reference))
+    if release.name.lower().removesuffix(".gz").endswith((".frq", ".afreq", ".ssf")):
+        rule = "a table of names and means, or release.json, where --targets is a table"
+        raise invalid("--release", rule, release.name, "A list of frequencies goes with .bed, VCF or BCF.")
     return _tables(release, targets, reference, coding or "bits", people)
 
 

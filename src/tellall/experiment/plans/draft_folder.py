@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def _entry(path: Path, secret: str | None) -> str:
                 _printed(lines, columns[1]),
             ]
         )
-    grid = grid_of_rows(lines, _text_columns(lines), path.name)
+    grid = grid_of_rows(lines, _label_columns(lines), path.name)
     amounts = _are_amounts(grid)
     rows = [
         "[[tables]]",
@@ -150,14 +150,21 @@ def _are_amounts(grid: Grid) -> bool:
     return broken and float(shown.max()) > 1 and not np.any(near)
 
 
-def _text_columns(lines: Sequence[Sequence[Any]]) -> list[str]:
-    """The headers of columns that hold labels: some cell under them is not a number."""
+def _label_columns(lines: Sequence[Sequence[Any]]) -> list[str]:
+    """The headers of columns that hold labels: not numbers alone, or needed to tell the lines apart."""
     heads = [label_text(cell) for cell in lines[0]] if lines else []
+    below = [[label_text(cell) for cell in line] for line in lines[1:]]
+    apart = next((k for k in range(1, len(heads)) if _differ(line[:k] for line in below)), 1)
     return [
         head
         for j, head in enumerate(heads)
-        if any(len(line) > j and as_number(label_text(line[j])) is None for line in lines[1:])
+        if j < apart or any(len(line) > j and as_number(line[j]) is None for line in below)
     ]
+
+
+def _differ(lines: Iterable[Sequence[str]]) -> bool:
+    told = list(map(tuple, lines))
+    return len(set(told)) == len(told)
 
 
 def _guessed(grid: Grid) -> list[str]:

@@ -146,16 +146,21 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
 
 
 def strongest_rows(rows: Iterable[Row]) -> list[Row]:
-    """For each protection the row of the strongest decoder, with the most people that any learns."""
-    highest: dict[str, Row] = {}
-    learnt: dict[str, float] = {}
+    """For each protection the row of the strongest decoder, with the most people that any names or learns."""
+    by_name: dict[str, list[Row]] = {}
     for row in rows:
-        name = row["protection"]
-        if row["advantage"] > highest.setdefault(name, row)["advantage"]:
-            highest[name] = row
-        if row.get("learnt") is not None:
-            learnt[name] = max(learnt.get(name, 0.0), row["learnt"])
-    return [{**row, "learnt": learnt.get(name)} for name, row in highest.items()]
+        by_name.setdefault(row["protection"], []).append(row)
+    most = {
+        name: {
+            count: max((row[count] for row in several if row.get(count) is not None), default=None)
+            for count in ("exposed", "learnt")
+        }
+        for name, several in by_name.items()
+    }
+    return [
+        {**max(several, key=lambda row: float(row["advantage"])), **most[name]}
+        for name, several in by_name.items()
+    ]
 
 
 def _people_learnt(learnt: float | None, limit: int | None) -> str:

@@ -12,6 +12,7 @@ from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
 from tellall.core.work import Progress
+from tellall.experiment.answers import strongest_rows
 from tellall.experiment.outcome import Outcome
 from tellall.experiment.plans.places import Place, together
 from tellall.experiment.plans.plan import Plan
@@ -32,6 +33,7 @@ __all__ = ["measure", "point_view"]
 Plain = dict[str, Any]
 _MANY = 50  # areas from which fewer protections are measured
 _WORST = 10  # areas listed beside the slider
+_COUNTED = ("advantage", "low", "high", "exposed", "learnt", "loss")
 _RANK = {"pass": 0, "review": 1, "fail": 2}
 _HIDE_AND_ROUND = ((5, 0), (10, 0), (20, 0), (0, 5), (0, 10), (5, 5), (10, 5), (10, 10), (20, 10))
 
@@ -43,8 +45,8 @@ def measure(
 
     Notes
     -----
-    Measured by the same trials as in the audit, on the same draws, with proofs by bounds and no search for
-    more: a preview, which the audit of the changed plan confirms or not. With areas each is measured by
+    Measured by the same trials as in the audit and in a sweep with as many draws, so the numbers are theirs:
+    of one release alone, which is why the audit of the changed plan decides. With areas each is measured by
     itself, and all people together. What was published before stays as it is. Every finished point is kept.
     """
     largest = max(places, key=lambda place: place.setting.people.n).setting
@@ -76,17 +78,16 @@ def measure(
 
 
 def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
-    """One protection: of several decoders the one that gains most, and the most people by any."""
+    """One protection, as a sweep shows it: the decoder that gains most, and the most people by any."""
     places, planned, limits, plan = work
     people = max((place.setting.people for place in places), key=lambda one: one.n)
-    decoders = affordable(people.n, plan.repeats, people.levels)[:2]
+    decoders = affordable(people.n, plan.repeats, people.levels)
     found = [
-        Trial(place.setting, (planned,), plan.repeats, place.seed(plan.seed), effort=0).run_all(decoders)
+        Trial(place.setting, (planned,), plan.repeats, place.seed(plan.seed)).run_all(decoders)
         for place in places
     ]
     whole = [together(each, len(decoders)) for each in zip(*found, strict=True)]
-    rows = rows_of("", None, 0.0, whole, limits)
-    worst = max(rows, key=lambda row: row["advantage"])
+    (worst,) = strongest_rows(rows_of("", None, 0.0, whole, limits))
     protect = [catalogue.published(one) for one in planned.protections]
     judged = [
         judge_area(
@@ -106,11 +107,9 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
         "label": planned.label,
         "words": ", ".join(map(chip_words, protect)) or "nothing: exact values",
         "protect": protect,
-        **{name: worst[name] for name in ("advantage", "low", "high", "loss", "draws")},
+        **{name: worst[name] for name in (*_COUNTED, "draws")},
         "verdict": verdict.word if by_area else worst["verdict"],
         "decided": verdict.decided if by_area else worst["decided"],
-        "exposed": max(row["exposed"] for row in rows),
-        "learnt": max(row["learnt"] for row in rows),
         "withheld": worst["missing"],
         "areas": sorted(areas, key=lambda one: (-_RANK[one["verdict"]], -one["low"])) if by_area else [],
     }
@@ -118,14 +117,12 @@ def _measured(work: tuple[Sequence[Place], Planned, Limits, Plan]) -> Plain:
 
 def _area(judged: JudgedArea, outcomes: Sequence[Outcome], limits: Limits) -> Plain:
     """What a protection leaves to be learnt in one area."""
-    (worst,) = rows_of("", None, 0.0, [max(outcomes, key=lambda one: one.advantage)], limits)
+    (worst,) = strongest_rows(rows_of("", None, 0.0, outcomes, limits))
     return {
         "name": area_name(judged.name),
         "people": judged.people,
         "verdict": judged.word,
-        **{name: worst[name] for name in ("advantage", "low", "high", "loss")},
-        "exposed": max(one.exposed_people for one in outcomes),
-        "learnt": max(limits.count(one.learnt) for one in outcomes),
+        **{name: worst[name] for name in _COUNTED},
         "withheld": worst["missing"],
     }
 

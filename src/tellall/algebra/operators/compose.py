@@ -431,7 +431,12 @@ class DistinctRows:
             return cls.of(operator)
         if operator.device is not HOST:
             return None
-        first, index, sign = _alike(np.asarray(operator @ _directions(n)))
+        prints = np.asarray(operator @ _directions(n))
+        every = max(1, prints.shape[0] // _LOOKED_AT)
+        some = every * _alike(prints[::every])[0]
+        if RowSelect(operator, some).entries > MOST_PLACES and some.size**2 * n > MOST_PRODUCTS:
+            return None  # too many distinct ones among a few, and sorting all of them takes long
+        first, index, sign = _alike(prints)
         rows = RowScale(RowSelect(operator, first), sign[first])
         blocks: ManyColumns | None = RowBlocks.of(rows) if rows.entries <= MOST_PLACES else None
         if blocks is None and first.size**2 * n <= MOST_PRODUCTS:
@@ -480,6 +485,9 @@ class DistinctRows:
     def gather(self, values: Array) -> Array:
         """Σ over equal rows."""
         return np.bincount(self.index, values, minlength=len(self)).astype(np.float64, copy=False)
+
+
+_LOOKED_AT = 20_000  # rows, before all of them are compared
 
 
 def _directions(unknowns: int) -> Array:

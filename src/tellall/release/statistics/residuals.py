@@ -43,8 +43,8 @@ def spread_of_errors(x: Array, errors: Array, within: Array) -> tuple[float, flo
 
     Examples
     --------
-    >>> spread_of_errors(np.array([[1.0], [1.0], [1.0], [1.0]]), np.array([0.5]), np.array([0.05]))
-    (1.0, 0.1)
+    >>> spread_of_errors(np.ones((4, 1)), np.array([0.5]), np.array([0.125]))  # se = σ̂/√4
+    (1.0, 0.25)
     """
     inverse = np.linalg.pinv(x.T @ x)
     if _basis(x).shape[1] < x.shape[1] or x.shape[1] >= x.shape[0]:

@@ -11,7 +11,7 @@ import tellall as ta
 from tellall.core import files as store
 from tellall.core.jobs import Done, Workers
 from tellall.core.schemas.documents import AuditDocument, RemedyDocument
-from tellall.experiment.changes import Change, candidates, parts_of, with_noise, without_release
+from tellall.experiment.changes import Change, candidates, parts_of, price, with_noise, without_release
 from tellall.experiment.culprits import with_culprits
 from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.plans.draft import as_toml
@@ -118,7 +118,12 @@ def test_costs_follow_what_is_withheld(people):
     assert costs["round to 3 in “counts”"].withheld == 0
     assert costs["round to 3 in “counts”"].loss < costs["round to 10 in “counts”"].loss
     fewer = costs["publish tables of 1 fewer column in “counts”"]
-    assert (fewer.withheld, fewer.error) == (1.0, None)
+    smaller = setting.exact(ta.Marginals(2)).publish((), None).values.size
+    assert (fewer.withheld, fewer.error, fewer.instead) == (1.0, 0.0, smaller)
+    assert price(fewer.withheld, fewer.instead, fewer.error) == (
+        f"no planned value is shown; {smaller} values of smaller tables are shown instead"
+    )
+    assert all(cost.instead == 0 for words, cost in costs.items() if "fewer" not in words)
     exact = setting.exact(planned[0].statistic).publish((), None)
     assert fewer.loss == pytest.approx(dropped_error(exact, people))
     assert "leave out “counts”" not in costs  # nothing would be left

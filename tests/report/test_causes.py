@@ -15,7 +15,7 @@ from tests.report.pages import NASTY, Tags, browser_page, charts, fits_a_telepho
 
 
 def change(words: str, verdict: str | None, passed: int = 0, draws: int = 0) -> dict:
-    cost = {"loss": 4.21, "withheld": 0.914, "error": 1.25}
+    cost = {"loss": 4.21, "withheld": 0.914, "error": 1.25, "instead": 0}
     tried = {"verdict": verdict, "sentence": f"why {words}", "draws": draws, "passed": passed}
     return {"words": words, "releases": ["tables"], **cost, **tried}
 

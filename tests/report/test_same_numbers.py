@@ -52,8 +52,10 @@ def test_terminal_and_markdown_have_the_rows_of_the_page(kind):
 
 def test_the_remedy_says_the_same_share_everywhere():
     document = document_of("category")
-    withheld = percent(document["remedy"]["change"]["withheld"])
-    assert f"{withheld} of the planned values are withheld" in document["remedy"]["sentence"]
+    change = document["remedy"]["change"]
+    assert (change["withheld"], change["instead"]) == (1.0, 54)  # other tables than planned are shown
+    words = "no planned value is shown; 54 values of smaller tables are shown instead"
+    assert f". N{words[1:]}" in document["remedy"]["sentence"]
     page = render(document)
-    assert f"The price: {withheld} withheld" in page
-    assert page.count(withheld) >= 3
+    assert f"The price: {words}" in page
+    assert page.count(f"{percent(1.0)}; 54 of smaller tables instead") == 2

@@ -295,7 +295,8 @@ def test_the_remedy_is_applied_to_the_plan(audited, client, monkeypatch):
     monkeypatch.setattr(client.runs, "start", lambda case: None)
     document = case.audit
     entries = [{"name": "tables", "statistic": {"kind": "Marginals", "ways": 2}, "protect": []}]
-    change = {"words": "noise", "loss": 1.0, "withheld": 0.0, "error": 1.0, "passed": 1, "draws": 1}
+    cost = {"loss": 1.0, "withheld": 0.0, "error": 1.0, "instead": 0}
+    change = {"words": "noise", **cost, "passed": 1, "draws": 1}
     entries[0]["protect"] = [{"kind": "Gaussian", "std": 4.5}]
     document["remedy"] |= {"found": True, "entries": entries, "change": change, "sentence": "Add noise."}
     case.write("audit/audit.json", document)

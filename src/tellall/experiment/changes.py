@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
+from tellall.core.amounts import count_of, percent
 from tellall.core.errors import TellallError
 from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.trial import Planned, Setting, Trial
@@ -18,7 +19,7 @@ from tellall.release.protections.suppression import Suppression
 from tellall.release.statistics.base import Statistic
 from tellall.release.statistics.marginals import Marginals
 
-__all__ = ["Change", "Cost", "Part", "candidates", "parts_of", "with_noise", "without_release"]
+__all__ = ["Change", "Cost", "Part", "candidates", "parts_of", "price", "with_noise", "without_release"]
 
 _HIDE, _ROUND = (5, 10), (3, 5, 10)
 _MOST_TABLES = 60  # in a plan entry that lists them one by one
@@ -38,12 +39,15 @@ class Cost:
         The mean absolute error of what is shown; None where nothing is.
     values
         How many values were planned.
+    instead
+        How many values are shown that were not planned: those of smaller tables in place of larger ones.
     """
 
     loss: float
     withheld: float
     error: float | None
     values: int = 1
+    instead: int = 0
 
     @classmethod
     def of_all(cls, parts: Sequence[Cost]) -> Cost:
@@ -52,13 +56,14 @@ class Cost:
         if not weights.sum():
             return cls(0.0, 0.0, None, 0)
         loss, withheld = (np.array([getattr(part, name) for part in parts]) for name in ("loss", "withheld"))
-        shown = weights * (1 - withheld)
+        shown = weights * (1 - withheld) + np.array([part.instead for part in parts])
         wrong = sum(count * (part.error or 0.0) for count, part in zip(shown, parts, strict=True))
         return cls(
             float(weights @ loss / weights.sum()),
             float(weights @ withheld / weights.sum()),
             float(wrong / shown.sum()) if shown.sum() > 0 else None,
             int(weights.sum()),
+            sum(part.instead for part in parts),
         )
 
 
@@ -89,15 +94,17 @@ class Change:
     def cost(self, setting: Setting, seed: int) -> Cost:
         """What the reader loses of what was planned, by one draw of each release."""
         lost = hidden = wrong = shown = 0.0
-        values = 0
-        for one in (each for each in self.releases if each.name not in self.instead):
+        values = instead = 0
+        for one in self.releases:
             loss = Trial(setting, (one,), 1, seed).loss
             if loss is None:
                 continue
             count, seen = loss.utility.values, loss.utility.values * (1 - loss.utility.missing)
-            lost, values = lost + count * loss.error, values + count
-            hidden, shown = hidden + count - seen, shown + seen
-            wrong += seen * loss.utility.mean_error if seen else 0.0
+            shown, wrong = shown + seen, wrong + (seen * loss.utility.mean_error if seen else 0.0)
+            if one.name in self.instead:
+                instead += round(seen)
+            else:
+                lost, values, hidden = lost + count * loss.error, values + count, hidden + count - seen
         for statistic in self.dropped:
             try:
                 clean = setting.exact(statistic).publish((), None)
@@ -107,7 +114,25 @@ class Change:
             values, hidden = values + clean.values.size, hidden + clean.values.size
         if not values:
             return Cost(0.0, 0.0, None, 0)
-        return Cost(lost / values, min(1.0, hidden / values), wrong / shown if shown else None, values)
+        error = wrong / shown if shown else None
+        return Cost(lost / values, min(1.0, hidden / values), error, values, instead)
+
+
+def price(withheld: float, instead: int, error: float | None, units: str = "") -> str:
+    """What a reader loses by a change, in words; what was not planned is not taken for what was.
+
+    Examples
+    --------
+    >>> price(0.25, 0, 0.5, " people")
+    '25.0\\xa0% of the planned values are withheld; what is shown is off by 0.5 people on average'
+    >>> price(1.0, 48, None)
+    'no planned value is shown; 48 values of smaller tables are shown instead'
+    """
+    hidden = f"{percent(withheld)} of the planned values are withheld" if withheld else ""
+    said = "no planned value is shown" if withheld == 1 else hidden or "every planned value is shown"
+    smaller = f"; {count_of(instead, 'value')} of smaller tables are shown instead" if instead else ""
+    wrong = f"; what is shown is off by {error:.3g}{units} on average" if error else ""
+    return f"{said}{smaller}{wrong}"
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tellall.attack.prove.proof import EFFORT
-from tellall.core.amounts import count_of, percent
+from tellall.core.amounts import count_of
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, one_thread
 from tellall.experiment.audit import jobs_alone, jobs_together
-from tellall.experiment.changes import Change, Cost, candidates, with_noise, without_release
+from tellall.experiment.changes import Change, Cost, candidates, price, with_noise, without_release
 from tellall.experiment.document import Audit
 from tellall.experiment.draws import MOST_UNKNOWNS
 from tellall.experiment.families import least_scale
@@ -59,6 +59,7 @@ class _Tried:
             "loss": self.cost.loss,
             "withheld": self.cost.withheld,
             "error": self.cost.error,
+            "instead": self.cost.instead,
             "verdict": None if self.verdict is None else self.verdict.word,
             "sentence": "" if self.verdict is None else self.verdict.sentence,
             "draws": self.draws,
@@ -437,9 +438,7 @@ class _RemedySearch:
 
     def _said(self, best: _Tried) -> str:
         cost, units = best.cost, self.setting.units(self.planned[0].statistic)
-        shown = "" if not cost.error else f"; what is shown is off by {cost.error:.3g} {units} on average"
-        hidden = f"{percent(cost.withheld)} of the planned values are withheld" if cost.withheld else ""
-        lost = f"{hidden or 'every planned value is shown'}{shown}."
+        lost = f"{price(cost.withheld, cost.instead, cost.error, f' {units}')}."
         checked = (
             f"All of {best.draws} fresh draws pass."
             if best.draws > 1

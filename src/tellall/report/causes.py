@@ -74,8 +74,8 @@ def tried_blocks(remedy: Plain) -> Iterator[Block]:
             "Changes tried",
             ("change", "verdict", "error", "withheld", "passes", "why"),
             [_change(one) for one in remedy["tried"]],
-            "The cheapest first. Error: of a published value on average, withheld and dropped ones "
-            "counted. Passes: of fresh draws.",
+            "The cheapest first. Error: of a planned value on average, withheld and dropped ones "
+            "counted. Withheld: of the planned values. Passes: of fresh draws.",
             left=("verdict", "why"),
         )
         yield Folded(
@@ -90,11 +90,16 @@ def _cost(change: Plain) -> list[tuple[str, str]]:
     """What the change costs the reader, and how surely it passes."""
     shown = "nothing is shown" if change["error"] is None else f"{change['error']:.3g} on average"
     return [
-        ("error of a published value, withheld ones counted", f"{change['loss']:.3g} on average"),
-        ("values withheld or dropped", percent(change["withheld"])),
+        ("error of a planned value, withheld ones counted", f"{change['loss']:.3g} on average"),
+        ("planned values withheld or dropped", _withheld(change)),
         ("error of what is shown", shown),
         ("verified on fresh draws", f"passed in {change['passed']:,} of {count_of(change['draws'], 'draw')}"),
     ]
+
+
+def _withheld(change: Plain) -> str:
+    others = f"; {change['instead']:,} of smaller tables instead" if change["instead"] else ""
+    return f"{percent(change['withheld'])}{others}"
 
 
 def _change(change: Plain) -> Line:
@@ -103,7 +108,7 @@ def _change(change: Plain) -> Line:
         (
             Badge(change["verdict"]) if change["verdict"] else "not tried",
             f"{change['loss']:.3g}",
-            percent(change["withheld"]),
+            _withheld(change),
             f"{change['passed']:,} of {change['draws']:,}",
             change["sentence"],
         ),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tellall.core.amounts import count_of, percent
+from tellall.core.amounts import count_of
+from tellall.experiment.changes import price
 from tellall.experiment.verdict import Answer
 from tellall.report.blocks import Badge, Block, Box, Line, Listing, Tile, Tiles
 from tellall.report.releases import advantage_words, counted_heads, is_real, release_rows
@@ -44,16 +45,14 @@ def change_tile(document: Plain) -> Tile:
         return Tile(question, "No change was found that passes.", (f"{tried} tried.",), "remedy")
     change = known["change"]
     words = f"{change['words'][0].upper()}{change['words'][1:]}."
-    shown = "" if change["error"] is None else f"; what is shown is off by {change['error']:.3g} on average"
+    lost = price(change["withheld"], change["instead"], change["error"])
     draws = change["draws"]
     passed = (
         "Audited again with the change, it passes."
         if draws == 1
         else f"It passed in {change['passed']:,} of {draws:,} fresh draws."
     )
-    return Tile(
-        question, words, (f"The price: {percent(change['withheld'])} withheld{shown}.", passed), "remedy"
-    )
+    return Tile(question, words, (f"The price: {lost}.", passed), "remedy")
 
 
 def hurt_tile(document: Plain) -> Tile:

@@ -350,6 +350,7 @@ class ChangeDocument(_Strict):
     loss: Annotated[float, Field(ge=0, description="Mean absolute error, withheld and dropped counted.")]
     withheld: Annotated[float, Field(ge=0, le=1, description="Share of the planned values not shown.")]
     error: Annotated[float | None, Field(description="Mean error of what is shown; null: nothing is.")] = None
+    instead: Annotated[int, Field(ge=0, description="Values of smaller tables that are shown instead.")] = 0
     verdict: Annotated[
         Literal["pass", "review", "fail"] | None, Field(description="On fresh draws; null: not tried.")
     ] = None

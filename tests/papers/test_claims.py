@@ -74,7 +74,11 @@ def test_a_claim_is_filled_from_its_cases_in_the_order_of_the_table():
     one, two, three = filled(claims, cases)
     assert (one.what, one.where, one.says, one.tested) == ("second x", "Thm 2", "at most 1", "1.0, 2.2")
     assert (one.ours, one.verdict, one.value, one.bound) == ("2 [1.5, 2.5]", "not reproduced", 2.0, 1.0)
-    assert (two.verdict, three.ours, three.verdict) == ("holds", "0.125, 12.5%", "our own addition")
+    assert (two.verdict, three.ours, three.verdict) == (
+        "holds",
+        "0.125, 12.5\N{NO-BREAK SPACE}%",
+        "our own addition",
+    )
     with pytest.raises(KeyError):
         filled(claims, [("d", {})])
 

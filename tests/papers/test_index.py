@@ -80,6 +80,18 @@ def test_the_recorded_names_are_those_of_the_text(name):
 
 
 @pytest.mark.parametrize("name", PAPERS)
+def test_shares_are_written_with_a_space_before_the_sign(name):
+    """So are those that templates fill in, and those of texts that an experiment writes."""
+    paper = PAPERS[name]
+    texts = [text for claim in paper.claims for text in (claim.what, claim.says, claim.tested, claim.ours)]
+    assert not [text for text in (*texts, *paper.notes) if re.search(r"\d%(?!\})", text)]
+    folder = Path(linear_attacks.__file__).parent
+    for path in folder.glob(f"{name.split('-')[0]}*.py"):
+        for string in re.findall(r'\bf"[^"\n]*"', path.read_text(encoding="utf-8")):
+            assert not re.search(r"(?<!\{)\{[^{}]*%\}|\d%", string), string
+
+
+@pytest.mark.parametrize("name", PAPERS)
 def test_every_claim_stands_somewhere_in_its_paper(name):
     paper = PAPERS[name]
     places = {one if isinstance(one, str) else one.number for one in paper.index}

@@ -373,7 +373,7 @@ def test_families_of_logistic_noise_are_compared_where_predictions_are_as_good()
     right = np.tile(np.array([1.0, 0.8, 0.5])[None, :, None], (3, 1, samples))
     right[2] += 0.1  # the truncated normal leaves a tenth more bits right, wherever predictions are as good
     found = equal_utility(NoisyBits(28, stds, right, useful, 0.5))
-    assert "+10.0% [+10.0%, +10.0%] at ×1.02" in found
+    assert "+10.0 % [+10.0 %, +10.0 %] at ×1.02" in found.replace("\N{NO-BREAK SPACE}", " ")
     assert "×1.05" in found
     useful[1:] = 1.0  # a family whose predictions stay as good is not compared
     assert equal_utility(NoisyBits(28, stds, right, useful, 0.5)) == ""

@@ -21,9 +21,9 @@ MINUS = "\N{MINUS SIGN}"
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
-def percent(share: float) -> str:
-    """A share of people, in a hundred."""
-    return f"{100 * share:.1f}{_SPACE}%".replace("-", MINUS)
+def percent(share: float, digits: int = 1, sign: str = "") -> str:
+    """A share in a hundred."""
+    return f"{100 * share:{sign}.{digits}f}{_SPACE}%".replace("-", MINUS)
 
 
 def points(share: float, sign: str = "+") -> str:

@@ -374,7 +374,11 @@ def interval_series(label: str, x: Sequence[float], runs: Sequence[Array], kind:
 
 
 class _Words(Formatter):
-    """Templates with one conversion more: !n writes a number as pages do."""
+    """Templates with one conversion more: !n writes a number as pages do, as shares in % are written too."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        written: str = super().format_field(value, format_spec)
+        return written.replace("%", "\N{NO-BREAK SPACE}%") if format_spec.endswith("%") else written
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
         return number(value) if conversion == "n" else super().convert_field(value, conversion)

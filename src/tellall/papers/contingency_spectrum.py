@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import tellall as ta
+from tellall.core.amounts import percent
 from tellall.core.jobs import Failed, Task, Workers, run
 from tellall.core.work import Tell
 from tellall.papers.claims import Found
@@ -151,7 +152,7 @@ def repeated(d: int, n: int, *, draws: int, rng: Rng) -> float:
 def _within(one: Any) -> dict[str, Any]:
     """How far the value found is from that of independent entries, and what is certain below it."""
     sure = one.sure / one.expected - 1
-    below = f"; found from above, by Lanczos: not below {sure:+.1%} but for 1 draw in 1000"
+    below = f"; found from above, by Lanczos: not below {percent(sure, 1, '+')} but for 1 draw in 1000"
     below = below if sure < one.off - 1e-3 else ""
     entries = f", {one.m * one.n:,} entries" if one.m * one.n > 1e10 else ""
     close = one.off <= ALLOWED and sure >= -ALLOWED

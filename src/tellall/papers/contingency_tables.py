@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tellall.core.amounts import percent
 from tellall.core.work import Progress
 from tellall.papers import contingency_attacks as attacks
 from tellall.papers import contingency_mechanisms as mechanisms
@@ -27,12 +28,13 @@ __all__ = [
     "rerun",
 ]
 
-_HERE = f"here: {NEARLY_ALL:.0%} at {LITTLE:g}√n"
+_MANY, _FEW = percent(NEARLY_ALL, 0), percent(1 - NEARLY_ALL, 0)
+_HERE = f"here: {_MANY} at {LITTLE:g}√n"
 _NEARLY = at_least(NEARLY_ALL)
 _SETTING = "k = {k}, n = {n}, d = {d}, {tables} tables"
-_OPEN = f"for comparison: 1 − o(1) at noise o(√n); here: {NEARLY_ALL:.0%}"
+_OPEN = f"for comparison: 1 − o(1) at noise o(√n); here: {_MANY}"
 _SPECTRAL = (
-    f"Ω̃(√(d^k)), asymptotically as for independent rows; here: within {ALLOWED:.0%} of them",
+    f"Ω̃(√(d^k)), asymptotically as for independent rows; here: within {percent(ALLOWED, 0)} of them",
     "k = {one.order}, d = {one.d}, {one.m:,} × {one.n:,}{entries}, median of {draws}",
     "σ_min/√m = {one.median:.4f}, 1 − √(n/m) = {one.expected:.4f}: off by {one.off:+.1%}{below}",
     holds_if("close"),
@@ -44,7 +46,7 @@ CLAIMS = (
           f"1 − o(1) of the secrets at noise o(√n); {_HERE}",
           "{label}, n = {n}, {tables} tables, plain least squares", verdict=_NEARLY, asymptotic=True),
     Claim("fails", "how often it fails", "Thm. 2.7, Def. 2.1",
-          f"recovery with probability 1 − negl(d); here: no draw with more than {1 - NEARLY_ALL:.0%} wrong",
+          f"recovery with probability 1 − negl(d); here: no draw with more than {_FEW} wrong",
           f"{{label}}, {{draws}} draws at {LITTLE:g}√n", verdict=at_most(0.0), asymptotic=True),
     Claim("root law", "the √n law: the same noise over √n, growing n", "Thm. 2.7",
           f"1 − o(1) at o(√n), whatever n; {_HERE} for each", "k = 3, n = {sizes}, tables = 2n",
@@ -71,7 +73,7 @@ CLAIMS = (
           "k = 3, d = {d}, n = {n}", "rank {value}: Σ C(d, l) over l < k, {share:.2f} d^(k−1)",
           mended("wording")),
     Claim("first", "n beyond what can be attacked: the first a people", "Thm. 2.7",
-          f"1 − o(1) of a = Ω̃(d^(k−1)) people when all others' attributes are zero; here: {NEARLY_ALL:.0%}",
+          f"1 − o(1) of a = Ω̃(d^(k−1)) people when all others' attributes are zero; here: {_MANY}",
           "k = 3, d = {d}, n = {n}, a = {a}, noise {std:g}", verdict=_NEARLY, asymptotic=True),
     Claim("everybody", "n beyond what can be attacked: everybody's attributes random", "Thm. 2.7",
           tested="k = 3, d = {d}, n = {n} = {times:g} times the rank, noise {std:g}"),
@@ -149,7 +151,7 @@ CLAIMS = (
 # fmt: on
 _NOTES = (
     "The paper has theorems and no experiments: each is tried at finite sizes. Its o(·), Ω̃(·) and 1 − o(1) "
-    f"have no constants; ours are given: little noise is {LITTLE:g}√n, nearly all is {NEARLY_ALL:.0%}.",
+    f"have no constants; ours are given: little noise is {LITTLE:g}√n, nearly all is {_MANY}.",
     "k counts the secret in the attribute attack (tables of k − 1 public columns and the secret); rows of "
     "M^(k) are taken over distinct index sets, which are the cells that are published (E-CT-4).",
     "Plain least squares is the paper's attack; tellall's decoder adds a box and a prior and is called so.",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import tellall as ta
+from tellall.core.amounts import percent
 from tellall.core.work import Tell
 from tellall.papers.claims import Array, Found, Joined, NamedCase
 from tellall.papers.linear_attacks import Effort, Rng, coins, equations, lp, random_function
@@ -222,7 +223,7 @@ def broken(effort: Effort, rng: Rng, tell: Tell) -> Found:
     means = {name: grid.mean(axis=0) for name, grid in wrong.items()}
     figure = Figure(
         "Where LP decoding fails: errors on the values over one attribute",
-        f"d = {d}, n = {n}, all d² pairs; wrong are the {share:.1%} of the values over attribute 1, the "
+        f"d = {d}, n = {n}, all d² pairs; wrong are the {percent(share)} of the values over attribute 1, the "
         "others are exact. xor with the same values wrong by as much stays at 0. So do, at this size, the "
         "and-counts once they are turned into parities, or in the box 0 ≤ x ≤ 1, which the paper does not "
         f"have; other errors or more people break both. Means of {runs} runs.",

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 _SOME = "a constant share of the values may be anything: all but o(n) bits"
-_ASKED = ", mean of {runs} runs; we ask for 95%"
+_ASKED = ", mean of {runs} runs; we ask for 95 %"
 _ONE = "d = {d}, n = {n}, errors on the {share:.1%} of values over attribute 1, mean of {runs}"
 _TWO = "d = {d}, n = {n}, {runs} runs"
 _GROW = "n = d^1.5, d = {sizes}"
@@ -38,7 +38,7 @@ CLAIMS = (
           tested="{name}, noise {noise:g}·{unit}"),
     Claim("products", "products bring d below n", "Sec. 4.1",
           "regressions on degree-k products need d ≈ n^(1/k) (details deferred by the paper)",
-          "{d} attributes for {n} people, on whose columns alone regressions have rank {d}; we ask for 95%",
+          "{d} attributes for {n} people, on whose columns alone regressions have rank {d}; we ask for 95 %",
           verdict=at_least(0.95), asymptotic=True),
     Claim("vanishes", "the wrong share vanishes: {name}", "Thm. 3.2", "o(n) bits wrong at noise o(√n)",
           "noise {noise}, n from {first} to {last}; at noise {growing} it goes from {start:.3f} to "
@@ -61,7 +61,7 @@ CLAIMS = (
     Claim("least squares falls", "least squares does not withstand them", "Sec. 2.1",
           "LP decoding can handle considerably more complex error patterns",
           "bits least squares gets right, xor, n = {n}, 4n values, {hit:.0%} of them with errors of 10n; we "
-          "ask for less than 75%", verdict=at_most(0.75), asymptotic=True),
+          "ask for less than 75 %", verdict=at_most(0.75), asymptotic=True),
     Claim("opposite", "values of the opposite secret", "Thm. 3.3", _SOME,
           "xor, n = {n}, 4n values, {hit:.0%} of them computed from 1 − s" + _ASKED, verdict=at_least(0.95),
           asymptotic=True),
@@ -77,7 +77,7 @@ CLAIMS = (
           "theorem asks for some attack only, and Cor. 3.7 gives one: next row", mended("gap in the proof")),
     Claim("differences", "some attack withstands a constant share of errors", "Thm. 3.3, Thm. 3.1, E-LR-1",
           _SOME, "and, LP on {count} sampled differences of four counts, errors on the values over "
-          "attribute 1, " + _TWO + "; we ask for at most 5% wrong", "{value:.1%} wrong", at_most(0.05),
+          "attribute 1, " + _TWO + "; we ask for at most 5 % wrong", "{value:.1%} wrong", at_most(0.05),
           asymptotic=True),
     Claim("parities", "and-counts turned into parities, LP: wrong", "Thm. 3.3, E-LR-1",
           tested="v_i v_j from the counts of (i, j), (i, i) and (j, j); " + _ONE),

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tellall.core.amounts import percent
 from tellall.core.work import Progress, counter
 from tellall.papers.claims import (
     Array,
@@ -422,7 +423,9 @@ def _bits(found: Everything) -> Iterator[NamedCase]:
     gain = noise.right[2] - noise.right[0]
     margin = 1.96 * gain.std(axis=1, ddof=1) / np.sqrt(gain.shape[1])
     rows = zip(gain.mean(axis=1), margin, noise.stds, strict=True)
-    said = ", ".join(f"{v:+.1%} ± {half:.1%} at {std:g}" for v, half, std in rows if std >= 0.1)
+    said = ", ".join(
+        f"{percent(v, 1, '+')} ± {percent(half)} at {std:g}" for v, half, std in rows if std >= 0.1
+    )
     yield "bits std", {"value": float(gain.mean()), "said": said, **words}
     equal = equal_utility(noise)
     if equal:
@@ -451,5 +454,6 @@ def equal_utility(noise: NoisyBits) -> str:
         if np.isnan(spread[0]) or np.isnan(spread).mean() > 0.05:  # not reached by the noise tried
             continue
         low, high = np.nanquantile(spread, [0.025, 0.975])
-        found.append(f"{spread[0]:+.1%} [{low:+.1%}, {high:+.1%}] at ×{level:g}")
+        middle, least, most = (percent(one, 1, "+") for one in (spread[0], low, high))
+        found.append(f"{middle} [{least}, {most}] at ×{level:g}")
     return ", ".join(found)

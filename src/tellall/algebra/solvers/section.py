@@ -11,6 +11,7 @@ import numpy as np
 from tellall.algebra.operators.base import LinearOperator
 from tellall.algebra.solvers.base import Array
 from tellall.algebra.solvers.singular_values import bidiagonalise
+from tellall.core.amounts import percent
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -52,7 +53,9 @@ class SectionBound:
         return self.alpha**2 / 4
 
     def __repr__(self) -> str:
-        return f"SectionBound: α ≤ {self.alpha:.4f}; no guarantee from {self.gamma:.2%} wrong values on"
+        return (
+            f"SectionBound: α ≤ {self.alpha:.4f}; no guarantee from {percent(self.gamma, 2)} wrong values on"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The numbers for JSON, without the witness."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.algebra.operators.moments import Moments
+from tellall.core.amounts import percent
 from tellall.core.checks import whole
 from tellall.core.errors import invalid
 from tellall.promise.bounds.geometry import SingularValues, singular_values
@@ -93,7 +94,7 @@ class RowProducts:
         return (
             f"d = {self.d}, {self.order} attributes a product, {self.m:,} × {self.n:,}: "
             f"σ_min/√m = {self.median:.4f} (median of {len(self.ratios)}), "
-            f"1 − √(n/m) = {self.expected:.4f}, off by {self.off:+.1%}"
+            f"1 − √(n/m) = {self.expected:.4f}, off by {percent(self.off, 1, '+')}"
         )
 
     def as_dict(self) -> dict[str, Any]:

@@ -167,7 +167,10 @@ def _linearised(
     units = _units(release, view)
     counts, noise = count_scale(release, view)
     certain = bool(release.levels) and release.statistic.counts_people and noise.known
-    possible = possible_counts(release.values, release.protections, units) if certain else None
+    endless = noise.bound == np.inf and not any(one.hides or one.keeps_zero for one in release.protections)
+    possible = None
+    if certain and not endless:  # else every count is possible
+        possible = possible_counts(release.values, release.protections, units)
     if sums is not None:
         counts = sums.add(counts)
         possible = None if possible is None else sums.add_possible(possible)

@@ -431,12 +431,13 @@ class DistinctRows:
             return cls.of(operator)
         if operator.device is not HOST:
             return None
-        prints = np.asarray(operator @ _directions(n))
+        one, other = _directions(n).T
+        prints = np.asarray(operator @ one)[:, None]
         every = max(1, prints.shape[0] // _LOOKED_AT)
         some = every * _alike(prints[::every])[0]
         if RowSelect(operator, some).entries > MOST_PLACES and some.size**2 * n > MOST_PRODUCTS:
             return None  # too many distinct ones among a few, and sorting all of them takes long
-        first, index, sign = _alike(prints)
+        first, index, sign = _alike(np.column_stack([prints, operator @ other]))
         rows = RowScale(RowSelect(operator, first), sign[first])
         blocks: ManyColumns | None = RowBlocks.of(rows) if rows.entries <= MOST_PLACES else None
         if blocks is None and first.size**2 * n <= MOST_PRODUCTS:

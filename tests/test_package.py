@@ -155,7 +155,7 @@ def test_every_statistic_and_operator_is_in_its_own_room():
 def test_the_way_from_publishing_to_a_score_is_short(protect):
     """What the first three calls execute can be read: it lies in few files."""
     rng = np.random.default_rng(0)
-    people = ta.Dataset.from_arrays(rng.integers(0, 2, (200, 8)), rng.integers(0, 2, 200))
+    people = ta.Dataset.from_arrays(rng.integers(0, 2, (80, 8)), rng.integers(0, 2, 80))
 
     def the_way() -> None:
         release = ta.publish(people, ta.Marginals(3), protect)

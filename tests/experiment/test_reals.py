@@ -40,7 +40,7 @@ PROTECTIONS: list[Any] = [
 def test_together_is_as_one_by_one_whatever_came_before(statistic: ta.Estimator) -> None:
     setting = Setting(PEOPLE)
     for protections in PROTECTIONS:
-        trial = Trial(setting, (Planned("fits", statistic, protections),), draws=4)
+        trial = Trial(setting, (Planned("fits", statistic, protections),), draws=2)
         for (release,), found in zip(trial.published, trial.attack("least-squares"), strict=True):
             alone = ta.reconstruct(release, PEOPLE.public)
             assert found.estimate == pytest.approx(alone.estimate, abs=1e-6), protections

@@ -136,7 +136,7 @@ def test_attacks_are_the_same(
 
 
 @given(st.integers(2, 30), st.integers(1, 9), st.integers(0, 10**6))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_any_size_will_do(n: int, d: int, seed: int) -> None:
     table, secret = columns(n, d, seed)
     secret[0] = 1 - secret[1]

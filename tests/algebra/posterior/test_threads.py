@@ -10,13 +10,11 @@ from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 
-N = 1000
-
-
 def decoded(decoder: str) -> tuple[np.ndarray, str]:
-    """The bits and the status from one fixed problem of 1000 people."""
-    problem, target, _ = pairs(N, noise=0.25, gross=0.02 if decoder == "lp" else 0.0, seed=3)
-    rows, one = target.size, np.ones(N)
+    """The bits and the status from one fixed problem."""
+    n = 500 if decoder == "lp" else 1000
+    problem, target, _ = pairs(n, noise=0.25, gross=0.02 if decoder == "lp" else 0.0, seed=3)
+    rows, one = target.size, np.ones(n)
     if decoder == "least-squares":
         box = BoxProblem(problem.operator, problem.std**-2, 4 * one, one / 2, 0 * one, one)
         found = LeastSquares(gram_limit=0).prepare(box).solve(target)

@@ -10,6 +10,7 @@ from tellall.algebra.posterior.solver import Posterior
 from tellall.algebra.solvers.least_absolute import AbsoluteProblem, LeastAbsolute
 from tellall.algebra.solvers.least_squares import BoxProblem, LeastSquares
 
+
 def decoded(decoder: str) -> tuple[np.ndarray, str]:
     """The bits and the status from one fixed problem."""
     n = 500 if decoder == "lp" else 1000

@@ -21,6 +21,7 @@ from tellall.cli.options import (
     tell_assumed,
     write_secret,
 )
+from tellall.core.amounts import digits
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.schemas import VERSION
 
@@ -302,8 +303,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     if "median_std" in document:
         return [
             first,
-            f"Everybody's value is estimated to within {document['median_std']:.3g} (median standard "
-            f"deviation); people differ by {document['spread']:.3g}.",
+            f"Everybody's value is estimated to within {digits(document['median_std'])} (median standard "
+            f"deviation); people differ by {digits(document['spread'])}.",
             f"{document['known_to_a_tenth']:,} people are known to within a tenth of that.",
             f"{truth}.",
         ]

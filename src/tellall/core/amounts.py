@@ -8,6 +8,7 @@ __all__ = [
     "MINUS",
     "amount",
     "count_of",
+    "digits",
     "gain",
     "level",
     "percent",
@@ -37,14 +38,30 @@ def points(share: float, sign: str = "+") -> str:
     return f"{100 * share:{sign}z.1f}".replace("-", MINUS)
 
 
+def digits(value: float | None, count: int = 3) -> str:
+    """A number in so many digits, written as people write it; a dash where there is none.
+
+    Examples
+    --------
+    >>> digits(1064.2), digits(0.01234), digits(-25e6), digits(3e12), digits(None)
+    ('1,060', '0.0123', '−25,000,000', '3e+12', '–')
+    """
+    if value is None:
+        return "–"
+    short = float(f"{value:.{count}g}")
+    large = 10**count <= abs(short) < 1e9
+    return (f"{short:,.0f}" if large else f"{short:z.{count}g}").replace("-", MINUS)
+
+
 def signed(value: float, sign: str = "+") -> str:
     """A difference in three digits."""
-    return f"{value:{sign}z.3g}".replace("-", MINUS)
+    text = digits(value)
+    return text if text.startswith(MINUS) else f"{sign}{text}"
 
 
 def level(value: float, real: bool) -> str:
     """How well guesses do: a share of people, or of a real secret how far off they are."""
-    return f"{value:.3g}" if real else percent(value)
+    return digits(value) if real else percent(value)
 
 
 def gain(value: float, real: bool, sign: str = "+") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tellall.core.amounts import count_of, gain
+from tellall.core.amounts import count_of, digits, gain
 from tellall.experiment.verdict import Answer, area_name
 
 __all__ = [
@@ -193,7 +193,7 @@ def _allowed(limit: float, real: bool) -> str:
 def _cost(row: Row, release: dict[str, Any]) -> str:
     if row["loss"] is None:
         return "what it costs the reader is not known"
-    return f"a published value is off by {row['loss']:.3g} {release['units']} on average"
+    return f"a published value is off by {digits(row['loss'])} {release['units']} on average"
 
 
 def _sentence(words: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tellall.core.amounts import amount, gain
+from tellall.core.amounts import amount, digits, gain
 from tellall.core.checks import above_zero, whole
 from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
@@ -392,7 +392,7 @@ def _hopeless(history: Sequence[Evaluation], limit: float, family: Family, peopl
     last = max(history, key=lambda one: one.scale)
     rule = (
         f"one that {family.name} can keep; at scale {last.scale:.4g} the advantage is "
-        f"{last.advantage:.3g} [{last.interval[0]:.3g}, {last.interval[1]:.3g}] and {last.learnt:,} people "
-        f"are learnt ({last.decided})"
+        f"{digits(last.advantage)} [{digits(last.interval[0])}, {digits(last.interval[1])}] and "
+        f"{last.learnt:,} people are learnt ({last.decided})"
     )
     return NoAnswer(str(invalid("max_advantage", rule, limit, "Try another family or a larger start.")))

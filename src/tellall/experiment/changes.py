@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from tellall.core.amounts import count_of, percent
+from tellall.core.amounts import count_of, digits, percent
 from tellall.core.errors import TellallError
 from tellall.experiment.measures.utility import dropped_error
 from tellall.experiment.trial import Planned, Setting, Trial
@@ -131,7 +131,7 @@ def price(withheld: float, instead: int, error: float | None, units: str = "") -
     hidden = f"{percent(withheld)} of the planned values are withheld" if withheld else ""
     said = "no planned value is shown" if withheld == 1 else hidden or "every planned value is shown"
     smaller = f"; {count_of(instead, 'value')} of smaller tables are shown instead" if instead else ""
-    wrong = f"; what is shown is off by {error:.3g}{units} on average" if error else ""
+    wrong = f"; what is shown is off by {digits(error)}{units} on average" if error else ""
     return f"{said}{smaller}{wrong}"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tellall.core.amounts import amount, count_of, points
+from tellall.core.amounts import amount, count_of, digits, points
 from tellall.core.errors import NoAnswer, TooLittlePower
 from tellall.core.jobs import Workers
 from tellall.core.work import Progress, halves
@@ -208,7 +208,7 @@ class AreaCalibration:
             f"  over all {self.together.whole.people:,} people: advantage "
             f"{amount(worst['advantage'], False, '+')} [{points(worst['low'])}, {points(worst['high'])}] "
             f"of {worst['decoder']}, {worst['exposed']:.0f} "
-            f"exposed, mean error {worst['loss']:.3g}",
+            f"exposed, mean error {digits(worst['loss'])}",
         ]
         lines += [
             f"  {area_name(area.name)}: {area.answer['protection'] if area.answer['scale'] else 'none'}"

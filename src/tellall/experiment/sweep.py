@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tellall.core import files
-from tellall.core.amounts import percent, unit_of_advantage, with_interval
+from tellall.core.amounts import digits, percent, unit_of_advantage, with_interval
 from tellall.core.checks import whole
 from tellall.core.errors import TellallError, invalid
 from tellall.core.jobs import Failed, Task, Workers, run
@@ -440,4 +440,4 @@ def _text(row: dict[str, Any], name: str, real: bool) -> str:
         return with_interval(value, (row["low"], row["high"]), real)
     if not real and name == "accuracy":
         return percent(value)
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    return digits(value) if isinstance(value, float) else str(value)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from tellall.core.amounts import count_of, percent, points
+from tellall.core.amounts import count_of, digits, percent, points
 from tellall.core.errors import invalid
 from tellall.core.text import one_line
 from tellall.experiment.measures.risk import LEVELS
@@ -264,8 +264,8 @@ def _gain(name: str, found: Outcome) -> str:
     usual = found.baselines[found.baseline]
     if found.real:
         return (
-            f"From “{name}” an outsider's numbers are off by {found.accuracy:.3g} on average; without it, by "
-            f"{usual:.3g} at best: {_more(found.advantage / (usual or 1.0), found)}.{_fit(found)}"
+            f"From “{name}” an outsider's numbers are off by {digits(found.accuracy)} on average; without "
+            f"it, by {digits(usual)} at best: {_more(found.advantage / (usual or 1.0), found)}.{_fit(found)}"
         )
     return (
         f"From “{name}” an outsider guesses the secret of {_people(found.accuracy, found)} people right; "

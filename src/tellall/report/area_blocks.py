@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tellall.algebra.solvers.base import SETTLED
-from tellall.core.amounts import count_of, percent, with_interval
+from tellall.core.amounts import count_of, digits, percent, with_interval
 from tellall.report.areas import audited_areas, calibrated_areas, swept_areas
 from tellall.report.blocks import Badge, Block, Bullets, Drawn, Headed, Line, Listing, Paragraph
 
@@ -145,7 +145,7 @@ def calibrated_area_blocks(release: Plain) -> Iterator[Block]:
                     percent(row["accuracy"]),
                     percent(row["baseline_accuracy"]),
                     with_interval(row["advantage"], row["interval"]),
-                    "–" if row["loss"] is None else f"{row['loss']:.3g}",
+                    digits(row["loss"]),
                 ),
             )
             for row in areas["shown"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tellall.core.amounts import count_of, percent, points
+from tellall.core.amounts import count_of, digits, percent, points
 from tellall.experiment.verdict import Answer
 from tellall.report.bars import Bar
 from tellall.report.blocks import (
@@ -88,9 +88,9 @@ def tried_blocks(remedy: Plain) -> Iterator[Block]:
 
 def _cost(change: Plain) -> list[tuple[str, str]]:
     """What the change costs the reader, and how surely it passes."""
-    shown = "nothing is shown" if change["error"] is None else f"{change['error']:.3g} on average"
+    shown = "nothing is shown" if change["error"] is None else f"{digits(change['error'])} on average"
     return [
-        ("error of a planned value, withheld ones counted", f"{change['loss']:.3g} on average"),
+        ("error of a planned value, withheld ones counted", f"{digits(change['loss'])} on average"),
         ("planned values withheld or dropped", _withheld(change)),
         ("error of what is shown", shown),
         ("verified on fresh draws", f"passed in {change['passed']:,} of {count_of(change['draws'], 'draw')}"),
@@ -107,7 +107,7 @@ def _change(change: Plain) -> Line:
         change["words"],
         (
             Badge(change["verdict"]) if change["verdict"] else "not tried",
-            f"{change['loss']:.3g}",
+            digits(change["loss"]),
             _withheld(change),
             f"{change['passed']:,} of {change['draws']:,}",
             change["sentence"],

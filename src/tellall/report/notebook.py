@@ -19,7 +19,7 @@ from tellall.attack.secret import Real
 from tellall.attack.trace.trace import Tracing
 from tellall.attack.trace.verdict import judge_tracing
 from tellall.core import files
-from tellall.core.amounts import level, with_interval
+from tellall.core.amounts import digits, level, with_interval
 from tellall.core.text import plain_text
 from tellall.experiment.answers import strongest_rows
 from tellall.experiment.document import Audit
@@ -181,7 +181,7 @@ def _(attack: Reconstruction) -> Sequence[Block]:
         ("decoder", f"{attack.decoder}: {attack.status}"),
     ]
     if isinstance(attack.secret, Real):
-        pairs.append(("known to within", f"{float(np.median(attack.std)):.3g}, half of the people"))
+        pairs.append(("known to within", f"{digits(float(np.median(attack.std)))}, half of the people"))
     else:
         sure = int((attack.confidence >= 0.95).sum())
         pairs += [("proved", f"{int(attack.proved.sum()):,}"), ("guessed with confidence 0.95", f"{sure:,}")]
@@ -238,7 +238,7 @@ def _(found: Sweep) -> Sequence[Block]:
                 level(row["accuracy"], found.real),
                 with_interval(row["advantage"], (row["low"], row["high"]), found.real),
                 f"{row['learnt']:,.0f}",
-                f"{row['loss']:.3g}",
+                digits(row["loss"]),
             ],
         )
         for row in strongest_rows(list(found.rows))

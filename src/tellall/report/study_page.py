@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from tellall.core.amounts import count_of, level, percent, points, unit_of_advantage, with_interval
+from tellall.core.amounts import count_of, digits, level, percent, points, unit_of_advantage, with_interval
 from tellall.experiment.answers import (
     area_calibration_answer,
     calibration_answer,
@@ -155,20 +155,16 @@ def _protection_line(row: Row, real: bool, models: bool) -> Line:
             level(row["baseline_accuracy"], real),
             with_interval(row["advantage"], (row["low"], row["high"]), real),
             *([] if real else [f"{row['exposed']:,}", f"{row['learnt']:,}"]),
-            _digits(row["loss"]),
+            digits(row["loss"]),
             *(
-                [_digits(row["mae_ratio"], 4), _rate(row["sign_flips"]), _rate(row["coverage"])]
+                [digits(row["mae_ratio"], 4), _rate(row["sign_flips"]), _rate(row["coverage"])]
                 if models
                 else []
             ),
             percent(row["missing"]),
-            "" if row["epsilon"] is None else _digits(row["epsilon"]),
+            "" if row["epsilon"] is None else digits(row["epsilon"]),
         ),
     )
-
-
-def _digits(value: float | None, count: int = 3) -> str:
-    return "–" if value is None else f"{value:.{count}g}"
 
 
 def _rate(value: float | None) -> str:
@@ -208,7 +204,7 @@ def render_calibration(document: Row) -> str:
     """
     by = document.get("by")
     limit = (
-        f"{_digits(document['max_advantage'])} (in the unit of {document['secret']})"
+        f"{digits(document['max_advantage'])} (in the unit of {document['secret']})"
         if document["real"]
         else f"{points(document['max_advantage'], '')} people in 100"
     )
@@ -270,14 +266,14 @@ def _calibrated_blocks(release: Row, document: Row) -> Iterator[Block]:
         ),
         [
             Line(
-                _digits(row["scale"], 4),
+                digits(row["scale"], 4),
                 (
                     Badge(row["verdict"]),
                     row["decoder"],
                     level(row["accuracy"], real),
                     with_interval(row["advantage"], row["interval"], real),
                     f"{row['learnt']:,}",
-                    _digits(row["loss"]),
+                    digits(row["loss"]),
                     row["decided"],
                 ),
             )
@@ -296,24 +292,24 @@ def _costs(release: Row) -> Iterator[tuple[str, str]]:
     yield "statistic", f"{release['statistic']}, from {release['people']:,} people"
     promise, utility, models = release["guarantee"], release["utility"], release["coefficients"]
     if promise:
-        epsilon = "∞" if promise["epsilon"] is None else _digits(promise["epsilon"], 4)
+        epsilon = "∞" if promise["epsilon"] is None else digits(promise["epsilon"], 4)
         delta = f", δ = {promise['delta']}" if promise["delta"] else ""
         yield "guarantee", f"ε = {epsilon}{delta} ({promise['relation']}; {promise['text']})"
     else:
         yield "guarantee", "none: no differential privacy is promised"
     largest = utility["max_error"]
-    yield "largest error", "–" if largest is None else f"{_digits(largest)} {release['units']}"
+    yield "largest error", "–" if largest is None else f"{digits(largest)} {release['units']}"
     if models:
         signs, cover = models["sign_flips"], models["coverage"]
-        told = [f"predictions {_digits(models['mae_ratio'], 4)} times as far off"]
+        told = [f"predictions {digits(models['mae_ratio'], 4)} times as far off"]
         told += [] if signs is None else [f"{percent(signs)} of signs wrong"]
         told += [] if cover is None else [f"95 % confidence intervals cover {percent(cover)}"]
         yield "models", ", ".join(told)
     if utility["total_variation"] is not None:
         yield (
             "tables",
-            f"total variation {_digits(utility['total_variation'])}; Cramér's V off by "
-            f"{_digits(utility['association_change'])} of {_digits(utility['association'])}",
+            f"total variation {digits(utility['total_variation'])}; Cramér's V off by "
+            f"{digits(utility['association_change'])} of {digits(utility['association'])}",
         )
 
 

@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from tellall.core.amounts import level, percent, unit_of_advantage, with_interval
+from tellall.core.amounts import digits, level, percent, unit_of_advantage, with_interval
 from tellall.core.text import TERMINAL, plain_text
 from tellall.experiment.answers import calibration_answer, strongest_rows, sweep_answer
 from tellall.experiment.outcome import Outcome
@@ -98,8 +98,8 @@ def sweep_text(release: dict[str, Any], limit: float, exposed_limit: int | None)
                 with_interval(row["advantage"], (row["low"], row["high"]), real),
                 f"{row['exposed']:,}",
                 f"{row['learnt']:,.0f}",
-                _digits(row["loss"]),
-                _digits(row["epsilon"]),
+                digits(row["loss"]),
+                digits(row["epsilon"]),
             ),
         )
         for row in strongest_rows(release["rows"])
@@ -127,7 +127,7 @@ def calibration_text(release: dict[str, Any], exposed_limit: int | None) -> list
                 level(one["accuracy"], real),
                 with_interval(one["advantage"], one["interval"], real),
                 f"{one['learnt']:,}",
-                _digits(one["loss"]),
+                digits(one["loss"]),
             ),
         )
         for one in sorted(release["history"], key=lambda one: float(one["scale"]))
@@ -195,10 +195,6 @@ def _named(row: JudgedRow) -> Text:
     name = _unbroken(row.name)
     name.truncate(TERMINAL - len(decided), overflow="ellipsis")
     return name.append(decided)
-
-
-def _digits(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
 
 
 def aligned(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:

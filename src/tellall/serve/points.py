@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tellall.core.amounts import percent, points
+from tellall.core.amounts import digits, percent, points
 from tellall.core.checkpoint import Checkpoint, checkpoint_key
 from tellall.core.errors import TellallError
 from tellall.core.jobs import Done, Task, run
@@ -195,14 +195,14 @@ def _meters(
     most = max([*(max(0.0, one["advantage"]) for one in several), limit, 1e-9])
     people = max(one["learnt"] for one in several) or 1
     worst = max((one["loss"] or 0.0) for one in several) or 1.0
-    gained = f"{point['advantage']:.3g}" if real else f"{points(point['advantage'])} in 100"
+    gained = digits(point["advantage"]) if real else f"{points(point['advantage'])} in 100"
     return [
         ("advantage", gained, 100 * max(0.0, point["advantage"]) / most),
         ("people given away", f"{point['learnt']:,.0f}", 100 * point["learnt"] / people),
         ("values withheld", percent(point["withheld"] or 0.0), 100 * (point["withheld"] or 0.0)),
         (
             "error of a value",
-            "–" if point["loss"] is None else f"{point['loss']:.3g}",
+            digits(point["loss"]),
             100 * (point["loss"] or 0.0) / worst,
         ),
     ]

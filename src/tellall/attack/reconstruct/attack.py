@@ -37,7 +37,7 @@ from tellall.attack.reconstruct.reals import (
 )
 from tellall.attack.reconstruct.robust import survival_of
 from tellall.attack.secret import Code, Real, Secret, leave_undecided
-from tellall.core.amounts import percent
+from tellall.core.amounts import digits, percent
 from tellall.core.errors import invalid
 from tellall.core.notebook import InNotebook
 from tellall.people.dataset import Dataset, Public
@@ -223,8 +223,8 @@ class Reconstruction(InNotebook):
     def __repr__(self) -> str:
         if isinstance(self.secret, Real):
             _, spread = self.prior if isinstance(self.prior, tuple) else (0.0, np.nan)
-            known = f"known to within {float(np.median(self.std)):.3g} (median standard deviation, "
-            found = f"{known}{spread:.3g} without the releases)"
+            known = f"known to within {digits(float(np.median(self.std)))} (median standard deviation, "
+            found = f"{known}{digits(spread)} without the releases)"
         else:
             found = f"{int((self.confidence >= 0.95).sum())} guessed with confidence 0.95 or more"
         return (

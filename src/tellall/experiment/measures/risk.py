@@ -17,7 +17,7 @@ from tellall.attack.reconstruct.attack import Reconstruction
 from tellall.attack.secret import Code, Secret
 from tellall.attack.trace.risk import TracingRisk, score_tracing
 from tellall.attack.trace.trace import Tracing
-from tellall.core.amounts import amount, percent, points
+from tellall.core.amounts import amount, digits, percent, points, signed
 from tellall.core.errors import invalid
 from tellall.core.notebook import InNotebook
 from tellall.experiment.measures.intervals import CHANCE, NORMAL, Luck, gain_interval, luck
@@ -253,10 +253,10 @@ class Risk(InNotebook):
         usual = self.baselines[self.baseline]
         if not self.secret.levels:
             return (
-                f"Risk: {self.n} real numbers known with mean absolute error {self.error:.3g}; strongest "
-                f"baseline ({self.baseline}) {usual:.3g}; advantage {self.advantage:+.3g} "
-                f"[{low:+.3g}, {high:+.3g}], {self.in_sample:.3g} of it in-sample fit; {self.exposed} people "
-                "exposed"
+                f"Risk: {self.n} real numbers known with mean absolute error {digits(self.error)}; strongest "
+                f"baseline ({self.baseline}) {digits(usual)}; advantage {signed(self.advantage)} "
+                f"[{signed(low)}, {signed(high)}], {digits(self.in_sample)} of it in-sample fit; "
+                f"{self.exposed} people exposed"
             )
         return (
             f"Risk: {percent(self.accuracy)} of {self.n} people right; strongest baseline ({self.baseline}) "

@@ -10,11 +10,11 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array, IntArray
 
-__all__ = ["NumberFacts", "NumberRange", "Spread", "narrowest"]
+__all__ = ["NumberFacts", "NumberRange", "ToldSpread", "narrowest"]
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class ToldSpread:
     """How much people differ, as a published fit tells it.
 
     Attributes
@@ -40,7 +40,7 @@ class NumberFacts(ABC):
     def limits(self, error: float) -> tuple[Array, Array]:
         """The least and the largest number of each person if no published value is off by more than this."""
 
-    def moments(self, std: float) -> Spread | None:
+    def moments(self, std: float) -> ToldSpread | None:
         """How much people differ, where values with errors of this spread tell it well."""
         return None
 
@@ -63,7 +63,7 @@ class NumberRange:
 
     low: Array
     high: Array
-    moments: Spread | None = None
+    moments: ToldSpread | None = None
 
     @classmethod
     def of(cls, facts: NumberFacts, error: float, std: float) -> NumberRange:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tellall.algebra.operators.base import Array
 from tellall.core.errors import InvalidInput
-from tellall.release.numbers import NumberFacts, Spread
+from tellall.release.numbers import NumberFacts, ToldSpread
 
 __all__ = ["LinearFit", "Residuals", "residual_spread", "spread_of_errors"]
 
@@ -111,7 +111,7 @@ class Residuals(NumberFacts):
                 low, high = np.maximum(low, centre - room), np.minimum(high, centre + room)
         return low, high
 
-    def moments(self, std: float) -> Spread | None:
+    def moments(self, std: float) -> ToldSpread | None:
         if not self.intercept:
             return None
         for fit in self.fits:
@@ -127,7 +127,9 @@ class Residuals(NumberFacts):
                 slope = 2 * np.linalg.norm(centred.T @ (centre - centre.mean())) / n
                 off = doubt + std * slope + float((centred**2).sum()) / n * std**2
                 if rest > 0 and doubt <= _KNOWN_TO * rest and off <= _KNOWN_TO * variance:
-                    return Spread(float(centre.mean()), float(np.sqrt(variance)), float(np.sqrt(rest)), line)
+                    return ToldSpread(
+                        float(centre.mean()), float(np.sqrt(variance)), float(np.sqrt(rest)), line
+                    )
         return None
 
     def of_bits(self) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,8 +185,7 @@ def _coefficients(path: Path, entry: Any, people: TableContext, protect: Sequenc
             raise invalid("standard_errors", "given for models that print them", "true")
         table["std_error"] = [line[column] for line in rows]
     levels = 2 if people.meaning is None else len(people.meaning)
-    release = read_coefficients(table, people.public, entry.loss, levels=levels)
-    return replace(release, protections=tuple(protect))
+    return read_coefficients(table, people.public, entry.loss, protect=protect, levels=levels)
 
 
 def coefficient_columns(lines: Sequence[Sequence[Any]]) -> tuple[int, int] | None:

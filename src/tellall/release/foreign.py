@@ -17,7 +17,7 @@ from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public, left_out_note
 from tellall.people.readers import read_table
-from tellall.release.protections.protection import Noise
+from tellall.release.protections.protection import Noise, Protection, as_protections, noise_of
 from tellall.release.release import Release
 from tellall.release.statistics.among import Among, Where, people_where
 from tellall.release.statistics.estimators import Estimator
@@ -313,6 +313,7 @@ def read_coefficients(
     penalise_intercept: bool = False,
     tolerance: float = 0.0,
     noise: Noise | None = None,
+    protect: Sequence[Protection] | None = None,
     levels: int | None = None,
     where: Where | None = None,
 ) -> Release:
@@ -332,8 +333,9 @@ def read_coefficients(
     intercept
         Whether the models have one; by default, whether the table has. True with none in the table says that
         it was fitted and not printed, which linear models forgive.
-    noise
-        What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed.
+    noise, protect
+        What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed; or all
+        of it, in order. Standard errors are read where that leaves a bounded error.
     levels
         2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
     where
@@ -364,11 +366,14 @@ def read_coefficients(
         tolerance=tolerance,
     )
     if "std_error" in _names(columns):
-        spreads, within = _spreads(columns, statistic, view)
+        error = noise_of(as_protections(protect if noise is None else noise))
+        spreads, within = _spreads(columns, statistic, view, error.bound if error.known else np.inf)
         statistic = replace(statistic, standard_errors=True, spread_within=within)
         values += spreads
     wanted_levels = _levels(public) if levels is None else levels
-    release = Release.from_values(statistic, values, public=view, noise=noise, levels=wanted_levels)
+    release = Release.from_values(
+        statistic, values, public=view, noise=noise, protect=protect, levels=wanted_levels
+    )
     return release if where is None else release.about(where)
 
 
@@ -444,8 +449,13 @@ def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator
     return replace(statistic, tolerance=left if left > 1e-12 else 0.0)
 
 
-def _spreads(table: Any, statistic: Estimator, public: Public) -> tuple[list[float], float]:
-    """The residual spread of each model as its printed standard errors tell it, and how far off it may be."""
+def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> tuple[list[float], float]:
+    """The residual spread of each model as its printed standard errors tell it, and how far off it may be.
+
+    Printed numbers are off by half of their last digit, and at most by ``most`` where that is more.
+    """
+    if not np.isfinite(most):
+        raise invalid("std_error", "given where values are exact or rounded alone", "other noise")
     models, errors, found = statistic.models(public), _models(table, "std_error"), []
     for j, (block, of_terms) in enumerate(errors.items()):
         if len(of_terms) != models.sizes[j] or not np.isfinite(list(of_terms.values())).all():
@@ -454,7 +464,7 @@ def _spreads(table: Any, statistic: Estimator, public: Public) -> tuple[list[flo
     for j, (block, of_terms) in enumerate(errors.items()):
         order = sorted(of_terms, key=_is_intercept)  # the intercept last, as in the design
         printed, unit = (np.array([each[name] for name in order]) for each in (of_terms, digits[block]))
-        found.append(spread_of_errors(models.design(j), printed, unit / 2))
+        found.append(spread_of_errors(models.design(j), printed, np.maximum(unit / 2, most)))
     return [spread for spread, _ in found], max(within for _, within in found)
 
 

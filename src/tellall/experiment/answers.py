@@ -146,7 +146,7 @@ def area_calibration_answer(release: dict[str, Any], exposed_limit: int | None =
 
 
 def strongest_rows(rows: Iterable[Row]) -> list[Row]:
-    """For each protection the row of the strongest decoder, with the most people that any names or learns."""
+    """For each protection the strongest decoder's row, with the most people that any exposes or learns."""
     by_name: dict[str, list[Row]] = {}
     for row in rows:
         by_name.setdefault(row["protection"], []).append(row)

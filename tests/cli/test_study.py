@@ -96,6 +96,18 @@ def test_a_sweep_chooses_scales_and_speaks_json(tellall):
     assert rows[2]["advantage"] > rows[-1]["advantage"]
 
 
+@pytest.mark.parametrize(
+    ("known", "says"), [('known = ["a", "b"]', "may find less"), ("known_secrets = 0.1", "may find more")]
+)
+def test_a_study_says_whom_it_is_measured_against(tellall, known, says):
+    Path("people.toml").write_text(known + PLAN, encoding="utf-8")
+    quick = ("people.toml", *QUICK, "--jobs", "1", "--json")
+    swept = json.loads(tellall("sweep", *quick, "--scales", "4", "--repeats", "1")[1])
+    assert says in swept["warning"]
+    found = json.loads(tellall("calibrate", *quick, "--max-advantage", "0.4", "--draws", "2")[1])
+    assert any(says in line for line in found["releases"][0]["warnings"])
+
+
 def test_a_calibration_answers_keeps_the_limit_and_repeats(tellall):
     arguments = (
         "calibrate",

@@ -69,7 +69,7 @@ def calibrate(
     or exposes more of them than the plan's exposed_limit.
     """
     from tellall.experiment.families import as_family
-    from tellall.experiment.studies import calibrate_plan, shortcomings
+    from tellall.experiment.studies import calibrate_plan, shortcomings, whom_against
     from tellall.report.study_page import render_calibration
     from tellall.report.text import PlainConsole, calibration_text, talk_console
 
@@ -105,6 +105,7 @@ def calibrate(
             skipped.append({"name": name, "reason": one})
             continue
         found.append({"name": name, **one.as_json()})
+        found[-1]["warnings"] += [said] if (said := whom_against(chosen)) else []
         if isinstance(one, tellall.AreaCalibration):
             for line in shortcomings(one, chosen.exposed_limit):
                 enough = False

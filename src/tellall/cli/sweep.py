@@ -66,7 +66,7 @@ def sweep(
     kept there, so that a stopped sweep can go on.
     """
     from tellall.experiment.calibrate import NO_GUARANTEE
-    from tellall.experiment.studies import sweep_plan
+    from tellall.experiment.studies import sweep_plan, whom_against
     from tellall.report.areas import swept_lines
     from tellall.report.study_page import render_sweep
     from tellall.report.text import PlainConsole, sweep_text, talk_console
@@ -76,7 +76,7 @@ def sweep(
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
     chosen.check(people)
-    families = family or ["Gaussian"]
+    families, warning = family or ["Gaussian"], f"{NO_GUARANTEE} {whom_against(chosen)}".strip()
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
     context.with_resource(only_writer(out))
     found: dict[str, tellall.Sweep | tellall.AreaSweep] = {}
@@ -106,11 +106,11 @@ def sweep(
         "repeats": repeats,
         "limit": chosen.limit,
         "exposed_limit": chosen.exposed_limit,
-        "warning": NO_GUARANTEE,
+        "warning": warning,
         "releases": [{"name": name, **one.as_json()} for name, one in found.items()],
     }
     if not as_json:
-        talk.print(NO_GUARANTEE)
+        talk.print(warning)
     tables = {
         "sweep" if len(found) == 1 else f"sweep-{number}": one.whole
         if isinstance(one, tellall.AreaSweep)

@@ -26,9 +26,22 @@ __all__ = [
     "calibrate_plan",
     "shortcomings",
     "sweep_plan",
+    "whom_against",
 ]
 
 Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with a name while it is measured
+
+
+_MEASURED = "Measured against an attacker who knows every public column of everybody and nobody's secret."
+_LESS = "Those of the plan know less, so an audit of it may find less."
+_MORE = "One of the plan knows secrets too, so an audit of it may find more."
+
+
+def whom_against(plan: Plan) -> str:
+    """What to say where the plan has other attackers than a study; empty where it has not."""
+    if all(one.knows_all for one in plan.attackers):
+        return ""
+    return f"{_MEASURED} {_MORE if any(one.known_secrets for one in plan.attackers) else _LESS}"
 
 
 def _unwatched(name: str) -> AbstractContextManager[None]:

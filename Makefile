@@ -60,8 +60,9 @@ test-browser: .venv/.dev
 test-kernels: .venv/.dev
 	@for kernel in Haswell Zen Prescott; do for threads in 1 2; do \
 		echo "OPENBLAS_CORETYPE=$$kernel, threads: $$threads"; \
+		workers=$$($(BIN)/python -c "import os; print(max(1, os.cpu_count() // $$threads))"); \
 		OPENBLAS_CORETYPE=$$kernel OPENBLAS_NUM_THREADS=$$threads OMP_NUM_THREADS=$$threads \
-			$(BIN)/python -m pytest -n auto --dist worksteal || exit 1; \
+			$(BIN)/python -m pytest -n $$workers --dist worksteal || exit 1; \
 	done; done
 
 test-spark: .venv/.dev .venv/.spark

@@ -72,12 +72,12 @@ from .promise.least_squares.table import ProfileTable as ProfileTable
 from .promise.least_squares.table import profile_table as profile_table
 from .promise.least_squares.table import standard_methods as standard_methods
 from .release.acro import read_acro as read_acro
+from .release.coefficients import read_coefficients as read_coefficients
 from .release.crosstab import from_crosstab as from_crosstab
 from .release.curves import from_curve as from_curve
 from .release.equations import Equations as Equations
 from .release.equations import Evidence as Evidence
-from .release.foreign import read_coefficients as read_coefficients
-from .release.foreign import release_from_fits as release_from_fits
+from .release.fits import release_from_fits as release_from_fits
 from .release.joint import CountTable as CountTable
 from .release.linearise import linearise as linearise
 from .release.outputs import OutputFolder as OutputFolder

@@ -104,12 +104,12 @@ def wages(tmp_path):
     return path
 
 
-def test_profile_shows_the_methods_side_by_side(wages):
-    result = run("profile", str(wages), "-y", "wage", "--epsilon", "2", "--row-bound", "80")
-    assert result.returncode == 0, result.stderr
-    assert "left out 1 of 401 records with a missing value" in result.stderr
+def test_profile_shows_the_methods_side_by_side(tellall, wages):
+    code, out, err = tellall("profile", str(wages), "-y", "wage", "--epsilon", "2", "--row-bound", "80")
+    assert code == 0, err
+    assert "left out 1 of 401 records with a missing value" in err
     assert "was read as text in UTF-8: 4 columns named in line 1, separated by commas" in " ".join(
-        result.stderr.split()
+        err.split()
     )
     for word in (
         "400 records, 3 features",
@@ -118,11 +118,11 @@ def test_profile_shows_the_methods_side_by_side(wages):
         "projected",
         "relative to this data set",
     ):
-        assert word in result.stdout
+        assert word in out
 
 
-def test_profile_gives_json_and_chosen_features(wages):
-    result = run(
+def test_profile_gives_json_and_chosen_features(tellall, wages):
+    _, out, _ = tellall(
         "profile",
         str(wages),
         "-y",
@@ -137,7 +137,7 @@ def test_profile_gives_json_and_chosen_features(wages):
         "--seed",
         "4",
     )
-    document = json.loads(result.stdout)
+    document = json.loads(out)
     assert document["columns"] == ["constant", "age"]
     assert document["at_epsilons"] == [0.01]
     assert 0 < document["rows"][0]["deltas"][0] < 1
@@ -153,21 +153,21 @@ def test_profile_gives_json_and_chosen_features(wages):
         (["-y", "wage", "--rows", "1"], "rows must be at least the number of features"),
     ],
 )
-def test_profile_explains_bad_input_in_a_line(wages, arguments, says):
-    result = run("profile", str(wages), *arguments)
-    assert result.returncode == 2
-    assert says in result.stderr
-    assert "Traceback" not in result.stderr
+def test_profile_explains_bad_input_in_a_line(tellall, wages, arguments, says):
+    code, _, err = tellall("profile", str(wages), *arguments)
+    assert code == 2
+    assert says in err
+    assert "Traceback" not in err
 
 
-def test_paper_names_what_it_knows_and_what_it_needs(tmp_path):
-    unknown = run("paper", "principia")
-    assert unknown.returncode == 2
+def test_paper_names_what_it_knows_and_what_it_needs(tellall, tmp_path):
+    code, _, err = tellall("paper", "principia")
+    assert code == 2
     five = "contingency-tables, linear-reconstruction, private-ols, regression-noise, robust-tracing"
-    assert f"NAME must be one of {five}" in unknown.stderr
-    without = run("paper", "private-ols", "--data", str(tmp_path))
-    assert without.returncode == 2
-    assert "folder must be a folder that holds" in without.stderr
+    assert f"NAME must be one of {five}" in err
+    code, _, err = tellall("paper", "private-ols", "--data", str(tmp_path))
+    assert code == 2
+    assert "folder must be a folder that holds" in err
 
 
 @pytest.mark.slow

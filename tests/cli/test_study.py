@@ -97,7 +97,11 @@ def test_a_sweep_chooses_scales_and_speaks_json(tellall):
 
 
 @pytest.mark.parametrize(
-    ("known", "says"), [('known = ["a", "b"]', "may find less"), ("known_secrets = 0.1", "may find more")]
+    ("known", "says"),
+    [
+        ('known = ["a", "b"]', "against an attacker who knows a, b of everybody"),
+        ("known_secrets = 0.1", "and the ill of 10 % of them"),
+    ],
 )
 def test_a_study_says_whom_it_is_measured_against(tellall, known, says):
     Path("people.toml").write_text(known + PLAN, encoding="utf-8")

@@ -67,7 +67,7 @@ COMMANDS = [
     ("publish", "plan.toml", "-o", "release.json"),
     ("audit", "plan.toml", "--jobs", "1", "--no-remedy"),
     ("audit", "incomes.toml", "--jobs", "1", "--no-remedy"),
-    ("sweep", "plan.toml", "--jobs", "1", "--scales", "0.5,3"),
+    ("sweep", "plan.toml", "--jobs", "1", "--scales", "0.5,3", "--repeats", "3"),
     ("profile", "people.csv", "-y", "rate", "--reveal"),
     ("bounds", "--people", "1000", "--attributes", "8", "--ways", "2"),
     ("limit", "shares.csv", "--people", "50", "--coding", "bits", "--trials", "100", "--most", "20"),

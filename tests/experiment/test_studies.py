@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tellall as ta
 from tellall.core.work import Progress
+from tellall.experiment.outcome import Outcome
+from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.studies import calibrate_plan, sweep_plan
 from tellall.experiment.trial import Planned
@@ -55,6 +58,88 @@ def test_a_calibrated_plan_is_each_statistic_once_or_the_reason_why_not() -> Non
     assert isinstance(means, str)  # no equation about the secret: said, and the rest goes on
 
 
+def test_an_attacker_is_one_of_a_plan() -> None:
+    with pytest.raises(ta.InvalidInput, match=r"attacker must be one of Plan\.attackers; got journalist"):
+        ta.sweep(PEOPLE, TABLES, [None], attacker="journalist")  # type: ignore[arg-type]
+
+
 def test_a_wrong_question_is_an_error_however_many_statistics() -> None:
     with pytest.raises(ta.InvalidInput, match="max_advantage must be a share"):
         list(calibrate_plan(PLAN, PEOPLE, "Gaussian", 2.0))
+
+
+ATTACKERS = [{"known": ["a0", "a1", "a2"]}, {"known_people": 0.7}, {"known_secrets": 0.2}]
+NAMES = ("accuracy", "advantage", "proved")
+
+
+def _released(**more: object) -> Plan:
+    entry = {
+        "name": "tables",
+        "statistic": {"kind": "Marginals", "ways": 3},
+        "protect": [{"kind": "Gaussian", "std": 1.0}],
+    }
+    return Plan.from_mapping({"seed": 3, "steps": False, "repeats": 2, "releases": [entry], **more})
+
+
+def _same(outcome: Outcome, row: dict[str, Any]) -> None:
+    assert [getattr(outcome, name) for name in NAMES] == [row[name] for name in NAMES]
+    assert outcome.interval == (row["low"], row["high"])
+    assert outcome.exposed_people == row["exposed"]
+
+
+@pytest.mark.parametrize("known", ATTACKERS, ids=str)
+def test_studies_are_measured_against_the_attacker_of_the_plan(known: dict[str, Any]) -> None:
+    plan = _released(**known)
+    audited = {one.asked: one for one in ta.audit(PEOPLE, plan).findings[0].outcomes}
+    ((name, swept),) = sweep_plan(plan, PEOPLE, (), repeats=2)
+    rows = [row for row in swept.rows if row["protection"] != "exact"]
+    assert name == "tables"
+    assert [row["decoder"] for row in rows] == list(audited)
+    for row in rows:
+        _same(audited[row["decoder"]], row)
+    options: dict[str, Any] = {"decoders": ["least-squares"], "attacker": plan.attacker, "rng": 3}
+    least = ta.calibrate(PEOPLE, ta.Marginals(3), "Gaussian", 0.6, exposed_limit=None, draws=2, **options)
+    (again,) = ta.sweep(PEOPLE, ta.Marginals(3), [least.protection], repeats=2, **options).rows
+    assert least.interval == (again["low"], again["high"])
+    everything = ta.sweep(PEOPLE, ta.Marginals(3), [ta.Gaussian(1.0)], repeats=2, rng=3)
+    assert [row["accuracy"] for row in everything.rows] != [row["accuracy"] for row in rows]
+
+
+@pytest.mark.parametrize("known", ATTACKERS[1:], ids=str)
+def test_areas_are_swept_against_the_attacker_of_the_plan(known: dict[str, Any]) -> None:
+    rng = np.random.default_rng(2)
+    frame = {f"a{j}": rng.integers(0, 2, 60) for j in range(5)}
+    frame |= {"town": np.array(["x", "y"] * 30), "ill": rng.permutation(np.arange(60) % 2)}
+    people = ta.Dataset.from_frame(frame, secret="ill")
+    plan = _released(by="town", **known)
+    audited = {area.name: area.found[0].outcomes for area in ta.audit(people, plan).areas}
+    ((_, swept),) = sweep_plan(plan, people, (), repeats=2)
+    assert isinstance(swept, ta.AreaSweep)
+    for area in swept.areas:
+        assert area.sweep is not None
+        rows = [row for row in area.sweep.rows if row["protection"] != "exact"]
+        for outcome, row in zip(audited[area.name], rows, strict=True):
+            _same(outcome, row)
+
+
+def test_each_of_several_attackers_has_a_study_of_its_own() -> None:
+    plan = _released(attackers=[{"name": "insider"}, {"name": "neighbour", "known": ["a0"]}])
+    found = dict(sweep_plan(plan, PEOPLE, (), repeats=1, decoders=["least-squares"]))
+    assert list(found) == ["tables, to insider", "tables, to neighbour"]
+    insider, neighbour = (one.rows[0]["accuracy"] for one in found.values())
+    assert insider > neighbour
+    options = {"draws": 2, "decoders": ["least-squares"]}
+    least = dict(calibrate_plan(plan, PEOPLE, "Gaussian", 0.6, **options))
+    assert [name.split(", to ")[1] for name in least] == ["insider", "neighbour"]
+
+
+def test_numbers_are_calibrated_against_an_attacker_who_knows_some_people() -> None:
+    rng = np.random.default_rng(4)
+    columns = rng.normal(size=(60, 3))
+    income = columns @ [3.0, 1.0, 0.5] + rng.normal(size=60)
+    people = ta.Dataset.from_arrays(columns, income, kind="reals")
+    fit, attacker = ta.Estimator("linear", block=3, intercept=True), Attacker(known_people=0.8)
+    options: dict[str, Any] = {"attacker": attacker, "rng": 3}
+    least = ta.calibrate(people, fit, "Gaussian", 1.0, exposed_limit=None, draws=2, **options)
+    rows = ta.sweep(people, fit, [least.protection], repeats=2, **options).rows
+    assert least.interval == max((row["low"], row["high"]) for row in rows)

@@ -259,7 +259,7 @@ def test_families_are_alike_at_equal_terms(patients: RegressionData) -> None:
 
 
 def test_the_stronger_attack_is_no_worse(patients: RegressionData) -> None:
-    found = trade_off(patients, 8, (0.01, 10.0, 100.0), 8, np.random.default_rng(8))
+    found = trade_off(patients, 8, (0.01, 10.0, 100.0), 5, np.random.default_rng(8))
     plain, bayes = found.plain.mean(axis=2), found.bayes.mean(axis=2)
     assert np.all(bayes[:, 1:] < 0.6 * plain[:, 1:])
     assert bayes[:, 0].max() < 0.02 * found.nothing

@@ -57,7 +57,7 @@ def powers(attacks, *, n, d, pool, protect, releases, rate=0.01):
     return {name: np.array(values) for name, values in found.items()}
 
 
-@pytest.mark.parametrize("releases", first_fast([120, 200]))
+@pytest.mark.parametrize("releases", first_fast([80, 200]))
 def test_with_many_reference_people_the_likelihood_ratio_is_strongest(releases):
     """Exact frequencies, 2n reference people: a lead over each other by a paired 99 % interval."""
     attacks = ("likelihood-ratio", "pool", "single", "homer")

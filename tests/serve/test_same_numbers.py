@@ -154,21 +154,22 @@ def test_the_planned_place_of_the_slider_is_the_audits_finding(audited):
     assert point["verdict"] == finding["verdict"]["word"]
 
 
-@pytest.mark.parametrize("by", [None, "town"])
-def test_the_slider_searches_for_proofs_as_a_sweep_does_in_every_area(by, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("by", "known"), [(None, 1.0), ("town", 1.0), ("town", 0.7)])
+def test_the_slider_searches_for_proofs_as_a_sweep_does_in_every_area(by, known, tmp_path, monkeypatch):
     rng = np.random.default_rng(2)
     frame = {f"x{j}": rng.integers(0, 3, 40) for j in range(3)}
     frame["ill"] = np.where(rng.random(40) < 0.4, "yes", "no")
     frame |= {} if by is None else {by: np.arange(40) % 2}
     people = ta.Dataset.from_frame(frame, secret="ill")
     entry = {"statistic": {"kind": "Marginals", "ways": 3}, "protect": {"kind": "Rounding", "base": 3}}
-    plan = ta.Plan.from_mapping({"releases": [entry], **({} if by is None else {"by": by})})
+    areas = {} if by is None else {"by": by}
+    plan = ta.Plan.from_mapping({"releases": [entry], "known_people": known, **areas})
     monkeypatch.setattr(slider, "_HIDE_AND_ROUND", ())
     monkeypatch.setattr(slider, "suggest_scales", lambda *_: [])
     with Checkpoint.in_folder(tmp_path) as kept:
         made = slider.measure(places_of(people, plan), plan, plan.limits(people), kept)
     points = {one["label"]: one for one in made["releases"][0]["points"]}
-    of_all: dict[str, Any] = {"repeats": 1, "rng": plan.seed}
+    of_all: dict[str, Any] = {"repeats": 1, "rng": plan.seed, "attacker": plan.attacker}
     tried = [None, ta.Rounding(3)]
     if by is None:
         rows = strongest_rows(ta.sweep(people, ta.Marginals(3), tried, **of_all).rows)

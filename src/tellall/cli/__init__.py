@@ -8,6 +8,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -141,6 +142,12 @@ for _command, _examples in _EXAMPLES.items():
     app.command(epilog=_unwrapped("Examples:", *_examples))(_command)
 
 
+@cache
+def _all_commands() -> Any:
+    """Every command with its options, as click has them."""
+    return typer.main.get_command(app)
+
+
 def parse_command(words: Sequence[str]) -> str:
     """Reads a command line as the command would, without running it, and returns the command's name.
 
@@ -149,7 +156,7 @@ def parse_command(words: Sequence[str]) -> str:
     >>> parse_command(["audit", "people.toml", "--seed", "3"])
     'audit'
     """
-    group: Any = typer.main.get_command(app)
+    group = _all_commands()
     name, *arguments = words
     if name not in group.commands:
         raise UsageError(f"No such command '{name}'")
@@ -164,12 +171,12 @@ def main() -> None:
     """
     warnings.showwarning = _warn
     if _COMPLETION in os.environ:  # a shell asks which words could come next
-        app(prog_name="tellall")
+        _all_commands()(prog_name="tellall")
     for kind in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(kind) is signal.SIG_DFL:  # nohup has SIGHUP ignored
             signal.signal(kind, signal.default_int_handler)  # as Ctrl-C: what is unfinished is cleared away
     try:
-        code = app(prog_name="tellall", standalone_mode=False)
+        code = _all_commands()(prog_name="tellall", standalone_mode=False)
         sys.stdout.flush()  # a full disk or a closed pipe fails here, while it can still be explained
     except UsageError as error:
         code = _leave(explain_usage(error, sys.argv[1:], [command.__name__ for command in _EXAMPLES]), 2)

@@ -105,7 +105,7 @@ def calibrate(
             skipped.append({"name": name, "reason": one})
             continue
         found.append({"name": name, **one.as_json()})
-        found[-1]["warnings"] += [said] if (said := whom_against(chosen)) else []
+        found[-1]["warnings"] += [said] if (said := whom_against(chosen, people.secret_name)) else []
         if isinstance(one, tellall.AreaCalibration):
             for line in shortcomings(one, chosen.exposed_limit):
                 enough = False

@@ -76,7 +76,8 @@ def sweep(
     chosen = read_plan(plan, data, seed, talk)
     people = chosen.dataset(data)
     chosen.check(people)
-    families, warning = family or ["Gaussian"], f"{NO_GUARANTEE} {whom_against(chosen)}".strip()
+    families = family or ["Gaussian"]
+    warning = f"{NO_GUARANTEE} {whom_against(chosen, people.secret_name)}".strip()
     given = None if scales.strip() == "auto" else _numbers("--scales", scales)
     context.with_resource(only_writer(out))
     found: dict[str, tellall.Sweep | tellall.AreaSweep] = {}

@@ -22,9 +22,9 @@ MINUS = "\N{MINUS SIGN}"
 _SPACE = "\N{NO-BREAK SPACE}"
 
 
-def percent(share: float, digits: int = 1, sign: str = "") -> str:
+def percent(share: float, places: int = 1, sign: str = "") -> str:
     """A share in a hundred."""
-    return f"{100 * share:{sign}.{digits}f}{_SPACE}%".replace("-", MINUS)
+    return f"{100 * share:{sign}.{places}f}{_SPACE}%".replace("-", MINUS)
 
 
 def points(share: float, sign: str = "+") -> str:
@@ -39,7 +39,7 @@ def points(share: float, sign: str = "+") -> str:
 
 
 def digits(value: float | None, count: int = 3) -> str:
-    """A number in so many digits, written as people write it; a dash where there is none.
+    """A number in three digits or as many as asked, large ones with commas; a dash for None.
 
     Examples
     --------

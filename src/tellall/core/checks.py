@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from tellall.core.errors import invalid
 
 __all__ = [
     "above_zero",
+    "are_bits",
     "at_least_zero",
     "is_number",
     "is_whole",
@@ -29,6 +31,17 @@ def is_whole(value: object) -> TypeGuard[int]:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is one real number of Python or NumPy; True and False are not."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def are_bits(values: npt.NDArray[Any]) -> bool:
+    """Whether all of an array are 0 or 1, or True or False; text and objects are not.
+
+    Examples
+    --------
+    >>> are_bits(np.array([0.0, 1.0])), are_bits(np.array([0, 2])), are_bits(np.array(["0", "1"]))
+    (True, False, False)
+    """
+    return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
 
 
 def whole(name: str, value: object, least: int = 1, most: int | None = None, *, also: str = "") -> int:

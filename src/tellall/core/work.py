@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "Progress",
@@ -100,7 +102,7 @@ def halves(progress: Progress | None) -> tuple[Progress | None, Progress | None]
     )
 
 
-def one_thread() -> threadpool_limits:
+def one_thread() -> AbstractContextManager[Any]:
     """Keeps linear algebra to one thread from now on, or inside a with, so that sums are the same everywhere.
 
     What is loaded later is not limited, and NumPy and SciPy each have a library of their own: both are
@@ -114,6 +116,14 @@ def one_thread() -> threadpool_limits:
     {1}
     """
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
 
-    return threadpool_limits(limits=1)
+    limited: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=1)
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """The libraries that have threads; looked for again where more modules are loaded than before."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -25,6 +25,7 @@ from tellall.experiment.families import Family, as_family
 from tellall.experiment.findings import AreaFindings, Finding, Job, Skipped, from_plain, to_plain
 from tellall.experiment.outcome import Outcome, add_up
 from tellall.experiment.overall import Proved, proved_together
+from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.verdict import Limits
 from tellall.people.areas import Area, fingerprint, split, too_small
@@ -348,6 +349,8 @@ def _plain(value: Any) -> Any:
         if value.name not in catalogue.kinds("protection") or as_family(value.name) != value:
             raise TypeError(value.name)
         return value.name
+    if isinstance(value, Attacker):
+        return value.as_json()
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     if isinstance(value, list | tuple):

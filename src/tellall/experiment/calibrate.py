@@ -13,6 +13,7 @@ from tellall.core.errors import NoAnswer, TooLittlePower, invalid
 from tellall.experiment.families import Family, as_family, least_scale
 from tellall.experiment.measures.utility import ReaderLoss, Utility
 from tellall.experiment.outcome import Outcome, Promised
+from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.sweep import untried_decoders
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, strongest, untried
 from tellall.experiment.verdict import Limits, Verdict, judge, judge_outcome, sensitive_codes
@@ -213,6 +214,7 @@ def calibrate(
     evaluations: int = 15,
     start: float | None = None,
     decoders: Sequence[str] | None = None,
+    attacker: Attacker = INSIDER,
     rng: Rng = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> Calibration:
@@ -240,6 +242,8 @@ def calibrate(
         The first scale; where not given, noise as large as half a person's norm in the equations.
     decoders
         Their names; where not given, every decoder that is affordable.
+    attacker, rng
+        As for `sweep`.
     progress
         Called with (scales measured, the most there can be) after each.
 
@@ -266,7 +270,8 @@ def calibrate(
     above_zero("tolerance", tolerance)
     whole("draws", draws, least=1)
     whole("evaluations", evaluations, least=_FEWEST)
-    setting, kind, seed = Setting(dataset), as_family(family), seed_of(rng)
+    kind, seed = as_family(family), seed_of(rng)
+    setting = Setting(dataset, attacker=attacker, seed=seed)
     if limit >= 1 and dataset.levels:
         raise invalid("max_advantage", "a share above 0 and below 1", max_advantage)
     if not isinstance(statistic, Statistic):
@@ -333,8 +338,9 @@ def _unit(setting: Setting, statistic: Statistic) -> float:
     """What the limits of verdicts are a share of: everybody, or the strongest baseline's error."""
     if setting.secret.levels:
         return 1.0
+    truth = setting.truth[setting.stand.rows[setting.judged([statistic])]]
     known = setting.baselines([statistic])
-    least = min(float(setting.secret.error(one.guess, setting.truth).mean()) for one in known)
+    least = min(float(setting.secret.error(one.guess, truth).mean()) for one in known)
     return least or math.inf
 
 

@@ -118,6 +118,8 @@ def find_remedy(
     search takes 3,000,000 people × attacks of least squares, 60 attacks at least; one by another decoder
     counts for six. Then it ends with the best that it has found.
 
+    Of several attackers it is the worst against whom changes are checked, and the sentence says so.
+
     With ``by`` in the plan a change is made in every area, and judged over all of them as an audit by area
     is. Areas of too few people to be attacked are left out, and the sentence says so.
     """
@@ -448,6 +450,9 @@ class _RemedySearch:
         said = f"The cheapest change found: {best.change.words}{where}. {lost[0].upper()}{lost[1:]} {checked}"
         if self.small:
             said += f" Publish nothing about {count_of(self.small, 'area')} of too few people."
+        if len(self.plan.attackers) > 1:
+            worst = f"Checked against “{self.plan.attacker.name}” alone, the worst of the attackers"
+            said += f" {worst}: audit the changed plan for the others."
         return said
 
 

@@ -12,6 +12,7 @@ from tellall.core.errors import InvalidInput, NoAnswer, TellallError, WorkLost
 from tellall.core.work import Progress
 from tellall.experiment.answers import area_calibration_answer, too_many_learnt
 from tellall.experiment.calibrate import Calibration, calibrate
+from tellall.experiment.plans.attacker import Attacker
 from tellall.experiment.plans.plan import Plan
 from tellall.experiment.study_areas import AreaCalibration, AreaSweep, calibrate_areas, sweep_areas
 from tellall.experiment.sweep import Sweep, suggest_scales, sweep
@@ -32,16 +33,26 @@ __all__ = [
 Watch = Callable[[str], AbstractContextManager[Progress | None]]  # entered with a name while it is measured
 
 
-_MEASURED = "Measured against an attacker who knows every public column of everybody and nobody's secret."
-_LESS = "Those of the plan know less, so an audit of it may find less."
-_MORE = "One of the plan knows secrets too, so an audit of it may find more."
+def whom_against(plan: Plan, secret: str) -> str:
+    """Whom the studies of a plan are measured against; empty where that is somebody who knows all.
 
-
-def whom_against(plan: Plan) -> str:
-    """What to say where the plan has other attackers than a study; empty where it has not."""
+    Examples
+    --------
+    >>> from tellall.experiment.plans.attacker import Attacker
+    >>> whom_against(Plan((), attackers=(Attacker(known=("age",)),)), "ill")
+    'Measured against an attacker who knows age of everybody.'
+    """
     if all(one.knows_all for one in plan.attackers):
         return ""
-    return f"{_MEASURED} {_MORE if any(one.known_secrets for one in plan.attackers) else _LESS}"
+    if len(plan.attackers) == 1:
+        return f"Measured against an attacker who {plan.attacker.describe(secret)}."
+    each = "; ".join(f"“{one.name}”, who {one.describe(secret)}" for one in plan.attackers)
+    return f"Measured against each attacker of the plan apart: {each}."
+
+
+def _named(name: str, plan: Plan, attacker: Attacker) -> str:
+    """What a study is called: for each of several attackers there is one."""
+    return name if len(plan.attackers) == 1 else f"{name}, to {attacker.name}"
 
 
 def _unwatched(name: str) -> AbstractContextManager[None]:
@@ -60,6 +71,8 @@ def sweep_plan(
 ) -> Iterator[tuple[str, Sweep | AreaSweep]]:
     """Each release of a plan with its sweep: nothing done, as planned, and every family at every scale.
 
+    Where a plan has several attackers, each release is swept for each of them.
+
     Parameters
     ----------
     scales
@@ -74,9 +87,11 @@ def sweep_plan(
     """
     options |= {"limit": plan.limit, "exposed_limit": plan.exposed_limit}
     options |= {"sensitive": plan.sensitive, "rng": plan.seed}
-    for number, entry in enumerate(plan.releases, 1):
+    pairs = [(entry, attacker) for entry in plan.releases for attacker in plan.attackers]
+    for number, (entry, attacker) in enumerate(pairs, 1):
         tried = [None, *([entry.protections] if entry.protections else []), *families]
-        with watch(entry.name) as progress:
+        name, options["attacker"] = _named(entry.name, plan, attacker), attacker
+        with watch(name) as progress:
             options["scales"] = scales or _scales_for(people, entry.statistic, plan.by)
             found: Sweep | AreaSweep
             if plan.by is None:
@@ -86,7 +101,7 @@ def sweep_plan(
                 found = sweep_areas(
                     people, entry.statistic, tried, by=plan.by, work=kept, progress=progress, **options
                 )
-        yield entry.name, found
+        yield name, found
 
 
 def calibrate_plan(
@@ -101,15 +116,20 @@ def calibrate_plan(
     watch: Watch = _unwatched,
     **options: Any,
 ) -> Iterator[tuple[str, Calibration | AreaCalibration | str]]:
-    """Each statistic of a plan with its calibration, or with the reason why it has none.
+    """Each statistic of a plan with its calibration, or with the reason why it has none; for each attacker.
 
     ``options`` are ``draws`` and ``decoders`` of `calibrate`; the rest is as for `sweep_plan`. An error is
     raised only where no statistic of the plan can have an answer.
     """
     options |= {"exposed_limit": plan.exposed_limit, "sensitive": plan.sensitive, "rng": plan.seed}
-    statistics = _statistics(plan)
+    studies = [
+        (_named(name, plan, attacker), statistic, attacker)
+        for name, statistic in _statistics(plan)
+        for attacker in plan.attackers
+    ]
     wrong: list[TellallError] = []
-    for number, (name, statistic) in enumerate(statistics, 1):
+    for number, (name, statistic, attacker) in enumerate(studies, 1):
+        options["attacker"] = attacker
         found: Calibration | AreaCalibration | str
         try:
             with watch(name) as progress:
@@ -124,7 +144,7 @@ def calibrate_plan(
         except TellallError as error:
             if isinstance(error, InvalidInput) and not isinstance(error, NoAnswer):
                 wrong.append(error)
-            if len(statistics) == 1 or len(wrong) == len(statistics):  # the question itself is wrong
+            if len(studies) == 1 or len(wrong) == len(studies):  # the question itself is wrong
                 raise (wrong or [error])[0] from None
             found = str(error)
         yield name, found

@@ -24,6 +24,7 @@ from tellall.experiment.areas import (
 from tellall.experiment.calibrate import NO_GUARANTEE, calibrate
 from tellall.experiment.families import as_family
 from tellall.experiment.outcome import Outcome, add_up
+from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.sweep import Sweep, mark_frontier, rows_of, sweep
 from tellall.experiment.trial import seed_of
 from tellall.experiment.verdict import Limits, area_name, sensitive_codes
@@ -235,6 +236,7 @@ def sweep_areas(
     limit: float = 0.05,
     exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
+    attacker: Attacker = INSIDER,
     rng: Rng = 0,
     processes: int = 1,
     cluster: str | None = None,
@@ -245,7 +247,7 @@ def sweep_areas(
 
     Parameters
     ----------
-    dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive
+    dataset, statistic, protections, scales, repeats, decoders, limit, exposed_limit, sensitive, attacker
         As for `sweep`; an area's own sweep with its seed gives the same rows.
     by
         The public column of which every value is an area; everything is published for each area apart.
@@ -278,6 +280,7 @@ def sweep_areas(
         "scales": scales,
         "repeats": repeats,
         "decoders": decoders,
+        "attacker": attacker,
         "limit": limit,
         "exposed_limit": exposed_limit,
         "sensitive": None if codes is None else [dataset.meaning[int(code)] for code in codes],
@@ -308,6 +311,7 @@ def calibrate_areas(
     evaluations: int = 15,
     start: float | None = None,
     decoders: Sequence[str] | None = None,
+    attacker: Attacker = INSIDER,
     rng: Rng = 0,
     processes: int = 1,
     cluster: str | None = None,
@@ -320,7 +324,7 @@ def calibrate_areas(
     ----------
     dataset, statistic, family, max_advantage, exposed_limit, sensitive, draws, tolerance, evaluations, start
         As for `calibrate`; an area's own calibration with its seed gives the same answer.
-    by, decoders, rng, processes, cluster, work, progress
+    by, decoders, attacker, rng, processes, cluster, work, progress
         As for :func:`sweep_areas`; each area is worked on twice, and counts twice.
 
     Notes
@@ -342,6 +346,7 @@ def calibrate_areas(
         "evaluations": evaluations,
         "start": start,
         "decoders": decoders,
+        "attacker": attacker,
     }
     workers = Workers(processes, cluster)
     first, second = halves(progress)
@@ -374,6 +379,7 @@ def calibrate_areas(
         limit=max_advantage,
         exposed_limit=exposed_limit,
         sensitive=sensitive,
+        attacker=attacker,
         rng=seed,
         processes=processes,
         cluster=cluster,

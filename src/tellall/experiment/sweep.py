@@ -20,6 +20,7 @@ from tellall.core.notebook import WithFigures
 from tellall.core.work import Progress
 from tellall.experiment.families import NAMELESS, Family, as_family, check_scales
 from tellall.experiment.outcome import Outcome
+from tellall.experiment.plans.attacker import INSIDER, Attacker
 from tellall.experiment.trial import Planned, Setting, Trial, check_decoders, seed_of, untried
 from tellall.experiment.verdict import Limits, judge, sensitive_codes
 from tellall.people.dataset import Dataset
@@ -177,6 +178,7 @@ def sweep(
     limit: float = 0.05,
     exposed_limit: int | None = 0,
     sensitive: Sequence[str] | None = None,
+    attacker: Attacker = INSIDER,
     rng: Rng = 0,
     processes: int = 1,
     cluster: str | None = None,
@@ -201,8 +203,12 @@ def sweep(
         The limits by which protections are judged, as a plan has them: the most advantage, the most people
         with a sensitive value who may be proved alone or exposed, and the sensitive values (where not given,
         all but the most common one).
+    attacker
+        Whom protections are measured against, as ``Plan.attackers`` has them; where not given, somebody who
+        knows every public column of everybody and nobody's secret.
     rng
-        Seed of the noise; the same draws are used for every protection and scale.
+        Seed of the noise, and of whom the attacker knows; the draws are the same for every protection and
+        scale.
     processes
         How many protections are measured at once, −1 for one per core; the numbers do not depend on it.
     cluster
@@ -222,12 +228,13 @@ def sweep(
     True
     """
     whole("repeats", repeats, least=1)
-    workers, setting = Workers(processes, cluster), Setting(dataset)
+    workers, seed = Workers(processes, cluster), seed_of(rng)
+    setting = Setting(dataset, attacker=attacker, seed=seed)
     if not isinstance(statistic, Statistic):
         raise invalid("statistic", "a statistic such as Marginals(3)", statistic)
     tried = check_decoders(decoders, dataset.n, repeats, dataset.levels)
     limits = Limits(limit, exposed_limit, sensitive_codes(dataset, sensitive))
-    choices, seed = _choices(protections, scales), seed_of(rng)
+    choices = _choices(protections, scales)
     trials = [Trial(setting, (choice.planned(statistic),), repeats, seed) for choice in choices]
     if progress:
         progress(0, len(trials))

@@ -116,6 +116,8 @@ class Setting:
             raise invalid("dataset", "a Dataset", type(people).__name__, "Make one with ta.read.")
         if people.secret is None:
             raise invalid("dataset", "one with a secret", "no secret")
+        if not isinstance(attacker, Attacker):
+            raise invalid("attacker", "one of Plan.attackers", attacker)
         self.people, self.device, self.key = people, device, key
         self.truth = people.secret
         self.secret = Secret.of(people.levels)

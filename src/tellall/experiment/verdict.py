@@ -247,12 +247,12 @@ def judge(
 
 
 def _together(found: Outcome, limits: Limits, sensitive: Mapping[str, int]) -> str:
-    """What to add about all sets of releases where these give away more than the one that decided."""
+    """What to add about all attacks where these give away more than the one that decided."""
     proved, exposed = sensitive.get("proved_alone", 0), sensitive.get("exposed", 0)
     own = limits.count(found.proved_alone), limits.count(found.exposed[f"{LEVELS[0]:g}"])
     if proved <= own[0] and exposed <= own[1]:
         return ""
-    return f"Over all sets of releases, with a sensitive value: {_people_learnt(proved, exposed)}"
+    return f"Over all attacks, with a sensitive value: {_people_learnt(proved, exposed)}"
 
 
 def _weight(found: Outcome, limits: Limits) -> tuple[float, float]:

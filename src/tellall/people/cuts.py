@@ -93,7 +93,8 @@ def _roundest(near: Array, ideal: float, *, whole: bool) -> float | None:
             break
         times = range(floor((low + half) / step), ceil((high + half) / step) + 1)
         found = np.array([float(f"{tenths * k}e{power - 1}") for k in times]) - half
-        free = found[(found > low) & (found < high) & ~np.isin(found, near)]
+        inside = found[(found > low) & (found < high)]
+        free = inside[near[np.searchsorted(near, inside)] != inside]
         if free.size:
             return float(free[np.argmin(np.abs(free - ideal))])
     return None

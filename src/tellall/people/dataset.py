@@ -61,7 +61,7 @@ class Outline(ABC):
     def n(self) -> int:
         """How many people."""
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(column.name for column in self.columns)

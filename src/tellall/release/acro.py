@@ -24,10 +24,10 @@ from tellall.core.text import one_line
 from tellall.people.dataset import Dataset, Public, as_public
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
+from tellall.release.coefficients import INTERCEPTS, read_coefficients, says_all
 from tellall.release.commands import Command, columns_of, condition_of, parse_command, words_of
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.curves import curve_of_lines
-from tellall.release.foreign import INTERCEPTS, read_coefficients, says_all
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values

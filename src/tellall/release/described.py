@@ -13,9 +13,9 @@ from tellall.core.text import one_line, said
 from tellall.people.labels import label_text
 from tellall.people.sheets import read_cells
 from tellall.release import catalogue
+from tellall.release.coefficients import read_coefficients, says_all
 from tellall.release.crosstab import amounts_of_grid, release_of_grid
 from tellall.release.curves import curve_of_lines
-from tellall.release.foreign import read_coefficients, says_all
 from tellall.release.grids import TOTALS, Grid, grid_of_rows
 from tellall.release.outputs import NotRead, Output, OutputFolder
 from tellall.release.printed import TableContext, sort_values

@@ -52,7 +52,10 @@ def change_tile(document: Plain) -> Tile:
         if draws == 1
         else f"It passed in {change['passed']:,} of {draws:,} fresh draws."
     )
-    return Tile(question, words, (f"The price: {lost}.", passed), "remedy")
+    lines = [f"The price: {lost}.", passed]
+    if len(document["attackers"]) > 1:
+        lines.append(f"Checked against “{document['attackers'][0]['name']}” alone.")
+    return Tile(question, words, tuple(lines), "remedy")
 
 
 def hurt_tile(document: Plain) -> Tile:

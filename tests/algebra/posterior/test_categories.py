@@ -99,14 +99,14 @@ def _one_hot(codes, values):
 def test_several_values_are_told_better_than_by_least_squares_and_confidences_hold():
     right = {"least-squares": 0.0, "auto": 0.0}
     confidence, ok = [], []
-    for seed in range(4):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         secret = rng.choice(4, size=100, p=[0.4, 0.3, 0.2, 0.1])
         people = ta.Dataset.from_arrays(rng.integers(0, 3, (100, 6)), secret)
         release = ta.publish(people, ta.Marginals(3), ta.Gaussian(1.0), rng=seed)
         for decoder in right:
             found = ta.reconstruct(release, people.public, decoder, rng=seed)
-            right[decoder] += (found.guess == people.secret).mean() / 4
+            right[decoder] += (found.guess == people.secret).mean() / 3
         assert found.decoder == "posterior"
         confidence.append(found.confidence)
         ok.append(found.guess == people.secret)

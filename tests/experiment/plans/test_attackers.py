@@ -225,3 +225,34 @@ def test_a_remedy_changes_nothing_that_is_published_already(tmp_path):
     words = [one["words"] for one in (*found.remedy["tried"], *found.remedy["not_tried"])]
     assert not any("“old”" in one for one in words)
     assert not any(entry["name"] == "old" for entry in found.remedy["entries"])
+
+
+def test_an_attacker_of_areas_knows_the_same_people_whoever_asks():
+    rng = np.random.default_rng(5)
+    frame = {f"x{j}": rng.integers(0, 2, 90) for j in range(5)}
+    everybody = ta.Dataset.from_frame(
+        frame | {"town": ["a", "b", "c"] * 30, "ill": rng.permutation(np.arange(90) % 2)}, secret="ill"
+    )
+    tables = [{"name": "tables", "statistic": {"kind": "Marginals", "ways": 3}}]
+    document = {"steps": False, "by": "town", "known_people": 0.6, "releases": tables, "seed": 3}
+    audit = ta.audit(everybody, document)
+    places = {place.name: place for place in places_of(everybody, audit.plan)}
+    assert set(places) == {"a", "b", "c"}
+    for area in audit.areas:
+        place, (finding,) = places[area.name], area.found
+        trial = Trial(place.setting, audit.plan.planned, 1, place.seed(3))
+        for one in finding.outcomes:
+            again = trial.run(one.asked, tried=len(finding.outcomes))
+            assert (again.accuracy, again.advantage) == (one.accuracy, one.advantage)
+
+
+@pytest.mark.slow
+def test_a_remedy_says_whom_it_was_checked_against():
+    attackers = [{"name": "journalist", "known": ["sex"]}, {"name": "insider"}]
+    found = ta.audit(people(), plan(limit=0.4, attackers=attackers), remedy=True)
+    assert found.remedy["found"]
+    assert "Checked against “insider” alone" in found.remedy["sentence"]
+    assert "Checked against “insider” alone." in render(found.document)
+    alone = ta.audit(people(), plan(limit=0.4), remedy=True)
+    assert alone.remedy["found"]
+    assert "Checked against" not in alone.remedy["sentence"]

@@ -47,7 +47,7 @@ def test_averaging_helps_against_fresh_noise_and_not_against_keyed_noise():
 def test_the_same_people_in_another_table_get_the_same_noise():
     bits = PEOPLE.public.codes.T
     doubled = ta.Dataset.from_arrays(np.column_stack([bits[:, 0], bits[:, 0], bits[:, 1]]), PEOPLE.secret)
-    errors = _errors(doubled, ta.Marginals(2), CellKey(TABLE)).reshape(3, 4)
+    errors = _errors(doubled, ta.Marginals(2), CellKey(TABLE, key=3)).reshape(3, 4)
     assert errors[0].tolist() == errors[1].tolist()  # two names of one column
     assert errors[0].tolist() != errors[2].tolist()
 

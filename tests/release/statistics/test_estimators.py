@@ -55,7 +55,7 @@ def miss(people: Dataset, statistic: ta.Estimator) -> float:
 @pytest.mark.parametrize(("block", "intercept"), [(1, False), (1, True), (3, True)])
 @pytest.mark.parametrize("loss", ALL, ids=lambda loss: loss if isinstance(loss, str) else type(loss).__name__)
 def test_equations_are_exact_and_full_rank_gives_every_bit(loss, block, intercept, penalty, weighting):
-    people = crowd(24, 30, seed=1)
+    people = crowd(16, 21, seed=1)
     statistic = ta.Estimator(loss, block, intercept, penalty, weighting)
     check_statistic(statistic, people)
     assert miss(people, statistic) < 1e-9

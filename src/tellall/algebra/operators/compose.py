@@ -46,6 +46,7 @@ SPARSE = 0.1  # share of entries that are not zero below which the zeros are lef
 MOST_ENTRIES = 50_000_000  # that are not zero, of a matrix written out
 MOST_PLACES = 500_000_000  # and of one that is kept in blocks, a byte or two each
 MOST_PRODUCTS = 200_000_000_000  # unknowns for each pair of rows, where rows are few and written in pieces
+_LOOKED_AT = 20_000  # rows, before all of them are compared
 _CHUNK = 1 << 20  # memberships handled at once, so that temporaries stay in cache-sized pieces
 
 
@@ -486,9 +487,6 @@ class DistinctRows:
     def gather(self, values: Array) -> Array:
         """Σ over equal rows."""
         return np.bincount(self.index, values, minlength=len(self)).astype(np.float64, copy=False)
-
-
-_LOOKED_AT = 20_000  # rows, before all of them are compared
 
 
 def _directions(unknowns: int) -> Array:

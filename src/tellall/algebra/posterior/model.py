@@ -212,13 +212,13 @@ class CountPrior:
                 yield _Alike(index[sound], ways, people, log_prior[sound])
 
     def _laws(self, precision: Array | float, opinion: Array) -> Iterator[tuple[_Alike, Array]]:
-        from scipy.special import softmax
-
         precision = np.broadcast_to(np.asarray(precision, dtype=np.float64), self.size.shape)
         for alike in self._alike:
             away = alike.ways - opinion[alike.index][:, None, :]
             misfit = np.einsum("gwv,gv->gw", away * away, precision[alike.index])
-            yield alike, softmax(alike.log_prior - 0.5 * misfit, axis=1)
+            log_law = alike.log_prior - 0.5 * misfit
+            law = np.exp(log_law - log_law.max(axis=1, keepdims=True))
+            yield alike, law / law.sum(axis=1, keepdims=True)
 
 
 def _divisions(people: int, values: int) -> npt.NDArray[np.float64]:

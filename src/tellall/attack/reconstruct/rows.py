@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.attack.reconstruct.attack import Reconstruction, reconstruct
+from tellall.core.checks import are_bits
 from tellall.core.errors import invalid
 from tellall.people.bits import group_rows
 from tellall.people.columns import Column
@@ -175,7 +176,7 @@ def _from_array(candidates: npt.ArrayLike, shape: Shape | None) -> Public:
         array = np.asarray(candidates)
     except ValueError:
         raise invalid("candidates", "rows of one length", "rows of different lengths") from None
-    if array.ndim == 2 and array.size and array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all():
+    if array.ndim == 2 and array.size and are_bits(array):
         columns = tuple(Column(f"a{place}", ("0", "1")) for place in range(array.shape[1]))
         return Public(columns, np.ascontiguousarray(array.T, dtype=np.uint8))
     if shape is None or array.ndim != 2 or array.shape[1] != len(shape.names):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tellall.algebra.operators.base import Array
 from tellall.attack.trace.trace import Tracing, trace
-from tellall.core.checks import is_whole, share, whole
+from tellall.core.checks import are_bits, is_whole, share, whole
 from tellall.core.errors import invalid
 from tellall.core.intervals import clopper_pearson
 from tellall.release.protections.protection import Rng, as_rng
@@ -176,11 +176,7 @@ def score_tracing(tracing: Tracing, members: npt.ArrayLike) -> TracingRisk:
         truth = np.asarray(members)
     except ValueError:
         raise invalid("members", "one of True and False per target", "rows of different lengths") from None
-    if (
-        truth.shape != tracing.scores.shape
-        or truth.dtype.kind not in "biuf"
-        or not np.isin(truth, (0, 1)).all()
-    ):
+    if truth.shape != tracing.scores.shape or not are_bits(truth):
         raise invalid("members", f"one of True and False per target ({tracing.scores.size})", truth)
     truth = truth.astype(bool)
     if truth.all() or not truth.any():

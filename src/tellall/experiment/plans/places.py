@@ -47,8 +47,8 @@ def places_of(dataset: Dataset, plan: Plan) -> list[Place]:
         setting = Setting(dataset, plan.device, None, plan.attacker, plan.seed)
         return [Place(None, np.arange(dataset.n), setting)]
     return [
-        Place(area.name, area.people, Setting(area.dataset, plan.device, None, plan.attacker, plan.seed))
-        for area in split(dataset, plan.by)
+        Place(area.name, area.people, Setting(area.dataset, plan.device, None, plan.attacker, seed))
+        for area, seed in ((area, area.seed(plan.seed)) for area in split(dataset, plan.by))
         if too_small(area) is None
     ]
 

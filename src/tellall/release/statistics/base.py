@@ -59,7 +59,7 @@ class Statistic(ABC):
     scaled up from some of them and its error follows from theirs; coefficients are not.
     """
 
-    filled: ClassVar[tuple[str, ...]] = ()  # parameters that only `settle` gives: no plan offers them
+    filled: ClassVar[tuple[str, ...]] = ()  # parameters that no plan offers: `settle` or a reader gives them
 
     scale: str = "counts"
     counts_people: bool = True

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.walsh import moebius
-from tellall.core.checks import whole
+from tellall.core.checks import are_bits, whole
 from tellall.core.errors import invalid
 
 __all__ = [
@@ -164,7 +164,7 @@ def as_table(table: npt.ArrayLike) -> Bits:
     size = array.size
     if array.ndim != 1 or size < 2 or size & (size - 1) or size > 2**_MOST_VARIABLES:
         raise invalid("table", "a truth table of 2**p bits, p from 1 to 16", f"shape {array.shape}")
-    if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+    if not are_bits(array):
         raise invalid("table", "a truth table of bits (0 or 1)", table)
     return array.astype(np.int8)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tellall.core.checks import are_bits
 from tellall.core.errors import InvalidInput, invalid
 from tellall.core.text import one_line, said_safely
 from tellall.people.dataset import Public, left_out_note
@@ -275,9 +276,9 @@ def _as_bits(raw: npt.NDArray[Any], classes: Any, n: int) -> Bits:
             "classifiers", f"such that they give one prediction per person ({n})", f"shape {raw.shape}"
         )
     names = None if classes is None else np.asarray(classes)
-    if names is not None and names.shape == (2,) and not np.isin(names, (0, 1)).all():
+    if names is not None and names.shape == (2,) and not are_bits(names):
         return np.asarray(raw == names[1])  # the larger of two values is the secret's 1, as everywhere
-    if raw.dtype.kind not in "biuf" or not np.isin(raw, (0, 1)).all():
+    if not are_bits(raw):
         raise invalid("classifiers", "such that they predict 0 or 1", "other values")
     return raw.astype(bool)
 

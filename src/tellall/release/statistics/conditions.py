@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tellall.algebra.operators.base import IntArray
+from tellall.core.checks import are_bits
 from tellall.core.errors import InvalidInput, invalid
 from tellall.people.columns import Column
 from tellall.people.dataset import Outline, Public, unknown_name
@@ -365,7 +366,7 @@ class Mask:
             raise invalid(parameter, "masks of one bit per person, or conditions", bits) from None
         if array.ndim != 1 or array.size == 0:
             raise invalid(parameter, "masks of one bit per person, or conditions", f"shape {array.shape}")
-        if array.dtype.kind not in "biuf" or not np.isin(array, (0, 1)).all():
+        if not are_bits(array):
             raise invalid(parameter, "masks of bits (0 or 1, one per person), or conditions", bits)
         return cls(array.size, np.packbits(array.astype(bool)).tobytes())
 

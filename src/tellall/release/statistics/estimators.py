@@ -166,6 +166,7 @@ class Estimator(Statistic):
 
     scale = "counts"  # coefficients have no other
     counts_people = False
+    filled = ("spread_within",)  # of printed standard errors alone
 
     loss: Any
     block: int = 1

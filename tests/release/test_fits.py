@@ -45,7 +45,7 @@ FITS = {
 
 
 @pytest.mark.parametrize("kind", FITS)
-def test_foreign_fits_are_equations_and_give_every_bit(kind):
+def test_fits_made_elsewhere_are_equations_and_give_every_bit(kind):
     fits = [FITS[kind](FRAME[names]) for names in GROUPS]
     for public in (PEOPLE.public, PEOPLE):  # the outsider's estimate of the tolerance, the curator's measure
         release = ta.release_from_fits(fits, public)
@@ -229,7 +229,7 @@ def test_standard_errors_of_statsmodels_are_those_of_the_statistic():
 
 
 @pytest.mark.parametrize("digits", [2, 3, 6, None])
-def test_printed_standard_errors_limit_everybody_and_are_true(digits):
+def test_printed_standard_errors_limit_everybody_and_are_true(digits, tmp_path):
     people = _earners()
     fit = sm.OLS(people.secret, sm.add_constant(COLUMNS)).fit()
     show = (lambda value: repr(float(value))) if digits is None else (lambda value: f"{value:.{digits}f}")
@@ -244,6 +244,8 @@ def test_printed_standard_errors_limit_everybody_and_are_true(digits):
     spread, within = told.values[-1], told.statistic.spread_within
     assert abs(spread - np.sqrt(fit.scale)) <= within + 1e-9
     assert within <= (1e-12 if digits is None else 5 * 10.0**-digits)
+    told = ta.Release.load(told.save(tmp_path / "release.json"))
+    assert told.statistic.spread_within == within
     limits = ta.reconstruct(told, people.public).limits
     assert (limits.low <= people.secret).all()
     assert (people.secret <= limits.high).all()

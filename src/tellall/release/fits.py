@@ -1,11 +1,9 @@
-"""Releases of coefficients fitted elsewhere: by statsmodels or scikit-learn (not imported), or printed."""
+"""Releases of the coefficients of models fitted by statsmodels or scikit-learn, which are not imported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,21 +12,16 @@ import numpy.typing as npt
 from tellall.algebra.operators.base import Array
 from tellall.core.amounts import percent
 from tellall.core.errors import InvalidInput, invalid
-from tellall.people.columns import is_missing
 from tellall.people.dataset import Dataset, Public, as_public, left_out_note
-from tellall.people.readers import read_table
-from tellall.release.protections.protection import Noise, Protection, as_protections, noise_of
+from tellall.release.coefficients import INTERCEPTS, levels_of, people_of
+from tellall.release.protections.protection import Noise
 from tellall.release.release import Release
-from tellall.release.statistics.among import Among, Where, people_where
+from tellall.release.statistics.among import Where
 from tellall.release.statistics.estimators import Estimator
 from tellall.release.statistics.fitting import gradients
-from tellall.release.statistics.losses import FitLoss, Squared, loss_of
-from tellall.release.statistics.residuals import spread_of_errors
+from tellall.release.statistics.losses import loss_of
 
-__all__ = ["INTERCEPTS", "Fitted", "read_coefficients", "read_fit", "release_from_fits", "says_all"]
-
-NumberReader = Callable[[str, Any, Any], float]
-INTERCEPTS = ("intercept", "const", "(intercept)", "constant", "_cons")
+__all__ = ["Fitted", "read_fit", "release_from_fits"]
 
 _STATSMODELS = {"OLS": "linear", "Logit": "logistic", "Poisson": "poisson", "Probit": "probit"}
 _FAMILIES = {
@@ -45,6 +38,7 @@ _SKLEARN = {
 }
 _DIRECT = ("auto", "svd", "cholesky")
 _NEWTON, _OTHER = 1e-8, 1e-5  # what statsmodels' solvers leave of a mean gradient, at their defaults
+_NOT_THESE = 0.01  # a share of the gradient this large is not rounding: other people, or another loss
 _PLAIN = "an unweighted, differentiable fit whose minimum is inside its domain"
 
 
@@ -219,9 +213,6 @@ def _unfit(rule: str, value: object, advice: str = "") -> InvalidInput:
     return invalid("results", rule, value, advice)
 
 
-_NOT_THESE = 0.01  # a share of the gradient this large is not rounding: other people, or another loss
-
-
 def release_from_fits(
     results: Any,
     public: Public | Dataset | npt.ArrayLike,
@@ -267,7 +258,7 @@ def release_from_fits(
     Release of 1 linear fit on 2 columns: 2 values; exact
     """
     if where is not None:
-        some = _chosen(public, where)
+        some = people_of(public, where)
         told = release_from_fits(results, some, columns=columns, noise=noise, standard_errors=standard_errors)
         return told.about(where)
     view = as_public(public)
@@ -300,106 +291,7 @@ def release_from_fits(
             rule = "linear fits of statsmodels with the usual standard errors"
             raise _unfit(rule, "another", "Leave standard_errors out to attack the coefficients alone.")
         values = np.append(values, np.array(spreads, dtype=np.float64))
-    return Release.from_values(statistic, values, public=view, noise=noise, levels=_levels(public))
-
-
-def read_coefficients(
-    table: str | Path | Mapping[str, Any] | Any,
-    public: Public | Dataset | npt.ArrayLike,
-    loss: str | FitLoss = "linear",
-    *,
-    intercept: bool | None = None,
-    penalty: float = 0.0,
-    penalise_intercept: bool = False,
-    tolerance: float = 0.0,
-    noise: Noise | None = None,
-    protect: Sequence[Protection] | None = None,
-    levels: int | None = None,
-    where: Where | None = None,
-) -> Release:
-    """The release of a printed table of coefficients: a row per coefficient with block, term and value.
-
-    Parameters
-    ----------
-    table
-        A CSV, TSV or Parquet file, a frame or a mapping with columns ``block`` (which model), ``term`` (a
-        public column, or "intercept") and ``value`` (empty where it was not printed). Linear models may have
-        ``std_error`` too: the usual standard errors, not robust ones. They count as exact to their last
-        digit, and say how far people are from the line.
-    public
-        The people.
-    loss, penalty, penalise_intercept, tolerance
-        How the models were fitted; see `Estimator`.
-    intercept
-        Whether the models have one; by default, whether the table has. True with none in the table says that
-        it was fitted and not printed, which linear models forgive.
-    noise, protect
-        What was done to the values, for example ``Rounding(1e-4)`` where four decimals are printed; or all
-        of it, in order. Standard errors are read where that leaves a bounded error.
-    levels
-        2 where the answer is a bit, 0 where it is a real number; read off the dataset where it has a secret.
-    where
-        Whom of these people they were fitted to; see `release_from_fits`.
-    """
-    view = as_public(public) if where is None else as_public(_chosen(public, where))
-    columns = read_table(table) if isinstance(table, str | Path) else table
-    models = _models(columns, "value")
-    printed = {any(_is_intercept(term) for term in terms) for terms in models.values()}
-    if len(printed) > 1:
-        raise invalid("table", "with an intercept in every block or in none", "some blocks with one")
-    has = printed == {True}
-    if intercept is False and has:
-        raise invalid("intercept", "True or left out, as the table has one", intercept)
-    wanted = has if intercept is None else bool(intercept)
-    blocks, values = [], []
-    for terms in models.values():
-        names = [term for term in terms if not _is_intercept(term)]
-        last = [value for term, value in terms.items() if _is_intercept(term)]
-        blocks.append(names)
-        values += [terms[name] for name in names] + (last or [np.nan] if wanted else [])
-    statistic = Estimator(
-        loss,
-        blocks=blocks,
-        intercept=wanted,
-        penalty=penalty,
-        penalise_intercept=penalise_intercept,
-        tolerance=tolerance,
-    )
-    if "std_error" in _names(columns):
-        error = noise_of(as_protections(protect if noise is None else noise))
-        spreads, within = _spreads(columns, statistic, view, error.bound if error.known else np.inf)
-        statistic = replace(statistic, standard_errors=True, spread_within=within)
-        values += spreads
-    wanted_levels = _levels(public) if levels is None else levels
-    release = Release.from_values(
-        statistic, values, public=view, noise=noise, protect=protect, levels=wanted_levels
-    )
-    return release if where is None else release.about(where)
-
-
-def says_all(release: Release) -> bool:
-    """Whether the standard errors of this fit say nothing that the release does not say.
-
-    That is so of other losses, and of bits: there a linear fit with an intercept tells how many have the
-    secret, which is all that its standard errors add.
-    """
-    fit = release.statistic
-    while isinstance(fit, Among):
-        fit = fit.statistic
-    assert isinstance(fit, Estimator)
-    linear = isinstance(loss_of(fit.loss), Squared)
-    return not linear or fit.standard_errors or (release.levels == 2 and fit.intercept)
-
-
-def _chosen(public: Public | Dataset | npt.ArrayLike, where: Where) -> Public | Dataset:
-    """The people whom a release is about."""
-    people = public if isinstance(public, Dataset) else as_public(public)
-    return people.take(people_where(where, as_public(people)))
-
-
-def _levels(public: object) -> int:
-    """How many values the secret has, where the people come with one; else it is taken for a bit."""
-    return public.levels if isinstance(public, Dataset) and public.secret is not None else 2
+    return Release.from_values(statistic, values, public=view, noise=noise, levels=levels_of(public))
 
 
 def _columns_of(
@@ -447,84 +339,3 @@ def _measured(statistic: Estimator, people: Dataset, values: Array) -> Estimator
             raise invalid("results", rule, f"{percent(share)} of it left in model {j + 1} ({models.name(j)})")
         left = max(left, float(total.max()) / people.n)
     return replace(statistic, tolerance=left if left > 1e-12 else 0.0)
-
-
-def _spreads(table: Any, statistic: Estimator, public: Public, most: float) -> tuple[list[float], float]:
-    """The residual spread of each model as its printed standard errors tell it, and how far off it may be.
-
-    Printed numbers are off by half of their last digit, and at most by ``most`` where that is more.
-    """
-    if not np.isfinite(most):
-        raise invalid("std_error", "given where values are exact or rounded alone", "other noise")
-    models, errors, found = statistic.models(public), _models(table, "std_error"), []
-    for j, (block, of_terms) in enumerate(errors.items()):
-        if len(of_terms) != models.sizes[j] or not np.isfinite(list(of_terms.values())).all():
-            raise invalid("std_error", "a number for every coefficient", f"fewer in block {block}")
-    digits = _models(table, "std_error", _last_digit)
-    for j, (block, of_terms) in enumerate(errors.items()):
-        order = sorted(of_terms, key=_is_intercept)  # the intercept last, as in the design
-        printed, unit = (np.array([each[name] for name in order]) for each in (of_terms, digits[block]))
-        found.append(spread_of_errors(models.design(j), printed, np.maximum(unit / 2, most)))
-    return [spread for spread, _ in found], max(within for _, within in found)
-
-
-def _last_digit(term: str, block: Any, value: Any) -> float:
-    """What one unit of the last digit of a printed number is worth."""
-    exponent = Decimal(str(value).strip()).as_tuple().exponent
-    return 10.0**exponent if isinstance(exponent, int) else np.nan
-
-
-def _names(table: Any) -> dict[str, Any]:
-    """The columns of a table by their names in small letters."""
-    columns = table.keys() if isinstance(table, Mapping) else getattr(table, "columns", None)
-    if columns is None:
-        raise invalid("table", "a file, a frame or a mapping of columns", type(table).__name__)
-    return {str(name).strip().lower(): name for name in columns}
-
-
-def _models(table: Any, column: str, read: NumberReader | None = None) -> dict[str, dict[str, float]]:
-    """The numbers of a column by block and term, in the order of the table."""
-    keys, number = _names(table), read or _number
-    for name in ("block", "term", "value"):
-        if name not in keys:
-            raise invalid("table", "with columns block, term and value", ", ".join(keys))
-    blocks, terms, raw = (_listed(table[keys[name]]) for name in ("block", "term", column))
-    if not len(blocks) == len(terms) == len(raw):
-        raise invalid("table", "with columns of one length", f"{len(blocks)}, {len(terms)}, {len(raw)}")
-    models: dict[str, dict[str, float]] = {}
-    for block, term, value in zip(blocks, terms, raw, strict=True):
-        model = models.setdefault(str(block), {})
-        name = str(term).strip()
-        if name in model or (_is_intercept(name) and any(map(_is_intercept, model))):
-            raise invalid("table", "with each term once in a block", f"'{name}' twice in block {block}")
-        model[name] = number(name, block, value)
-    if not models:
-        raise invalid("table", "with a coefficient or more", "no rows")
-    return models
-
-
-def _listed(column: Any) -> list[Any]:
-    if isinstance(column, np.ma.MaskedArray):
-        return [
-            None if gone else value
-            for value, gone in zip(column.data, np.ma.getmaskarray(column), strict=True)
-        ]
-    return list(column) if isinstance(column, Iterable) else [column]
-
-
-def _number(term: str, block: Any, value: Any) -> float:
-    if is_missing(value) or value == "":
-        return float("nan")
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise invalid("value", "a number, or empty where none was printed", f"{value} for {term}") from None
-    if np.isinf(number):
-        raise invalid(
-            "value", "finite, or empty where none was printed", f"{value} for {term} in block {block}"
-        )
-    return number
-
-
-def _is_intercept(term: str) -> bool:
-    return term.lower() in INTERCEPTS

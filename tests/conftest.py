@@ -1,7 +1,8 @@
-"""Golden numbers, people to test on, and hypothesis without deadlines."""
+"""Golden numbers, people to test on, hypothesis without deadlines, and no test that luck decides."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,15 @@ settings.load_profile("tellall")
 GOLDEN = Path(__file__).resolve().parent / "golden"
 # The larger data files of some papers lie beside a checkout, if at all; every test of them has a twin.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _no_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Generators without a seed draw the same numbers in every run of a test, and no two of them alike."""
+    make, seeds = np.random.default_rng, itertools.count(2**62)
+    monkeypatch.setattr(
+        np.random, "default_rng", lambda seed=None: make(next(seeds) if seed is None else seed)
+    )
 
 
 @pytest.fixture(scope="session")

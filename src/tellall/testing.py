@@ -1,10 +1,11 @@
 """Conformance checks for a new operator, statistic, protection or solver, written here or elsewhere.
 
-Each raises AssertionError with the law that does not hold.
+Each check raises AssertionError and names the law that fails.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,8 @@ Bools = npt.NDArray[np.bool_]
 __all__ = ["check_operator", "check_protection", "check_solver", "check_statistic", "check_views"]
 
 _DRAWS = 40
-_DOUBTS = 4.0  # how many times its declared further error an equation may be off
+_NEIGHBOURS, _GROWTH = 20, 1.15  # pairs of neighbouring people; the numbers of the last are 14 times larger
+_DOUBTS = 4.0  # an equation may be off by this many times the further error it declares
 
 
 class PreparedSolver(Protocol):
@@ -52,9 +54,9 @@ class BoxSolver(Protocol):
 
 
 def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float = 1e-9) -> None:
-    """The laws of an operator: adjoint, and every method equal to the same on its dense form.
+    """Checks the laws of an operator: the adjoint, and that every method agrees with the dense form.
 
-    A class of your own needs ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``, and no more.
+    Your own class needs only ``shape``, ``matmat``, ``rmatmat``, ``take`` and ``squared``.
     """
     rng = np.random.default_rng(seed)
     m, n = operator.shape
@@ -85,35 +87,35 @@ def check_operator(operator: LinearOperator, *, seed: int = 0, tolerance: float 
 
 
 def check_statistic(statistic: Statistic, people: Dataset | None = None, *, seed: int = 0) -> None:
-    """The laws of a statistic: its size, its equations on an exact release, and its sensitivity.
+    """Checks the laws of a statistic: its size, its equations on an exact release, and its sensitivity.
 
-    Without people it is checked on random ones, with every kind of secret (bit, category, real number) that
-    it takes.
+    By default it is checked on random people, with every kind of secret (bit, category, real number) that it
+    accepts.
 
     Notes
     -----
-    On an exact release operator @ secret == target, people alike have equal columns, a suppressed value has
-    no equation, a count of people is a whole number of them, and one person replaced moves the values by no
-    more than the declared sensitivity.
+    On an exact release, operator @ secret == target; people alike have equal columns; a suppressed value has
+    no equation; counts of people are whole numbers; and replacing one person moves the values by at most the
+    declared sensitivity.
     """
     assert isinstance(statistic, Statistic), f"a statistic extends Statistic; {type(statistic).__name__}"
     given = _random_people(seed) if people is None else [people]
     taken = [each for each in given if people is not None or _takes(statistic, each)]
-    assert taken, "some kind of secret (bit, category, real number) is taken"
+    assert taken, "some kind of secret (bit, category, real number) is accepted"
     for each in taken:
         _check_equations(statistic, each, np.random.default_rng(seed))
         check_views(statistic, each, seed=seed)
 
 
 def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None:
-    """The laws of a statistic of some of the people, and of attackers who do not know everything.
+    """Checks the laws of a statistic about some of the people, and for attackers with partial knowledge.
 
     Notes
     -----
-    For everybody and for some of them, and for views without columns, with coarser columns, with some of the
-    people, with people who may not be in the release, and with secrets that are known: on an exact release
-    operator @ secret == target, and the true secret lies within everything that is certain. What is not
-    usable says why.
+    Releases about everybody and about some of the people are checked with views that lack columns, have
+    coarser columns, cover only some of the people, include people who may not be in the release, or know some
+    secrets. On an exact release, operator @ secret == target, and the true secret satisfies every certain
+    bound. A release that cannot be used says why.
     """
     rng, public = np.random.default_rng(seed), people.public
     some, everybody = rng.random(people.n) < 0.7, np.arange(people.n)
@@ -133,7 +135,7 @@ def check_views(statistic: Statistic, people: Dataset, *, seed: int = 0) -> None
 
 
 def _halves(column: Column) -> dict[str, str]:
-    """A group for every value of a column: two groups, or one where there are two values."""
+    """Assigns the values of a column to two groups, or to one if there are fewer than three values."""
     known = column.labels[: column.levels - column.gaps]
     return {
         value: "low" if at < len(known) // 2 or len(known) < 3 else "high" for at, value in enumerate(known)
@@ -143,7 +145,7 @@ def _halves(column: Column) -> dict[str, str]:
 def _published(
     statistic: Statistic, people: Dataset, mask: Bools | None, counted: IntArray | None = None
 ) -> Release | None:
-    """The release about the people of a mask, of those who are counted; None where these are too few."""
+    """The release about the counted people within a mask; None if it cannot be published."""
     try:
         if counted is None:
             return publish(people, statistic, where=mask)
@@ -162,7 +164,7 @@ def _check_view(
     mask: Bools | None,
     told: IntArray | None = None,
 ) -> None:
-    """The laws for an attacker with a view of these rows, where the release is about those counted."""
+    """Checks the laws for an attacker who sees these rows, with a release about the counted people."""
     about = np.zeros(people.n, dtype=bool)
     about[counted] = True
     seen = release
@@ -184,13 +186,13 @@ def _check_certain(evidence: Evidence, people: Dataset) -> None:
     _met(evidence.operator @ truth, evidence, "operator @ secret == target, as far as it is known")
     certain = evidence.certain
     image = certain.operator @ _of_groups(evidence, truth)
-    assert (image >= certain.low - 1e-6).all(), "the true secret is above what is certain"
-    assert (image <= certain.high + 1e-6).all(), "the true secret is below what is certain"
-    assert evidence.skipped or len(evidence.rows) or evidence.parts[0].hidden, "what is not usable says why"
+    assert (image >= certain.low - 1e-6).all(), "the true secret meets every certain lower bound"
+    assert (image <= certain.high + 1e-6).all(), "the true secret meets every certain upper bound"
+    assert evidence.skipped or len(evidence.rows) or evidence.parts[0].hidden, "an unusable release says why"
 
 
 def _of_groups(evidence: Evidence, truth: Array) -> Array:
-    """What each group of people alike has in all."""
+    """The sum of the unknowns over each group of people alike."""
     index = evidence.groups.index
     each = truth.reshape(evidence.values, -1)
     return np.concatenate([np.bincount(index, one, minlength=len(evidence.groups)) for one in each])
@@ -228,34 +230,49 @@ def _check_sensitivity(statistic: Statistic, people: Dataset, rng: np.random.Gen
         return
     settled = statistic.settle(people.public)
     units = settled.units(people.public)
-    for _ in range(20):
-        one, other = rng.choice(people.n, 2, replace=False)
-        index = np.arange(people.n)
-        index[one] = other  # somebody is replaced by a copy of somebody else
+    for before, after in _neighbours(people, rng):
         try:
-            moved = (settled.values(people.take(index)) - settled.values(people)) * units
-        except InvalidInput:  # it names people one by one
+            moved = (settled.values(after) - settled.values(before)) * units
+        except InvalidInput:  # it names individual people, or its bound is on smaller numbers
             return
         assert np.abs(moved).sum() <= known[0] * (1 + 1e-9), "values move by the L1 sensitivity at most"
         assert np.sqrt((moved**2).sum()) <= known[1] * (1 + 1e-9), "values move by the L2 sensitivity at most"
 
 
+def _neighbours(people: Dataset, rng: np.random.Generator) -> Iterator[tuple[Dataset, Dataset]]:
+    """People, and the same people with one replaced; real numbers grow from pair to pair."""
+    assert people.secret is not None
+    largest = float(np.abs(people.secret).max())
+    for step in range(_NEIGHBOURS):
+        one, other = rng.choice(people.n, 2, replace=False)
+        index = np.arange(people.n)
+        index[one] = other
+        yield people, people.take(index)  # by a copy of somebody else
+        if people.levels:
+            continue
+        low, high = people.secret.copy(), people.secret.copy()
+        low[one], high[one] = -largest, largest
+        scale = _GROWTH**step
+        yield replace(people, secret=scale * low), replace(people, secret=scale * high)  # by the opposite
+
+
 def check_protection(
     protection: Protection, *, statistic: Statistic | None = None, seed: int = 0, size: int = 200_000
 ) -> None:
-    """The laws of a protection: what it declares of its errors is so, whatever the secret.
+    """Checks the laws of a protection: its errors are as it declares, whatever the secret.
 
-    It is published over random people with every kind of secret that it takes: with the statistic given, or
-    with tables of bits and categories and regressions of real numbers.
+    It is applied to releases about random people, with every kind of secret that it accepts. They publish the
+    given statistic, or else tables of bits and categories and regressions of real numbers.
 
     Notes
     -----
-    Checked on bare values, where it takes them: missing stays missing, only what says ``hides`` hides, errors
-    of `size` values are within the bound and of the declared spread (five standard errors of a sample
-    standard deviation with kurtosis at most 9: a false alarm with probability below 1e-6). Checked on
-    releases: one seed gives one release; a saved release keeps the law; at the true secret every equation is
-    met within its bound, hidden values lie in their intervals, and the mean square of the errors over 40
-    draws, in units of what is declared, is at most 2. A law that is ``Unknown()`` says nothing and passes.
+    Checked on bare values, if it accepts them: missing values stay missing, only a protection that declares
+    ``hides`` hides values, and the errors of `size` values stay within the bound and have the declared spread
+    (within five standard errors of a sample standard deviation with kurtosis at most 9: a false alarm has
+    probability below 1e-6). Checked on releases: one seed gives one release; a saved release keeps the law;
+    at the true secret every equation holds within its bound, hidden values lie in their intervals, and the
+    mean square of the errors over 40 draws, in units of the declared spread, is at most 2. An ``Unknown()``
+    law declares nothing and passes.
     """
     assert isinstance(protection, Protection), f"a protection extends Protection; {type(protection).__name__}"
     _check_values(protection, np.random.default_rng(seed), size)
@@ -265,7 +282,7 @@ def check_protection(
         if _takes(chosen, people) and _takes(chosen, people, protection):
             _check_published(protection, chosen, people, seed)
             tried += 1
-    assert tried, "some kind of secret (bit, category, real number) is taken"
+    assert tried, "some kind of secret (bit, category, real number) is accepted"
 
 
 def _check_values(protection: Protection, rng: np.random.Generator, size: int) -> None:
@@ -277,7 +294,7 @@ def _check_values(protection: Protection, rng: np.random.Generator, size: int) -
         return
     assert np.isnan(out[-1]), "a missing value stays missing"
     error = out[:-1] - values
-    assert protection.hides or not np.isnan(error).any(), "what hides values says so"
+    assert protection.hides or not np.isnan(error).any(), "a protection that hides values declares it"
     if not law.known or protection.changes_people:
         return
     error = error[~np.isnan(error)]
@@ -295,7 +312,7 @@ def _check_published(protection: Protection, statistic: Statistic, people: Datas
     release, again = (publish(people, statistic, protection, rng=seed) for _ in range(2))
     assert np.array_equal(release.values, again.values, equal_nan=True), "one seed gives one release"
     hides = any(step.hides for step in release.protections)
-    assert hides or not np.isnan(release.values).any(), "what hides values says so"
+    assert hides or not np.isnan(release.values).any(), "a protection that hides values declares it"
     _check_saved(release)
     if not release.noise.known:
         return
@@ -307,7 +324,7 @@ def _check_published(protection: Protection, statistic: Statistic, people: Datas
             error, rows = np.abs(part.operator @ truth - part.rows.target), part.rows
             assert (error <= rows.bound * (1 + 1e-9) + 1e-6).all(), "errors stay within the bound"
             error, std = error[~rows.unseen], rows.std[~rows.unseen]
-            assert (error[std == 0] <= 1e-6).all(), "what is declared exact is exact"
+            assert (error[std == 0] <= 1e-6).all(), "equations declared exact are exact"
             squares.append((error[std > 0] / std[std > 0]) ** 2)
     error = np.concatenate(squares)
     assert not error.size or float(error.mean()) <= 2, "errors have the declared spread"
@@ -333,7 +350,7 @@ def _random_people(seed: int) -> list[Dataset]:
 
 
 def _takes(statistic: Statistic, people: Dataset, protection: Protection | None = None) -> bool:
-    """Whether it can be published of these people and has equations."""
+    """Whether the statistic can be published about these people and has equations."""
     try:
         linearise(publish(people, statistic, protection, rng=0), people.public)
     except InvalidInput:
@@ -351,9 +368,9 @@ def _unknowns(people: Dataset) -> Array:
 
 
 def check_solver(solver: BoxSolver, *, seed: int = 0, n: int = 40, m: int = 120) -> None:
-    """The laws of a least-squares solver: inside the box, stationary, and prepared once for many targets.
+    """Checks a least-squares solver: in the box, stationary, and prepared once for many targets.
 
-    A solver of your own needs ``prepare(problem)``; what that returns needs ``solve(target)``.
+    Your own solver needs ``prepare(problem)``; the object this returns needs ``solve(target)``.
     """
     from tellall.algebra.operators.base import Dense
 
@@ -373,13 +390,13 @@ def check_solver(solver: BoxSolver, *, seed: int = 0, n: int = 40, m: int = 120)
         assert (x <= size).all(), "the estimate stays below the upper bound"
         gradient = matrix.T @ (weights * (matrix @ x - target)) + ridge * (x - size / 3)
         step = gradient / (weights @ matrix**2 + ridge)
-        _close(np.clip(x - step, 0, size), x, "a projected gradient step stays", 1e-4)
+        _close(np.clip(x - step, 0, size), x, "a projected gradient step does not move the estimate", 1e-4)
     again = np.asarray(solver.prepare(problem).solve(first).value)
     _close(again, x, "an earlier target leaves no trace", 1e-4)
 
 
 def _met(image: Array, evidence: Evidence, law: str) -> None:
-    """The equations hold, those that declare a further error within four times that."""
+    """Checks that the equations hold, within four times the further error they declare, if any."""
     doubtful = np.abs(image - evidence.target) <= _DOUBTS * evidence.std
     _close(np.where(doubtful, evidence.target, image), evidence.target, law)
 

@@ -1,4 +1,4 @@
-"""Files: written whole or not at all, read with a limit, numbers beside their document in Parquet."""
+"""Files: written whole or not at all, read with a limit, numbers in Parquet next to their document."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 LARGEST_JSON = 64 * 2**20
-_AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # into the file that is held
+_AS_PARQUET = "(FORMAT parquet, USE_TMP_FILE false)"  # writes into the file that is held
 
 
 def dump(document: Any) -> str:
@@ -81,14 +81,14 @@ class Together:
         declared = ", ".join(f"{duck.quoted(name)} {_sql_type(values)}" for name, values in columns.items())
         rows = [list(row) for row in zip(*columns.values(), strict=True)]
         with self._parquet(path) as (connection, partial):
-            connection.execute(f"CREATE TABLE rows ({declared})")
+            connection.execute(f"CREATE TEMP TABLE rows ({declared})")
             if rows:
                 connection.executemany(f"INSERT INTO rows VALUES ({', '.join('?' * len(columns))})", rows)
             connection.execute(f"COPY rows TO {duck.literal(str(partial))} {_AS_PARQUET}")
         return path
 
     def remove(self, path: Path) -> None:
-        """Removes a file of an earlier run that has no successor, if there is one."""
+        """Removes a file of an earlier run, if there is one, that this run does not replace."""
         self._removed.append(path)
 
     @contextmanager
@@ -113,7 +113,7 @@ class Together:
             raise invalid("path", "a file that can be written", path, f"DuckDB said: {said(error)}") from None
 
     def take_their_places(self) -> None:
-        """Gives every file its name; the last file of several is away meanwhile."""
+        """Gives every file its name; if there are several, the last is missing meanwhile."""
         with _undisturbed():
             if self._new:
                 _place_new(self._written)
@@ -130,11 +130,11 @@ def together(*, public: bool = False, new: bool = False, lasting: bool = True) -
     Parameters
     ----------
     public
-        Whether anybody may read them, so far as the umask allows. Only what is made to be published is
-        public: a release. All else holds exact counts of people, or was chosen by looking at them, and is
-        for its owner alone (mode 0600) whatever the umask. Its owner may open it to others.
+        Whether anybody may read them, as far as the umask allows. Only a release is public, since it is
+        made to be published. Everything else holds exact counts of people, or was chosen by looking at
+        them, and only its owner can read it (mode 0600), whatever the umask. The owner may open it to others.
     new
-        Whether files that exist by then are left alone: the first such file is an error, and none appears.
+        Whether existing files are left alone: the first such file is an error, and none appears.
     lasting
         Whether they are on the disk, not only in the system's memory, before they take their places.
 
@@ -142,7 +142,7 @@ def together(*, public: bool = False, new: bool = False, lasting: bool = True) -
     -----
     A full disk or any other error leaves what was there before. If the process is killed while the files take
     their places (a few calls of the system), the last file, which should be the one that people open, is
-    missing: it never lies beside files of another run. Unfinished files of a process that was killed are
+    missing: it never lies next to files of another run. Unfinished files of a process that was killed are
     removed when the folder is next written to by a command.
     """
     with ExitStack() as stack:
@@ -167,7 +167,7 @@ def write_json(path: Path, document: Any, *, lasting: bool = True) -> Path:
 
 
 def _replace(written: Sequence[tuple[Path, Path]], removed: Sequence[Path]) -> None:
-    """Gives files their names; of several, the last is away while the others change."""
+    """Gives files their names; if there are several, the last is missing while the others change."""
     if written and len(written) + len(removed) > 1:
         written[-1][1].unlink(missing_ok=True)
     for path in removed:
@@ -178,7 +178,7 @@ def _replace(written: Sequence[tuple[Path, Path]], removed: Sequence[Path]) -> N
 
 
 def _place_new(written: Sequence[tuple[Path, Path]]) -> None:
-    """Gives files their names if none exists, else none of them."""
+    """Gives files their names, all of them or, if one exists already, none."""
     placed: list[Path] = []
     try:
         for partial, path in written:
@@ -193,7 +193,7 @@ def _place_new(written: Sequence[tuple[Path, Path]]) -> None:
 
 @contextmanager
 def _partial_beside(path: Path, *, public: bool) -> Iterator[tuple[Path, int]]:
-    """A new file beside this path, held as long as it is unfinished; removed if it keeps its name."""
+    """A new file next to this path, held while it is unfinished; removed unless it was renamed."""
     mode = 0o666 if public else 0o600
     handle = None
     while handle is None:  # another process may take it for a leftover before it is held
@@ -208,7 +208,7 @@ def _partial_beside(path: Path, *, public: bool) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Signals that would end the process wait until this is done."""
+    """Holds back signals that would end the process until this is done."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -236,7 +236,7 @@ def _flush_folder(folder: Path) -> None:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Errors of the system name the file that was asked for: they may name none, or a temporary one."""
+    """Makes errors of the system name this file; otherwise they may name none, or a temporary one."""
     try:
         yield
     except OSError as error:
@@ -285,11 +285,11 @@ def _sql_type(values: Sequence[Any]) -> str:
 
 
 def read_values(path: Path, *, count: int, sha256: str) -> npt.NDArray[np.float64]:
-    """The values in a Parquet file, if they are as many as its document says and have its SHA-256."""
+    """The values in a Parquet file; refused unless their number and SHA-256 match the document."""
     import duckdb
 
     if path.is_symlink() or not path.is_file():
-        raise invalid("values", "in a plain file beside the release", path)
+        raise invalid("values", "in a plain file next to the release", path)
     if _sha256(path) != sha256:
         raise invalid("values", "the file that was saved with the release", f"another {path.name}")
     try:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tellall as ta
 from tellall import InvalidInput
 from tellall.attack.blackbox.estimate import estimate_profile, train_score
-from tellall.attack.blackbox.mechanism import audit_mechanism
+from tellall.attack.blackbox.mechanism import as_tables, audit_mechanism
 from tellall.promise import privacy
 from tellall.promise.least_squares.noisy import GaussianLeastSquares
 from tellall.promise.least_squares.sketched import SketchedLeastSquares
@@ -293,3 +294,10 @@ def test_bad_input_is_one_sentence(call: Any, words: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         call()
     assert words in str(caught.value)
+
+
+def test_people_with_categories_are_tables_of_codes_and_numbers() -> None:
+    frame = {"sex": ["f", "m", "f", "m", "m"], "age": [31.5, 45.0, 62.25, 20.0, 33.0], "ill": [0, 1, 1, 0, 1]}
+    columns, secret = as_tables(ta.Dataset.from_frame(frame, secret="ill", bins={"age": [40.0]}))
+    assert columns.tolist() == [[0, 31.5], [1, 45.0], [0, 62.25], [1, 20.0], [1, 33.0]]
+    assert secret.tolist() == frame["ill"]

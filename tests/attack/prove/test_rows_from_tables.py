@@ -326,3 +326,14 @@ def test_few_solutions_are_counted_and_many_are_bounded():
     assert "at most 10^" in str(many.solutions)
     noisy = ta.rows_from_tables(census_tables(block(0, 10), ta.Gaussian(1.0)))
     assert noisy.solutions is None
+
+
+@pytest.mark.parametrize(
+    "changed", [{"where": "sex = 'm'"}, {"counts": [2, 1]}, {"people": 4}, {"protect": ta.Rounding(3)}]
+)
+def test_work_kept_for_one_table_is_not_taken_for_another(changed, tmp_path):
+    whole = ta.CountTable({"age": ["0-19", "20+"], "sex": ["f", "m"]}, [1, 0, 2, 0])
+    first = {"columns": {"age": ["0-19", "20+"]}, "counts": [1, 2], "where": "sex = 'f'"}
+    for asked in (first, first | changed):
+        tables = [whole, ta.CountTable(**asked)]
+        assert ta.rows_by_area({"a": tables}, work=tmp_path) == ta.rows_by_area({"a": tables})

@@ -94,6 +94,22 @@ def test_laws(statistic):
     check_statistic(statistic)
 
 
+@pytest.mark.parametrize("kind", [ta.Sums, ta.CellMeans])
+def test_nobody_may_exceed_the_bound_that_a_promise_rests_on(kind):
+    people = ta.Dataset.from_arrays([[0], [0], [1]], secret=[-5.0, 2.5, 4.0])
+    with pytest.raises(ta.InvalidInput, match="largest must be at least everybody's absolute value; got 4"):
+        ta.publish(people, kind(2, largest=4.0))
+    ta.publish(people, kind(2, largest=5.0))
+
+
+def test_a_number_that_changes_its_sign_moves_its_sum_by_twice_its_size():
+    """The L2 sensitivity of one table is 2·largest, which √2·largest, that of two cells, would understate."""
+    before, after = (ta.Dataset.from_arrays([[0], [0], [1]], [1.5, own, 0]) for own in (-5.0, 5.0))
+    moved = np.abs(ta.Sums(2).values(after) - ta.Sums(2).values(before))
+    statistic = ta.Sums(2, largest=5.0)
+    assert statistic.sensitivity(before.public) == (moved.sum(), np.sqrt((moved**2).sum())) == (10.0, 10.0)
+
+
 @pytest.mark.parametrize(
     "statistic",
     [
@@ -164,7 +180,7 @@ def test_a_plan_names_them():
 
 
 def test_they_are_saved(tmp_path):
-    for statistic in (ta.Sums([1, 2], counts=True, largest=9.0), ta.CellMeans(2, [["region"]])):
+    for statistic in (ta.Sums([1, 2], counts=True, largest=1000.0), ta.CellMeans(2, [["region"]])):
         release = ta.publish(PLAIN, statistic)
         loaded = ta.Release.load(release.save(tmp_path / "release.json"))
         assert loaded.statistic == release.statistic

@@ -25,7 +25,7 @@ __all__ = [
 Indices = npt.NDArray[np.intp]
 
 _NARROW = 0.8  # rows per unknown below which the factorisation is on the rows' side
-_REPEATED = 4  # rows per unknown up to which it is found out how many are distinct
+_REPEATED = 4  # rows per unknown up to which distinct rows are looked for
 _LEAST_PRECISION = 1e-4  # of a site, in units of its prior's
 _LEAST_DAMPING = 0.1
 _HOLD_FROM = 4  # iterations before a count may be taken as known,
@@ -49,8 +49,8 @@ class GaussianSteps:
     Notes
     -----
     With more rows than unknowns: Gram matrix and Cholesky, n³ flops, and 2 m n² for the shares. With fewer,
-    on the rows' side (`RowFactor`). Rows equal up to sign (a table's yes and no cells) count once. Where
-    the matrix is too large to be written out the shares are approximate: a_jp² C_pp summed, scaled so that
+    on the rows' side (`RowFactor`). Rows equal up to sign (a table's yes and no cells) count once. If
+    the matrix is too large to be written out, the shares are approximate: sums of a_jp² C_pp, scaled so that
     their total is right.
     """
 
@@ -81,9 +81,9 @@ class GaussianSteps:
     ) -> GaussianPosterior:
         """The posterior for site precisions λ, pulls η, row weights w and row pulls b.
 
-        ``fixed`` says that the weights are those of every step, so that their Gram matrix is kept. ``held``
-        are the values of unknowns that are taken as known, missing (NaN) for the others; theirs comes back
-        as mean, with variance zero.
+        ``fixed`` means that the weights are the same in every step, so that their Gram matrix is kept.
+        ``held`` has the values of unknowns that are taken as known and NaN for the others; held values come
+        back as means, with variance zero.
         """
         if held is None or np.isnan(held).all():
             return self._among(np.arange(precision.size), precision, pull, weights, row_pull, fixed)
@@ -114,20 +114,21 @@ class GaussianSteps:
     def _by_unknowns(
         self, free: Indices, precision: Array, right: Array, weights: Array, fixed: bool
     ) -> GaussianPosterior:
-        from scipy.linalg import cho_solve, lapack
+        from scipy.linalg import lapack
 
         def factorised(more: float = 0.0) -> tuple[Array, int]:
             hessian = self._gram(free, weights, fixed)
-            hessian[np.diag_indices_from(hessian)] += precision
-            hessian[np.diag_indices_from(hessian)] += more * float(hessian.diagonal().max())
+            diagonal = np.einsum("ii->i", hessian)  # a view
+            diagonal += precision
+            diagonal += more * float(diagonal.max())
             # symmetric, so that its transpose is the same and in the order that LAPACK takes without a copy
             factor, failed, *_ = lapack.dpotrf(hessian.T, lower=1, clean=1, overwrite_a=1)
             return factor, failed
 
         factor, failed = factorised()
-        if failed:  # a gram matrix so large beside the sites that its rounding errors show
+        if failed:  # a gram matrix so large compared with the sites that its rounding errors show
             factor, _ = factorised(1e-10)
-        mean = cho_solve((factor, True), right, check_finite=False)
+        mean, _ = lapack.dpotrs(factor, right, lower=1)
         half, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
         variance = np.einsum("ij,ij->j", half, half)
 
@@ -189,7 +190,7 @@ class _RowSites:
     gross: Array | float = 0.0
 
     def toward(self, other: _RowSites, step: float) -> _RowSites:
-        """The part of the way to the others."""
+        """The sites a part `step` of the way to the others."""
         weights = self.weights + step * (other.weights - self.weights)
         return _RowSites(weights, self.pull + step * (other.pull - self.pull), other.gross)
 
@@ -212,8 +213,8 @@ def propagate(
     Every prior is replaced by a Gaussian site of precision λ_p, every row whose error is not Gaussian by one
     of weight w_j. One step: the linear-Gaussian posterior (`GaussianSteps`); cavity = posterior divided by
     site; new sites match the mean and the variance of cavity × prior, or of cavity × error law. Unlike
-    message passing it takes the operator as it is: 0/1 attributes, tables, correlated columns (Minka 2001;
-    Rangan, Schniter and Fletcher 2019 for large matrices). `agreement` is near one where the residuals are
+    message passing it works with any operator: 0/1 attributes, tables, correlated columns (Minka 2001;
+    Rangan, Schniter and Fletcher 2019 for large matrices). `agreement` is near one if the residuals are
     as large as predicted, with standard deviation √(2/m). After the first steps, counts whose variance has
     fallen below 1e-7 are taken as known, and later steps are about the others only.
     """
@@ -271,7 +272,7 @@ def _plain_agreement(now: GaussianPosterior, lam: Array, weights: Array, residua
 
 
 def _row_cavities(rows: _RowSites, image: Array, shares: Array) -> tuple[Array, Array]:
-    """What the other equations believe of every row's value: mean and variance."""
+    """The mean and variance of every row's value according to the other equations."""
     share = np.clip(shares, 1e-12, 1 - 1e-6)
     weights = np.maximum(rows.weights, 1e-300)
     return (image - share * rows.pull / weights) / (1 - share), share / weights / (1 - share)

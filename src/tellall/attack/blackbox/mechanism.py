@@ -58,8 +58,9 @@ def _numbers(public: Any) -> Any:
     """Returns the columns of a public view as numbers if it kept them, otherwise as codes."""
     if not hasattr(public, "codes"):
         return public
-    kept = getattr(public, "numbers", ()) or [None] * np.shape(public.codes)[1]
-    columns = [public.codes[:, j] if kept[j] is None else kept[j] for j in range(len(kept))]
+    codes = np.asarray(public.codes)  # a row for each column
+    kept = getattr(public, "numbers", ()) or [None] * len(codes)
+    columns = [own if numbers is None else numbers for own, numbers in zip(codes, kept, strict=True)]
     return np.column_stack(columns)
 
 
@@ -234,8 +235,8 @@ def audit_mechanism(
     epsilon, delta : float
         What the mechanism declares; δ may be 0.
     changes : sequence of {"zero", "drop", "replace"}
-        What makes a neighbour: a record zeroed, dropped, or replaced by the median record. A declaration is
-        about some of these; leave out those it does not cover.
+        What makes a neighbour: a record zeroed, dropped, or replaced by the median record. Leave out the
+        changes that the declaration does not cover.
     records : int
         How many records to try, those with the most leverage and influence first.
     draws, screening : int
@@ -247,8 +248,8 @@ def audit_mechanism(
     Notes
     -----
     Neighbour, score, direction and threshold are chosen on the screening draws; one event is then tested on
-    fresh draws by Clopper and Pearson's bounds, each at (1 − confidence)/2. (records·changes + 1)·screening
-    + 2·draws runs of the mechanism.
+    fresh draws by Clopper and Pearson's bounds, each at (1 − confidence)/2. Takes (records·changes +
+    1)·screening + 2·draws runs of the mechanism.
 
     Examples
     --------

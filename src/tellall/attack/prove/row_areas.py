@@ -1,10 +1,10 @@
-"""Rows of many areas: each area's tables read on their own, on all cores, and kept as they are finished."""
+"""Rows of many areas: each area's tables are read on their own, on all cores, and saved when finished."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,22 +28,22 @@ Tables = Release | CountTable | Sequence[Release | CountTable]
 
 @dataclass(frozen=True)
 class AreaRows:
-    """What the tables of one area say of its rows; a row is given by its index in the joint domain.
+    """What the tables of one area say about its rows; a row is given by its index in the joint domain.
 
     Attributes
     ----------
     status, settled
         How the search ended, in words, and whether every bound is reached; or why there is no answer.
     people
-        How many people there are in the solution that was found; None where none was.
+        How many people are in the solution that was found; None if none was.
     possible, open
-        How many rows can occur, and of how many the bounds may not be reached.
+        How many rows can occur, and for how many the bounds may not be reached.
     certain
         (row, least count) of the rows in every solution.
     unique
-        Whether there is one solution only.
+        Whether there is only one solution.
     solutions
-        How many there are, in words, where that was asked for.
+        How many solutions there are, in words, if that was asked for.
     likely
         (row, share, baseline) of the first rows in the ranking.
     contradiction
@@ -65,7 +65,7 @@ class AreaRows:
 
     @property
     def certain_people(self) -> int:
-        """How many people the certain rows are at least."""
+        """How many people at least have the certain rows."""
         return sum(least for _, least in self.certain)
 
 
@@ -94,22 +94,22 @@ def rows_by_area(
     work: str | Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[AreaRows, ...]:
-    """What `rows_from_tables` finds in each area, in the order of the areas.
+    """Returns what `rows_from_tables` finds in each area, in the order of the areas.
 
     Parameters
     ----------
     areas
         The tables of each area, by its name.
     people, proof_effort, draws, rng
-        As there; the seed is a whole number, and every area's.
+        As there; the seed must be a whole number, and all areas use it.
     first
-        How many of the likeliest rows are listed; 0: none, and no random solutions are drawn.
+        How many of the likeliest rows are listed; with 0, no random solutions are drawn.
     count
         Whether solutions are counted, which may take longer than all the rest.
     workers
         How many processes, −1 for one per core, or a `Workers` with the address of a cluster.
     work
-        A folder where finished areas are kept, so that the same call goes on where it was stopped.
+        A folder where finished areas are kept, so that the same call resumes where it was stopped.
     progress
         Called with (areas done, areas in all).
 
@@ -149,10 +149,9 @@ def _payload(name: str, tables: list[CountTable], asked: _Asked) -> tuple[str, l
 
 
 def _plain(table: CountTable) -> list[Any]:
-    """Everything that decides what a table says."""
+    """Returns everything that a table holds, for its key."""
     counts = [None if np.isnan(count) else float(count) for count in table.counts]
-    done = [repr(protection) for protection in table.protections]
-    return [table.columns, table.labels, counts, done, table.people, table.units]
+    return [counts, *(repr(getattr(table, part.name)) for part in fields(table) if part.name != "counts")]
 
 
 def _work(payload: tuple[str, list[CountTable], _Asked]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Cells of tables of a number: who is in which, with which weight. What sums and means by cell share."""
+"""The common base of sums and means by cell: who is in which cell of a table, and with which weight."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tellall.release.statistics.marginals import (
 
 __all__ = ["CellNumbers"]
 
-_EXACT = 1e-7  # the spread that exact numbers are given, of their typical size
+_EXACT = 1e-7  # the spread that exact numbers are given, relative to their typical size
 _LEAST = 1e-12
 
 
@@ -43,20 +43,20 @@ class CellNumbers(Statistic):
     Parameters
     ----------
     ways
-        The number of columns in each table, the secret among them; a list of them for tables with their
+        The number of columns in each table, including the secret; a list of numbers for tables with their
         totals and subtotals.
     attributes
         The public column sets to tabulate instead of all of that size: names or indices.
     counts
         Whether the number of people in each cell is published too, after the numbers of all tables.
     weights
-        A public column of weights that people have.
+        A public column with people's weights.
     largest
-        The largest absolute value that anybody can have, where it is known: without it nothing is known of
-        how far one person can move a value.
+        The largest absolute value that anybody can have, if known. Without it, it is unknown how far one
+        person can move a value.
     """
 
-    scale = "counts"  # numbers have no other
+    scale = "counts"  # the only scale of numbers
     counts_people = False
 
     ways: Ways
@@ -90,11 +90,11 @@ class CellNumbers(Statistic):
     @property
     @abstractmethod
     def noun(self) -> str:
-        """What is published of a cell."""
+        """What is published for a cell, in one word."""
 
     @abstractmethod
     def factors(self, totals: Array) -> Array:
-        """What each cell's sum is multiplied with to be published, given its people or their weights."""
+        """The factor that turns each cell's sum into its published number, given its people or weights."""
 
     def measured_in(self) -> str:
         return "the secret's own unit"
@@ -130,6 +130,9 @@ class CellNumbers(Statistic):
             raise invalid("dataset", "one with a secret, to add it up", "no secret")
         if dataset.levels not in (0, 2):
             raise invalid("secret", "real numbers or bits, to be added up", "categories", "Use Marginals.")
+        if self.largest is not None and np.abs(dataset.secret).max(initial=0.0) > self.largest:
+            advice = "Give a larger bound, or cut the numbers off at this one first."
+            raise invalid("largest", "at least everybody's absolute value", self.largest, advice)
         public = dataset.public
         cells = weighted_cells(public, self.sets(public), self.weights)
         people = np.ones(public.n)
@@ -140,7 +143,7 @@ class CellNumbers(Statistic):
         return np.concatenate([found, cell_counts(public, self.sets(public)) @ people])
 
     def _scaled(self, sums: Array, totals: Array) -> Array:
-        """The numbers of cells; those of cells without people, where they have none, are missing."""
+        """The numbers of cells; missing if a cell has none, as the mean of a cell without people."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(
                 np.where(np.isfinite(self.factors(totals)), sums * self.factors(totals), np.nan)
@@ -153,7 +156,7 @@ class CellNumbers(Statistic):
         said = np.isfinite(factors)
         operator: LinearOperator = RowScale(cells, np.where(said, factors, 0.0))
         target = np.where(said, values[: cells.shape[0]], np.nan)
-        # a cell without people says nothing, and neither do counts of people who are known
+        # a cell without people says nothing, and neither do counts of known people
         target = np.where(operator.squared() @ np.ones(public.n) > 0, target, np.nan)
         if self.counts:
             nothing = RowScale(RowSelect(cells, np.arange(cells.shape[0])), np.zeros(cells.shape[0]))

@@ -18,17 +18,16 @@ __all__ = ["Sums"]
 class Sums(CellNumbers):
     """The sum of the secret in every cell of every table of ways − 1 public columns.
 
-    Takes what `CellNumbers` takes.
+    It takes the same parameters as `CellNumbers`.
 
     Notes
     -----
         value(c) = Σ_{i in c} w_i s_i
 
-    with w_i = 1 without weights: linear in everybody's number. Tables come in
-    lexicographic order of their columns, cells in C order; counts, if published, after all of them. One
-    person replaced moves two cells of each of t tables by at most w·largest each: L1 sensitivity
-    2 t w largest, L2 √(2t) w largest, for the largest weight w; unknown where nobody says how large a number
-    can be.
+    with w_i = 1 without weights, is linear in everybody's number. Tables come in
+    lexicographic order of their columns, cells in C order; counts, if published, follow all sums. Replacing
+    one person moves each of t tables by at most 2·largest: one cell from −largest to largest, or two cells
+    by largest each. L1 sensitivity 2 t largest, L2 2 √t largest; unknown if ``largest`` is not given.
 
     Examples
     --------
@@ -46,8 +45,11 @@ class Sums(CellNumbers):
         return np.ones(totals.size)
 
     def sensitivity(self, public: Outline) -> tuple[float, float] | None:
-        """The L1 and L2 sensitivities, one person replaced; None unless ``largest`` is known."""
+        """The L1 and L2 sensitivities, one person replaced; None unless ``largest`` is known.
+
+        Also None with weights or counts.
+        """
         if self.largest is None or self.weights is not None or self.counts:
             return None
         tables = len(self.sets(public))
-        return 2.0 * tables * self.largest, sqrt(2.0 * tables) * self.largest
+        return 2.0 * tables * self.largest, 2 * sqrt(tables) * self.largest

@@ -1,4 +1,4 @@
-"""Tables: counts over public columns alone, what people without a secret column publish."""
+"""Tables: counts over public columns only, as published about people without a secret column."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Tables(Statistic):
     -----
     Tables come in lexicographic order of their columns, cells in C order: all conjunctions of `ways` columns
     (contingency-tables, Sec. 1.4). They say nothing about a secret that is not among the columns, so they
-    have no equations; what they give away is which rows are there: `reconstruct_rows`. One
-    person replaced moves two cells of each table by one each: L1 sensitivity 2t, L2 √(2t) for t tables.
+    have no equations. They give away which rows there are; see `reconstruct_rows`. Replacing one
+    person moves two cells of each table by one each: L1 sensitivity 2t, L2 √(2t) for t tables.
 
     Examples
     --------
@@ -74,13 +74,14 @@ class Tables(Statistic):
         object.__setattr__(self, "scale", check_scale(scale))
         object.__setattr__(self, "weights", check_weights(weights))
         if weights is not None and scale != "counts":
-            raise invalid("scale", "'counts', where there are weights", scale)
+            raise invalid("scale", "'counts' if there are weights", scale)
         object.__setattr__(self, "counts_people", weights is None)
 
     def describe(self) -> str:
         chosen = "every" if self.attributes is None else f"{len(self.attributes)} chosen"
         weighted = f" weighted by {self.weights}" if self.weights else ""
-        tables = f"{self.ways}-way table{'' if self.attributes is None else 's'}"
+        one = self.attributes is None or len(self.attributes) == 1
+        tables = f"{self.ways}-way table{'' if one else 's'}"
         return f"{chosen} {tables} of public columns{weighted}"
 
     def sets(self, public: Outline) -> list[tuple[int, ...]]:
@@ -125,6 +126,6 @@ class Tables(Statistic):
 
     def equations(self, public: Public, values: Array) -> Never:
         raise CannotLinearise(
-            "Tables of public columns say nothing about a secret. They tell which rows are there: "
+            "Tables of public columns say nothing about a secret. They reveal which rows there are: "
             "use reconstruct_rows."
         )
